@@ -25,4 +25,6 @@ export interface AdminTarget {
   /** Starts a graceful shutdown and returns immediately. */
   shutdown(): void;
   readiness(): Readiness;
+  /** Returns why the configuration may be out of date. */
+  sourceProblem(): string | undefined;
 }

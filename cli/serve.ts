@@ -151,5 +151,6 @@ function adminTarget(
     setLogFilter: (filter) => gateway.dataPlane.setLogLevel(filter),
     shutdown: () => shutdown.request(),
     readiness: () => gateway.readiness(),
+    sourceProblem: () => gateway.sourceProblem(),
   };
 }

@@ -16,10 +16,19 @@ export function statsEndpoints(
     {
       path: "/healthz/ready",
       methods: {
-        GET: () =>
-          text(target.readiness() === "ready" ? 200 : 503, target.readiness()),
+        GET: () => showReadiness(target),
       },
     },
     { path: "/healthz/live", methods: { GET: () => text(200, "ok") } },
   ];
+}
+
+/** A gateway is ready while the API server is away: it serves what it read last. */
+function showReadiness(target: AdminTarget): Response {
+  const readiness = target.readiness();
+  const problem = target.sourceProblem();
+  return text(
+    readiness === "ready" ? 200 : 503,
+    problem === undefined ? readiness : `${readiness}\n${problem}`,
+  );
 }

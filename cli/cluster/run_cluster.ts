@@ -71,8 +71,15 @@ export async function runCluster(options: ClusterRunOptions): Promise<number> {
       return await serve(connect, {
         hangup: "reloads",
         opensPorts: options.managed !== true,
-        ...(options.gateway === undefined &&
-          { onApplied: (outcomes) => cluster?.onApplied(outcomes) }),
+        ...(options.gateway === undefined && {
+          onApplied: (outcomes) => cluster?.onApplied(outcomes),
+          onStarted: ({ gateway: { dataPlane } }) => {
+            cluster?.followKeys(async () =>
+              (await dataPlane.describeState()).keySets
+            );
+            return Promise.resolve();
+          },
+        }),
       });
     } finally {
       await cluster?.[Symbol.asyncDispose]();

@@ -60,6 +60,7 @@ export class Cluster implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #election: Promise<void>;
   #writing: Promise<unknown> = Promise.resolve();
+  #following: Promise<void> = Promise.resolve();
 
   /** @throws {TypeError} When `addressPool` is invalid. */
   constructor(options: ClusterOptions) {
@@ -140,9 +141,15 @@ export class Cluster implements AsyncDisposable {
     this.#proxies?.onApplied(outcomes);
   }
 
+  /** Writes the state of the keys of policies into their statuses; `read` returns it. */
+  followKeys(read: () => Promise<readonly unknown[]>): void {
+    this.#following = this.#status.followKeys(read, this.#stop.signal);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#writing;
+    await this.#following;
     await this.#election;
     this.#api[Symbol.dispose]();
   }

@@ -18,6 +18,8 @@ export interface ObjectSource extends ConfigurationSource {
   objects(): ObjectResources;
   /** Returns the endpoints that have changed since the last call of either; `undefined` if anything else has, too. */
   changedEndpoints(): ServiceSlices | undefined;
+  /** Returns why the resources may be out of date, such as an API server that is away; `undefined` while they are not. */
+  problem(): string | undefined;
 }
 
 /** Reports whether a source has resources that do not come from texts. */

@@ -103,6 +103,13 @@ export class Gateway {
       clock: this.#clock,
       version: VERSION,
     });
+    this.metrics.registry.computed(
+      "gauge",
+      "gateway_config_source_up",
+      "1 while the source of the configuration can be read, 0 while the API server of the cluster is away",
+      [],
+      () => [[this.sourceProblem() === undefined ? 1 : 0]],
+    );
     this.#record = new ConfigurationRecord(
       this.#clock,
       this.#log,
@@ -154,6 +161,12 @@ export class Gateway {
     if (this.#stopping !== undefined) return "draining";
     if (!this.#record.isRunning) return "starting";
     return this.dataPlane.stuckWorkers().length === 0 ? "ready" : "stuck";
+  }
+
+  /** Returns why the configuration may be out of date; `undefined` while it is not. */
+  sourceProblem(): string | undefined {
+    const { config } = this.#options;
+    return isObjectSource(config) ? config.problem() : undefined;
   }
 
   /** Returns the log filter: `info,proxy=debug`. */

@@ -62,6 +62,8 @@ export class ChangingObjects implements ObjectSource {
     return changed;
   }
 
+  problem(): undefined {}
+
   /** Makes these all resources. */
   replace(resources: ResourceSet): void {
     this.#resources = resources;

@@ -65,6 +65,7 @@ export async function startTracedGateway(
         setLogFilter: (filter: string) => gateway.dataPlane.setLogLevel(filter),
         shutdown: () => {},
         readiness: () => gateway.readiness(),
+        sourceProblem: () => gateway.sourceProblem(),
       };
       return servers.start({ target, clock, log: gateway.log("admin") });
     },

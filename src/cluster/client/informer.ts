@@ -29,6 +29,8 @@ export interface InformerOptions {
   ) => void;
   /** Called after each list, complete or the same as before. */
   readonly onSync?: () => void;
+  /** Reports, after a 404, whether the API server lacks the kind; throws when it cannot be read otherwise. */
+  readonly isMissing?: () => Promise<boolean>;
   /** Called when listing or watching fails, and with `undefined` when it works again. */
   readonly onError?: (error: Error | undefined) => void;
 }
@@ -99,9 +101,12 @@ export class Informer {
       if (!wasListing) return;
     }
     this.#failures++;
-    this.#options.onError?.(
-      error instanceof Error ? error : new Error(describeError(error)),
-    );
+    const problem = await this.#problemOf(error);
+    if (problem === undefined) {
+      // A kind that does not exist has no objects.
+      this.#hasSynced = true;
+      this.#options.onSync?.();
+    } else this.#options.onError?.(problem);
     const retryAfterMs = error instanceof ApiError
       ? (error.retryAfter ?? 0) * 1000
       : 0;
@@ -111,6 +116,18 @@ export class Informer {
     ) * (0.5 + this.#options.random() / 2);
     const { clock } = this.#options;
     await pause(clock, Math.max(backoff, retryAfterMs), signal);
+  }
+
+  /** Returns what keeps the collection from being read; `undefined` when the API server does not have its kind. */
+  async #problemOf(error: unknown): Promise<Error | undefined> {
+    try {
+      const isAbsent = error instanceof ApiError && error.code === 404 &&
+        await this.#options.isMissing?.() === true;
+      if (isAbsent) return undefined;
+    } catch (problem) {
+      return asError(problem);
+    }
+    return asError(error);
   }
 
   #succeeded(): void {
@@ -213,6 +230,10 @@ export class Informer {
 function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
   return a.metadata.uid === b.metadata.uid &&
     a.metadata.resourceVersion === b.metadata.resourceVersion;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(describeError(error));
 }
 
 interface ListPage {

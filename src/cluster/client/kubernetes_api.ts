@@ -44,14 +44,21 @@ const MAX_MESSAGE = 500;
  */
 export class KubernetesApi implements Disposable {
   readonly access: ClusterAccess;
-  readonly #client: Deno.HttpClient;
+  #client: Deno.HttpClient;
+  #connection = new AbortController();
 
   constructor(access: ClusterAccess) {
     this.access = access;
-    this.#client = Deno.createHttpClient({
-      caCerts: access.ca === undefined ? [] : [access.ca],
-      ...access.certificate,
-    });
+    this.#client = createClient(access);
+  }
+
+  /** Ends all requests, watches too; the next one opens another connection. */
+  reconnect(reason: string): void {
+    const [client, connection] = [this.#client, this.#connection];
+    this.#client = createClient(this.access);
+    this.#connection = new AbortController();
+    connection.abort(new Error(`The connection was closed: ${reason}`));
+    client.close();
   }
 
   [Symbol.dispose](): void {
@@ -67,12 +74,13 @@ export class KubernetesApi implements Disposable {
     if (body !== undefined) {
       headers.set("content-type", request.contentType ?? "application/json");
     }
+    const alive = this.#connection.signal;
     const response = await fetch(this.access.server + path, {
       method,
       headers,
       client: this.#client,
       redirect: "error",
-      ...(signal !== undefined && { signal }),
+      signal: signal === undefined ? alive : AbortSignal.any([signal, alive]),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     if (response.ok) return response;
@@ -127,6 +135,13 @@ export class KubernetesApi implements Disposable {
       contentType: "application/apply-patch+yaml",
     });
   }
+}
+
+function createClient({ ca, certificate }: ClusterAccess): Deno.HttpClient {
+  return Deno.createHttpClient({
+    caCerts: ca === undefined ? [] : [ca],
+    ...certificate,
+  });
 }
 
 async function readError(response: Response): Promise<ApiError> {

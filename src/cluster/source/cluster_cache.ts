@@ -1,8 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import { keepConnectionAlive } from "../client/heartbeat.ts";
 import { Informer } from "../client/informer.ts";
-import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
+import type { KubernetesApi } from "../client/kubernetes_api.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
+import { servedVersions } from "../client/served_versions.ts";
 import { type Collection, collectionPath } from "./collections.ts";
 
 /** Dependencies of the cache. */
@@ -24,25 +26,25 @@ export interface CacheOptions {
 
 interface Watched {
   readonly collection: Collection;
-  readonly path: string;
   readonly informer: Informer;
 }
 
 /** Keeps copies of all collections. */
 export class ClusterCache {
+  readonly #options: CacheOptions;
   readonly #watched: readonly Watched[];
   /** Paths that cannot be read at present. */
   readonly #failing = new Map<string, string>();
-  /** Paths of optional collections that the API server does not have. */
+  /** Paths of kinds that the API server does not have. */
   readonly #absent = new Set<string>();
   readonly #synced = Promise.withResolvers<void>();
   #version = 0;
 
   constructor(options: CacheOptions) {
+    this.#options = options;
     this.#watched = options.collections.flatMap((collection) =>
       pathsOf(collection, options.namespaces).map((path) => ({
         collection,
-        path,
         informer: this.#createInformer(path, collection, options),
       }))
     );
@@ -79,9 +81,10 @@ export class ClusterCache {
 
   /** Follows the collections until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(
-      this.#watched.map(({ informer }) => informer.run(signal)),
-    );
+    await Promise.all([
+      keepConnectionAlive(this.#options, signal),
+      ...this.#watched.map(({ informer }) => informer.run(signal)),
+    ]);
   }
 
   #createInformer(
@@ -104,43 +107,62 @@ export class ClusterCache {
         onChange(collection, now, before);
       },
       onSync: () => this.#checkSynced(),
-      onError: (error) => {
-        const isAbsent = collection.isOptional === true &&
-          error instanceof ApiError && error.code === 404;
-        if (isAbsent) this.#onAbsent(path, log);
-        else this.#onError(path, error, log);
+      isMissing: async () => {
+        const missing = await isMissing(collection, api);
+        if (missing) this.#onAbsent(path, log);
+        return missing;
       },
+      onError: (error) => this.#onError(path, error, log),
     });
   }
 
   #checkSynced(): void {
-    const isSynced = this.#watched.every(({ path, informer }) =>
-      informer.hasSynced || this.#absent.has(path)
-    );
-    if (isSynced) this.#synced.resolve();
+    if (this.#watched.every(({ informer }) => informer.hasSynced)) {
+      this.#synced.resolve();
+    }
   }
 
   /** The informer goes on asking, so that a definition that is installed later is used. */
   #onAbsent(path: string, log: Log): void {
+    this.#failing.delete(path);
     if (this.#absent.has(path)) return;
     this.#absent.add(path);
-    log.info("The API server does not have this collection", { path });
-    this.#checkSynced();
+    log.info("The API server does not have this kind", { path });
   }
 
   #onError(path: string, error: Error | undefined, log: Log): void {
     if (error === undefined) {
+      this.#absent.delete(path);
       if (this.#failing.delete(path)) log.info("Reading again", { path });
       return;
     }
-    // One line when it begins; the attempts after it are for debugging.
-    const level = this.#failing.has(path) ? "debug" : "error";
+    // One line for each problem; further attempts are for debugging.
+    const level = this.#failing.get(path) === error.message ? "debug" : "error";
     this.#failing.set(path, error.message);
     log[level]("Cannot read from the API server, attempting again", {
       path,
       error,
     });
   }
+}
+
+/**
+ * Reports whether the API server lacks a kind.
+ * @throws {TypeError} When it has the kind in other versions only: without its objects, routes could be open.
+ */
+async function isMissing(
+  { apiVersion, plural }: Collection,
+  api: KubernetesApi,
+): Promise<boolean> {
+  const served = await servedVersions(api, apiVersion, plural);
+  if (served.length === 0 || served.includes(apiVersion)) {
+    return served.length === 0;
+  }
+  throw new TypeError(
+    `The cluster has "${plural}" only in ${
+      served.join(" and ")
+    }, and the gateway reads ${apiVersion}: update its CustomResourceDefinition`,
+  );
 }
 
 /** Reports whether only the status or bookkeeping has changed: the API server increases `generation` with the `spec`. */

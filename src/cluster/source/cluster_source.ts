@@ -112,6 +112,11 @@ export class ClusterSource implements ObjectSource {
     };
   }
 
+  problem(): string | undefined {
+    const [first] = this.cache.failures;
+    return first && `Cannot read ${first[0]} from the API server: ${first[1]}`;
+  }
+
   changedEndpoints(): ServiceSlices | undefined {
     if (this.#hasChanged) return undefined;
     const collection = this.#collections.find(({ kind }) =>

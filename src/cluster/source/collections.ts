@@ -15,8 +15,6 @@ export interface Collection {
   readonly labelSelector?: string;
   /** The gateway writes entries of its status. */
   readonly hasStatus?: boolean;
-  /** Clusters with an older Gateway API do not have it. */
-  readonly isOptional?: boolean;
 }
 
 const GATEWAY_API = "gateway.networking.k8s.io";
@@ -38,7 +36,6 @@ export function createCollections(
       apiVersion: `${GATEWAY_API}/v1`,
       plural: "listenersets",
       hasStatus: true,
-      isOptional: true,
     },
     {
       kind: "HTTPRoute",

@@ -1,3 +1,4 @@
+import { withKeyProblems } from "./key_problems.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Condition } from "../../compile/conditions.ts";
 import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
@@ -80,7 +81,7 @@ export function* policyStatuses(
       const own = ancestors.map(({ ancestorRef, conditions }) => ({
         ref: ancestorRef,
         conditions: rejection === undefined
-          ? conditions
+          ? withKeyProblems(conditions, object, sources.keyProblems)
           : rejectedPolicy(rejection),
       }));
       yield* withEntries(object, own, {

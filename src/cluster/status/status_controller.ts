@@ -6,6 +6,8 @@ import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import type { ClusterSource, ClusterState } from "../source/cluster_source.ts";
 import { desiredStatuses } from "./desired_status.ts";
 import type { StatusSources } from "./status_sources.ts";
+import { type KeyProblems, keyProblemsOf } from "./key_problems.ts";
+import { StatusEvents } from "./status_events.ts";
 import { StatusWriter } from "./status_writer.ts";
 import { supportedFeatures } from "./supported_features.ts";
 
@@ -19,10 +21,14 @@ export interface StatusControllerOptions {
   /** Returns the addresses of a gateway that has none of its own. */
   readonly addressesOf: StatusSources["addressesOf"];
   readonly conditionsOf: StatusSources["conditionsOf"];
+  /** Name of this process. */
+  readonly identity: string;
 }
 
 /** Pause before statuses that could not be written are attempted again. */
 const RETRY_MS = 250;
+/** Pause between two looks at the state of keys. */
+const KEYS_MS = 5_000;
 
 /** Writes the statuses of what is in force, while this process leads. */
 export class StatusController {
@@ -33,6 +39,7 @@ export class StatusController {
     | { readonly state: ClusterState; readonly outcomes: Outcomes }
     | undefined;
   #wake: () => void = () => {};
+  #keyProblems: KeyProblems = new Map();
 
   constructor(options: StatusControllerOptions) {
     this.#options = options;
@@ -40,6 +47,7 @@ export class StatusController {
       ...options,
       stored: this.#stored,
       collections: options.source.collections,
+      events: new StatusEvents(options),
     });
   }
 
@@ -55,6 +63,26 @@ export class StatusController {
   refresh(): void {
     if (this.#applied !== undefined) this.#applied = { ...this.#applied };
     this.#wake();
+  }
+
+  /** Follows the state of key sets, which `read` returns, until `signal` aborts. */
+  async followKeys(
+    read: () => Promise<readonly unknown[]>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!signal.aborted) {
+      try {
+        const problems = keyProblemsOf(await read());
+        const isSame = JSON.stringify([...problems]) ===
+          JSON.stringify([...this.#keyProblems]);
+        this.#keyProblems = problems;
+        if (!isSame) this.refresh();
+      } catch (error) {
+        log.debug("Cannot read the state of keys", { error });
+      }
+      await pause(clock, KEYS_MS, signal);
+    }
   }
 
   /** Writes statuses until `signal` aborts. */
@@ -88,6 +116,7 @@ export class StatusController {
       addressesOf,
       conditionsOf,
       objects: (kind) => source.cache.objects(kind),
+      keyProblems: this.#keyProblems,
       stored: this.#stored,
       now: clock.now(),
     });

@@ -1,3 +1,4 @@
+import type { KeyProblems } from "./key_problems.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Condition } from "../../compile/conditions.ts";
 import type { Outcomes } from "../../compile/outcomes.ts";
@@ -18,6 +19,7 @@ export interface StatusSources {
   readonly conditionsOf: (gateway: KubernetesObject) => readonly Condition[];
   /** Returns the newest objects of a kind: their statuses can be newer than those in `state`. */
   readonly objects: (kind: StatusKind) => Iterable<KubernetesObject>;
+  readonly keyProblems: KeyProblems;
   /** Outcomes by the objects that have a status with them stored. */
   readonly stored: WeakMap<KubernetesObject, object>;
   /** Milliseconds since the epoch. */

@@ -8,6 +8,7 @@ import {
 } from "../client/kubernetes_object.ts";
 import { type Collection, collectionPath } from "../source/collections.ts";
 import { isStored } from "./stored_conditions.ts";
+import type { StatusEvents } from "./status_events.ts";
 import type { DesiredStatus } from "./status_sources.ts";
 
 /** Dependencies of writing statuses. */
@@ -18,6 +19,7 @@ export interface StatusWriterOptions {
   /** See `StatusSources`. */
   readonly stored: WeakMap<KubernetesObject, object>;
   readonly collections: readonly Collection[];
+  readonly events: StatusEvents;
 }
 
 /** Writes that are under way at the same time. */
@@ -67,10 +69,11 @@ export class StatusWriter {
   }
 
   async #writeOne(
-    { object, status }: DesiredStatus,
+    desired: DesiredStatus,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { api, log } = this.#options;
+    const { api, clock, events, log } = this.#options;
+    const { object, status } = desired;
     const collection = this.#byKind.get(String(object.kind));
     if (collection === undefined) return true;
     const { name, namespace } = object.metadata;
@@ -83,6 +86,7 @@ export class StatusWriter {
         signal,
         body: { ...object, status: { ...statusOf(object), ...status } },
       });
+      await events.write(desired, clock.now(), signal);
       return true;
     } catch (error) {
       if (signal.aborted) return true;

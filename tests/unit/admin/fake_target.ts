@@ -116,6 +116,10 @@ export class FakeTarget implements AdminTarget {
     this.shutdowns++;
   }
 
+  sourceProblem(): string | undefined {
+    return undefined;
+  }
+
   readiness(): Readiness {
     return this.ready;
   }

@@ -103,6 +103,7 @@ function statusesOf(objects: readonly KubernetesObject[]) {
     addressesOf: () => [{ type: "IPAddress", value: "10.0.0.1" }],
     conditionsOf: () => [],
     objects: ofKind,
+    keyProblems: new Map(),
     stored: new WeakMap(),
     now: NOW,
   })];
