@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden manifests chart bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak interop-dex screenshots conformance cluster
+.PHONY: help run test check fmt hooks e2e golden manifests chart bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak interop-dex screenshots conformance cluster cluster-drills
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -50,6 +50,9 @@ conformance: ## run the conformance suite of the Gateway API; needs Go and root
 
 cluster: ## test the chart and managed proxies with a real API server; needs Go and root
 	@CLUSTER_TESTS=1 sh .ci/conformance $(ARGS)
+
+cluster-drills: ## end, freeze and flood a real API server, and print figures; needs Go and root
+	@PROGRAM=tests/conformance/drills/drills.ts sh .ci/conformance $(ARGS)
 
 interop-ratelimit: ## test against envoyproxy/ratelimit; needs Go and Redis
 	@sh .ci/interop_ratelimit $(ARGS)

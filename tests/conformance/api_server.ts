@@ -19,6 +19,12 @@ export interface ApiServer {
   readonly api: KubernetesApi;
   /** Path of a kubeconfig with all rights. */
   readonly kubeconfig: string;
+  /** Sends a signal to kube-apiserver; `SIGKILL` ends it. */
+  signal(signal: Deno.Signal): Promise<void>;
+  /** Ends it, and its store. */
+  stop(): Promise<void>;
+  /** Starts it again; resolves when it is ready. */
+  restart(): Promise<void>;
   /** Certificate of the kubelet, which the API server asks for the logs of pods. */
   readonly kubelet: { readonly cert: string; readonly key: string };
 }
@@ -51,32 +57,34 @@ export async function startApiServer(
   for (const [name, content] of Object.entries(files)) {
     await Deno.writeTextFile(path(name), String(content));
   }
-  start(`${programs}/etcd`, path("etcd.log"), [
+  const store = start(`${programs}/etcd`, path("etcd.log"), [
     `--data-dir=${path("etcd")}`,
     `--listen-client-urls=http://127.0.0.1:${ETCD_PORT}`,
     `--advertise-client-urls=http://127.0.0.1:${ETCD_PORT}`,
     "--listen-peer-urls=http://127.0.0.1:0",
     "--log-level=error",
   ]);
-  start(`${programs}/kube-apiserver`, path("apiserver.log"), [
-    `--etcd-servers=http://127.0.0.1:${ETCD_PORT}`,
-    "--bind-address=0.0.0.0",
-    `--secure-port=${PORT}`,
-    `--advertise-address=${BRIDGE_ADDRESS}`,
-    "--endpoint-reconciler-type=none",
-    `--tls-cert-file=${path("apiserver.crt")}`,
-    `--tls-private-key-file=${path("apiserver.key")}`,
-    `--token-auth-file=${path("tokens.csv")}`,
-    "--authorization-mode=RBAC",
-    "--service-account-issuer=https://kubernetes.default.svc",
-    `--service-account-key-file=${path("sa.pub")}`,
-    `--service-account-signing-key-file=${path("sa.key")}`,
-    "--service-cluster-ip-range=10.96.0.0/16",
-    "--disable-admission-plugins=ServiceAccount",
-    "--kubelet-preferred-address-types=InternalIP",
-    "--enable-priority-and-fairness=false",
-    "--profiling=false",
-  ]);
+  const startServer = () =>
+    start(`${programs}/kube-apiserver`, path("apiserver.log"), [
+      `--etcd-servers=http://127.0.0.1:${ETCD_PORT}`,
+      "--bind-address=0.0.0.0",
+      `--secure-port=${PORT}`,
+      `--advertise-address=${BRIDGE_ADDRESS}`,
+      "--endpoint-reconciler-type=none",
+      `--tls-cert-file=${path("apiserver.crt")}`,
+      `--tls-private-key-file=${path("apiserver.key")}`,
+      `--token-auth-file=${path("tokens.csv")}`,
+      "--authorization-mode=RBAC",
+      "--service-account-issuer=https://kubernetes.default.svc",
+      `--service-account-key-file=${path("sa.pub")}`,
+      `--service-account-signing-key-file=${path("sa.key")}`,
+      "--service-cluster-ip-range=10.96.0.0/16",
+      "--disable-admission-plugins=ServiceAccount",
+      "--kubelet-preferred-address-types=InternalIP",
+      "--enable-priority-and-fairness=false",
+      "--profiling=false",
+    ]);
+  let running = startServer();
   const api = new KubernetesApi({
     server: SERVER,
     ca: authority.cert,
@@ -84,7 +92,23 @@ export async function startApiServer(
     namespace: "default",
   });
   await untilReady(api, path("apiserver.log"));
-  return { api, kubeconfig: path("kubeconfig"), kubelet };
+  return {
+    api,
+    kubeconfig: path("kubeconfig"),
+    kubelet,
+    async signal(signal) {
+      running.kill(signal);
+      if (signal === "SIGKILL") await running.status;
+    },
+    async stop() {
+      for (const each of [running, store]) each.kill("SIGKILL");
+      await Promise.all([running.status, store.status]);
+    },
+    async restart() {
+      running = startServer();
+      await untilReady(api, path("apiserver.log"));
+    },
+  };
 }
 
 /** Starts a program whose output goes to a file. */

@@ -61,7 +61,9 @@ export function startGateway(
 }
 
 /** Resident memory in MiB. */
-export async function residentMib({ pid }: GatewayProcess): Promise<number> {
+export async function residentMib(
+  { pid }: { readonly pid: number | undefined },
+): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024);
 }
