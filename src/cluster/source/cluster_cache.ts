@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { keepConnectionAlive } from "../client/heartbeat.ts";
+import { keepConnectionAlive } from "../client/api_heartbeat.ts";
 import { Informer } from "../client/informer.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";

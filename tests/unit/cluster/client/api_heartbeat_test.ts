@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { noopServices } from "../../../../src/policy/policy_services.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
-import { keepConnectionAlive } from "../../../../src/cluster/client/heartbeat.ts";
+import { keepConnectionAlive } from "../../../../src/cluster/client/api_heartbeat.ts";
 import { KubernetesApi } from "../../../../src/cluster/client/kubernetes_api.ts";
 
 Deno.test("a connection on which nothing comes any more is given up, with its watches", async () => {
