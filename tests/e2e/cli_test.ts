@@ -289,7 +289,7 @@ const rows: readonly {
     args: ["complete", "--", "ctl", "proxy", ""],
     code: 0,
     stdout:
-      /^config\t.*\nkeys\t.*\nlimits\t.*\nlog\t.*\nprofile\t.*\nmemory\t.*\ntasks\t.*\ntrace\t.*\n:4\n$/,
+      /^config\t.*\nkeys\t.*\nlimits\t.*\nusage\t.*\nlog\t.*\nprofile\t.*\nmemory\t.*\ntasks\t.*\ntrace\t.*\n:4\n$/,
     stderr: nothing,
   },
   {
