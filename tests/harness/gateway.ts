@@ -3,7 +3,7 @@ import { Gateway } from "../../src/gateway/gateway.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import type { PolicyRegistry } from "../../src/policy/policy_registry.ts";
 import { freePort } from "./free_port.ts";
-import { defaultWorkers } from "./gateway_process.ts";
+import { testWorkers } from "./test_workers.ts";
 
 /** A gateway in this process with its own port. */
 export interface TestGateway extends AsyncDisposable {
@@ -40,7 +40,7 @@ export async function startTestGateway(
     gateways: { default: { port, address: "127.0.0.1", ...listener } },
     config: {
       // Workers have the clock of the system.
-      workers: clock === undefined ? defaultWorkers : 1,
+      workers: clock === undefined ? testWorkers : 1,
       ...(typeof settings === "object" && settings),
     },
     ...rest,

@@ -1,3 +1,4 @@
+import { testWorkers } from "./test_workers.ts";
 import { Buffer } from "node:buffer";
 import { gatewayCommand } from "./executable.ts";
 import { createConfigFolder } from "./file_gateway.ts";
@@ -106,9 +107,6 @@ export class GatewayProcess implements AsyncDisposable {
   }
 }
 
-/** Of gateways whose test does not say: `GATEWAY_TEST_WORKERS=2` runs any test with workers. */
-export const defaultWorkers = Number(Deno.env.get("GATEWAY_TEST_WORKERS") ?? 1);
-
 /** Returns the whole configuration of a process with this listener port. */
 export function configFor(
   port: number,
@@ -119,7 +117,7 @@ export function configFor(
   return {
     gateways: { default: { port, address: "127.0.0.1", ...listener } },
     config: {
-      workers: defaultWorkers,
+      workers: testWorkers,
       adminAddr: "127.0.0.1:0",
       statsAddr: "127.0.0.1:0",
       ...(typeof settings === "object" ? settings : {}),

@@ -33,6 +33,7 @@ Deno.test("gateway phase runs CORS first", () => {
     "basicAuthentication",
     "apiKeyAuthentication",
     "authorization",
+    "rateLimit",
     "transformation",
   ]);
 });

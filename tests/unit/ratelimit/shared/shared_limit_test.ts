@@ -166,7 +166,7 @@ Deno.test("describe shows all threads as one", async () => {
     keys: 2,
     admitted: 2,
     refused: 1,
-    tokens: 180,
+    charged: 180,
   }]);
 });
 
