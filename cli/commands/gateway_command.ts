@@ -7,24 +7,14 @@ import {
   parsePort,
   rejectCommand,
 } from "../command.ts";
+import type { ClusterRunOptions } from "../cluster/run_cluster.ts";
 import { addControlCommands } from "./control_commands.ts";
 import * as help from "./help.ts";
 
-interface RunOptions {
-  readonly file?: string;
+interface RunOptions extends ClusterRunOptions {
   readonly validateOnly?: boolean;
   readonly strict?: boolean;
   readonly cluster?: boolean;
-  readonly kubeconfig?: string;
-  readonly controllerName: string;
-  readonly watchNamespaces?: readonly string[];
-  readonly addressPool?: string;
-  readonly publishAddress?: readonly string[];
-  readonly publishService?: string;
-  readonly gateway?: string;
-  readonly managed?: boolean;
-  readonly proxyImage?: string;
-  readonly proxyRole: string;
 }
 
 /** Default of `--controller-name`. */
