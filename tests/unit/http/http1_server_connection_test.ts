@@ -705,3 +705,18 @@ Deno.test("Http1ServerConnection reads the body of a request that arrived before
   assert.match(answer, /\r\n\r\ngot abcdef$/);
   await subject.hangUp();
 });
+
+Deno.test("Http1ServerConnection that is retired twice keeps no timer when it ends", async () => {
+  const subject = new Subject(() => ok());
+
+  // As for a connection that waits in the queue of a port when that closes.
+  subject.connection.retire();
+  subject.connection.retire();
+  subject.client.end();
+  await subject.done;
+
+  assert.equal(subject.clock.pending, 0);
+
+  subject.connection.retire();
+  assert.equal(subject.clock.pending, 0);
+});

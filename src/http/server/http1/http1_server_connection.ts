@@ -99,7 +99,9 @@ export class Http1ServerConnection
   /** Makes the current request the last, including one in flight; closes an idle connection. */
   retire(): void {
     this.announceEnd();
-    if (!this.#isIdle) return;
+    // A connection from the queue of a port that closes is retired when it opens and again with the others.
+    this.#stopWaiting?.();
+    if (!this.#isIdle || this.#downstream.transport.closed) return;
     const { clock } = this.#context;
     const firstRequestMs = this.#served > 0
       ? 0
