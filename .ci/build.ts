@@ -5,12 +5,15 @@
  * `BUILD_KIND=bundle` bundles the programs and wraps nothing, for `deploy/Dockerfile`.
  */
 import config from "../deno.json" with { type: "json" };
+import { loadPage } from "../admin/ui/page_from_source.ts";
 import { pack, runFlags } from "./pack.ts";
 import { appendSourceMap } from "./source_map.ts";
 
 const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
 const bundle = `${root}dist/bundle.js`;
 const worker = `${root}dist/worker.js`;
+const page = `${root}dist/page.ts`;
+const importMap = `${root}dist/imports.json`;
 const target = Deno.env.get("BUILD_TARGET") ?? Deno.build.target;
 const suffix = target.includes("windows") ? ".exe" : "";
 const executable = `${root}dist/gateway${suffix}`;
@@ -21,8 +24,20 @@ type Kind = "compiled" | "packed";
 
 async function bundlePrograms(): Promise<void> {
   await Deno.mkdir(`${root}dist`, { recursive: true });
+  await bundleWebUi();
   await bundleProgram("main.ts", bundle);
   await bundleProgram("worker.ts", worker);
+}
+
+/** Writes the module that replaces `#page`, and an import map that says so. */
+async function bundleWebUi(): Promise<void> {
+  const files = JSON.stringify(await loadPage());
+  await Deno.writeTextFile(
+    page,
+    `const files = ${files};\nexport const loadPage = () => Promise.resolve(files);\n`,
+  );
+  const imports = { ...config.imports, "#page": "./page.ts" };
+  await Deno.writeTextFile(importMap, JSON.stringify({ imports }));
 }
 
 async function build(): Promise<Kind> {
@@ -50,7 +65,13 @@ async function build(): Promise<Kind> {
 /** Bundles a module, with its source map inside. */
 async function bundleProgram(entry: string, output: string): Promise<void> {
   // Not minified: that would not start faster, and stack traces stay readable.
-  const options = ["--quiet", "--sourcemap=external", "-o", output];
+  const options = [
+    "--quiet",
+    `--import-map=${importMap}`,
+    "--sourcemap=external",
+    "-o",
+    output,
+  ];
   const bundled = await deno("bundle", ...options, entry);
   if (!bundled.success) {
     throw new Error(`Cannot bundle "${entry}": ${bundled.errorText}`);

@@ -1,28 +1,4 @@
-import api from "./page/api.js" with { type: "text" };
-import budgets from "./page/budgets.js" with { type: "text" };
-import connectors from "./page/connectors.js" with { type: "text" };
-import dom from "./page/dom.js" with { type: "text" };
-import failures from "./page/failures.js" with { type: "text" };
-import frame from "./page/frame.css" with { type: "text" };
-import flameGraph from "./page/flame_graph.js" with { type: "text" };
-import html from "./page/index.html" with { type: "text" };
-import keys from "./page/keys.js" with { type: "text" };
-import logging from "./page/logging.js" with { type: "text" };
-import login from "./page/login.js" with { type: "text" };
-import longList from "./page/long_list.js" with { type: "text" };
-import main from "./page/main.js" with { type: "text" };
-import metricsText from "./page/metrics_text.js" with { type: "text" };
-import overview from "./page/overview.js" with { type: "text" };
-import parts from "./page/parts.css" with { type: "text" };
-import poll from "./page/poll.js" with { type: "text" };
-import pprof from "./page/pprof.js" with { type: "text" };
-import profiles from "./page/profiles.js" with { type: "text" };
-import routeModel from "./page/route_model.js" with { type: "text" };
-import routes from "./page/routes.js" with { type: "text" };
-import trace from "./page/trace.js" with { type: "text" };
-import traceEvents from "./page/trace_events.js" with { type: "text" };
-import traceTable from "./page/trace_table.js" with { type: "text" };
-import views from "./page/views.css" with { type: "text" };
+import { loadPage } from "#page";
 
 /** A file of the page. */
 export interface PageFile {
@@ -30,42 +6,32 @@ export interface PageFile {
   readonly text: string;
 }
 
-/** Embedded files of the page by name; the document has the empty name. */
-export const pageFiles: ReadonlyMap<string, PageFile> = new Map([
-  ["", { contentType: "text/html; charset=utf-8", text: html }],
-  ...filesOf("css", "text/css", { frame, parts, views }),
-  ...filesOf("js", "text/javascript", {
-    api,
-    budgets,
-    connectors,
-    dom,
-    failures,
-    flame_graph: flameGraph,
-    keys,
-    logging,
-    login,
-    long_list: longList,
-    main,
-    metrics_text: metricsText,
-    overview,
-    poll,
-    pprof,
-    profiles,
-    route_model: routeModel,
-    routes,
-    trace,
-    trace_events: traceEvents,
-    trace_table: traceTable,
-  }),
-]);
+const contentTypes: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+};
 
-function filesOf(
-  extension: string,
-  type: string,
-  texts: Readonly<Record<string, string>>,
-): [string, PageFile][] {
-  const contentType = `${type}; charset=utf-8`;
-  return Object.entries(texts).map((
-    [name, text],
-  ) => [`${name}.${extension}`, { contentType, text }]);
+let loading: Promise<ReadonlyMap<string, PageFile>> | undefined;
+
+/**
+ * Returns the files of the page by name; the document has the empty name. The executable contains them; with the source, the
+ * first call bundles them.
+ * @throws {Error} When they cannot be bundled; the next call attempts it again.
+ */
+export function pageFiles(): Promise<ReadonlyMap<string, PageFile>> {
+  loading ??= loadFiles().catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return loading;
+}
+
+async function loadFiles(): Promise<ReadonlyMap<string, PageFile>> {
+  const texts = Object.entries(await loadPage());
+  return new Map(texts.map(([name, text]) => {
+    const extension = name.split(".").at(-1) ?? "";
+    const contentType = contentTypes[extension] ?? "text/plain";
+    return [name === "index.html" ? "" : name, { contentType, text }];
+  }));
 }

@@ -1,4 +1,4 @@
-import { respond } from "../admin_responses.ts";
+import { respond, text } from "../admin_responses.ts";
 import { createRouter, type Endpoint, type Handler } from "../router.ts";
 import { pageFiles } from "./page_files.ts";
 import { uiApi, type UiOptions } from "./ui_api.ts";
@@ -40,9 +40,21 @@ export function createGatewayUi(
   return async (request, access) => await uis[access](request);
 }
 
-/** Reports whether a path is a static file of the page, which needs no admin token. */
+const filePath = /^\/ui\/([\w.-]+\.(?:css|js))?$/;
+
+/** Reports whether a path is that of a static file of the page, which needs no admin token. */
 export function isPageFile(path: string): boolean {
-  return pageEndpoints.some((endpoint) => endpoint.path === path);
+  return path === "/ui" || filePath.test(path);
+}
+
+async function servePage({ url }: Request): Promise<Response> {
+  const match = filePath.exec(new URL(url).pathname);
+  const file = match === null
+    ? undefined
+    : (await pageFiles()).get(match[1] ?? "");
+  return file === undefined
+    ? text(404, "not found")
+    : respond(200, file.contentType, file.text, pageHeaders);
 }
 
 const pageEndpoints: readonly Endpoint[] = [
@@ -53,8 +65,6 @@ const pageEndpoints: readonly Endpoint[] = [
       GET: () => respond(308, "text/plain", "", { location: "ui/" }),
     },
   },
-  ...[...pageFiles].map(([name, { contentType, text }]) => ({
-    path: `/ui/${name}`,
-    methods: { GET: () => respond(200, contentType, text, pageHeaders) },
-  })),
+  { path: "/ui/", methods: { GET: servePage } },
+  { path: "/ui/*", methods: { GET: servePage } },
 ];

@@ -14,10 +14,10 @@ import {
 
 const views = [
   "Overview",
-  "Routes",
   "Trace",
   "Failures",
-  "Budgets",
+  "Topology",
+  "Limits",
   "Keys",
   "Logging",
   "Profiles",
@@ -53,7 +53,7 @@ for (const colorScheme of ["light", "dark"] as const) {
 
     for (const view of views) {
       await showView(page, view);
-      if (view === "Routes") {
+      if (view === "Topology") {
         await page.getByRole("option", { name: "hello" }).first().click();
       }
       if (view === "Failures") {
@@ -61,7 +61,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         await page.getByRole("button", { name: "requestSnapshot" }).first()
           .click();
       }
-      if (view === "Budgets") await page.getByRole("meter").waitFor();
+      if (view === "Limits") await page.getByRole("meter").waitFor();
       if (view === "Profiles") {
         await page.getByRole("button", { name: "Heap profile" }).click();
         await page.getByText(/^Done/).waitFor();
@@ -106,7 +106,7 @@ Deno.test("overview shows a reload that is rejected with its place, on every vie
   const text = await page.getByRole("region", { name: "Diagnostics" })
     .innerText();
   const problems = await accessibilityProblems(page);
-  await showView(page, "Budgets");
+  await showView(page, "Limits");
   await page.getByRole("alert").getByText("was rejected").waitFor();
   await replaceFile(gateway.file, { ...good, routes: [hello, hello].slice(1) });
   await page.getByRole("alert").getByText("was rejected").waitFor({
@@ -268,7 +268,7 @@ for (const address of ["nothing/%", "constructor"]) {
 
 Deno.test("a budget's bar moves with the requests", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
-  await using ui = await openUi(`${gateway.admin}/ui/#budgets`);
+  await using ui = await openUi(`${gateway.admin}/ui/#limits`);
   const meter = ui.page.getByRole("meter", {
     name: "5 requests per hour of HTTPRoute/default/hello",
   });
@@ -384,7 +384,7 @@ Deno.test("a thousand routes are shown at once, found by name, walked through by
   const list = page.getByRole("listbox", { name: "Routes" });
 
   const started = performance.now();
-  await showView(page, "Routes");
+  await showView(page, "Topology");
   await list.getByRole("option").first().waitFor();
   const took = performance.now() - started;
   const rows = await page.getByRole("option").count();
@@ -412,7 +412,7 @@ Deno.test("a thousand routes are shown at once, found by name, walked through by
 
 Deno.test("a route leads to the trace of its requests", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
-  await using ui = await openUi(`${gateway.admin}/ui/#routes`);
+  await using ui = await openUi(`${gateway.admin}/ui/#topology`);
   const { page } = ui;
 
   await page.getByRole("option", { name: /hello/ }).first().click();
@@ -467,7 +467,7 @@ Deno.test("markup in paths, header values, bodies and configuration errors stays
   await showView(page, "Failures");
   await page.getByRole("main").getByRole("link").first().click();
   await page.getByRole("heading", { name: /^Why/ }).waitFor();
-  await showView(page, "Routes");
+  await showView(page, "Topology");
   for (const option of ["hello", "requestHeaderModifier"]) {
     await page.getByRole("option", { name: option }).first().click();
     await page.getByRole("heading", { level: 2, name: option }).waitFor();
@@ -540,7 +540,7 @@ Deno.test("the selected route stays selected after a reload of the page, and of 
   await using gateway = await GatewayProcess.start({
     config: { routes },
   });
-  await using ui = await openUi(`${gateway.admin}/ui/#routes`);
+  await using ui = await openUi(`${gateway.admin}/ui/#topology`);
   const { page } = ui;
   const chosen = page.getByRole("listbox", { name: "Routes" })
     .getByRole("option", { selected: true });
@@ -611,7 +611,7 @@ Deno.test("of many budgets those with the least left are shown, and any other is
     matches: [{ path: { type: "Exact", value: `/r/${index}` } }],
   }));
   await using gateway = await startTracedGateway({ routes });
-  await using ui = await openUi(`${gateway.admin}/ui/#budgets`);
+  await using ui = await openUi(`${gateway.admin}/ui/#limits`);
   const { page } = ui;
 
   await page.getByText("The 100 of 150 budgets with the least remaining.")
@@ -647,14 +647,14 @@ for (const { name, viewport } of narrow) {
 
     for (const view of views) {
       await showView(page, view);
-      if (view === "Routes") {
+      if (view === "Topology") {
         await page.getByRole("option", { name: "hello" }).first().click();
       }
       if (view === "Failures") {
         await page.getByRole("link", { name: /GET .*hello/ }).first().click();
         await page.getByRole("heading", { name: /^Why/ }).waitFor();
       }
-      if (view === "Budgets") await page.getByRole("meter").waitFor();
+      if (view === "Limits") await page.getByRole("meter").waitFor();
       const [wanted, there] = await page.evaluate(
         "[document.documentElement.scrollWidth, innerWidth]",
       ) as [number, number];

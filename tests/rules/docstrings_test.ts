@@ -10,7 +10,7 @@ interface Source {
 const modules: readonly Source[] = await Promise.all(
   (await repositoryFiles())
     .filter((path) =>
-      /^(src|admin|cli|tests)\/.*\.[jt]s$|^(main|mod)\.ts$/.test(path)
+      /^(src|admin|cli|tests)\/.*\.[jt]sx?$|^(main|mod)\.ts$/.test(path)
     )
     .map(async (path) => ({ path, text: await readFile(path) })),
 );

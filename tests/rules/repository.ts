@@ -6,7 +6,7 @@ export const root = new URL("../../", import.meta.url);
 /** Returns the paths, relative to the top folder, of the modules of the product, without tests and tools. */
 export async function productFiles(): Promise<string[]> {
   return (await repositoryFiles()).filter((path) =>
-    /^((src|admin|cli)\/.*|main|mod)\.ts$/.test(path)
+    /^((src|admin|cli)\/.*|main|mod)\.tsx?$/.test(path)
   );
 }
 

@@ -37,27 +37,18 @@ Deno.test("no file contains the host of a package registry", async () => {
   );
 });
 
-/** Base names that several files of the product share, each with the reason. */
-const sharedNames: Readonly<Record<string, string>> = {
-  "login.js": "two web pages, each with a form to log in",
-};
-
 Deno.test("no two files of the product have one base name", () => {
-  const product = files.filter((path) => /^(src|admin|cli)\//.test(path));
+  const product = files.filter((path) =>
+    /^(src|admin|cli)\//.test(path) && !path.endsWith("/README.md")
+  );
   const byName = Map.groupBy(product, (path) => path.split("/").at(-1) ?? "");
 
   assert.deepEqual(
-    [...byName].filter(([name, paths]) =>
-      paths.length > 1 && !Object.hasOwn(sharedNames, name)
-    ),
+    [...byName].filter(([, paths]) => paths.length > 1),
     [],
   );
 });
 
-/** Folders with more entries than `MAX_ENTRIES`, each with the reason. */
-const largeFolders: Readonly<Record<string, string>> = {
-  "admin/ui/page": "the files of one web page: their names are their URLs",
-};
 const MAX_ENTRIES = 20;
 
 Deno.test(`no folder of the product has more than ${MAX_ENTRIES} entries`, () => {
@@ -73,20 +64,18 @@ Deno.test(`no folder of the product has more than ${MAX_ENTRIES} entries`, () =>
 
   assert.deepEqual(
     [...entries].flatMap(([folder, { size }]) =>
-      size > MAX_ENTRIES && !Object.hasOwn(largeFolders, folder)
-        ? [`${folder}: ${size} entries`]
-        : []
+      size > MAX_ENTRIES ? [`${folder}: ${size} entries`] : []
     ),
     [],
   );
 });
 
 Deno.test("every module is named in snake_case", () => {
-  const modules = files.filter((path) => path.endsWith(".ts"));
+  const modules = files.filter((path) => /\.tsx?$/.test(path));
 
   assert.deepEqual(
     modules.filter((path) =>
-      !/^([a-z0-9_.]+\/)*[a-z0-9_]+(\.d)?\.ts$/.test(path)
+      !/^([a-z0-9_.]+\/)*[a-z0-9_]+(\.d)?\.tsx?$/.test(path)
     ),
     [],
   );

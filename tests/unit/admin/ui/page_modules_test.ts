@@ -4,20 +4,23 @@ import {
   buildTree,
   hottest,
   totalOf,
-} from "../../../../admin/ui/page/flame_graph.js";
+} from "../../../../admin/ui/page/legacy/flame_graph.js";
 import {
   createRate,
   parseMetrics,
   sumOf,
-} from "../../../../admin/ui/page/metrics_text.js";
-import { readProfile } from "../../../../admin/ui/page/pprof.js";
-import { readModel, relatedTo } from "../../../../admin/ui/page/route_model.js";
+} from "../../../../admin/ui/page/server/metrics_text.ts";
+import { readProfile } from "../../../../admin/ui/page/legacy/pprof.js";
+import {
+  readModel,
+  relatedTo,
+} from "../../../../admin/ui/page/legacy/route_model.js";
 import {
   bodyText,
   diff,
   differences,
   RequestLog,
-} from "../../../../admin/ui/page/trace_events.js";
+} from "../../../../admin/ui/page/legacy/trace_events.js";
 import { MetricRegistry } from "../../../../src/telemetry/metrics/metrics.ts";
 
 Deno.test("parseMetrics parses the output of the registry, including labels with quotes and line breaks", () => {

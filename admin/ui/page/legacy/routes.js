@@ -95,7 +95,7 @@ class Picture {
   }
 
   #select(id) {
-    remember("routes", id ?? "");
+    remember("topology", id ?? "");
     this.#show(this.#model.items.get(id));
   }
 

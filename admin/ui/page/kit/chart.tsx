@@ -1,0 +1,177 @@
+/** Time series, drawn by uPlot in the colors of the theme. */
+import uPlot from "uplot";
+import { paint } from "./theme.ts";
+import { useEffect, useRef } from "./framework.ts";
+
+/** Colors of series by name; each is a custom property in `style/tokens.css`. */
+export type SeriesColor =
+  | "accent"
+  | "good"
+  | "warn"
+  | "bad"
+  | "series-1"
+  | "series-2"
+  | "series-3"
+  | "series-4"
+  | "series-5"
+  | "series-6";
+
+/** One line of a chart. */
+export interface Series {
+  readonly label: string;
+  readonly color: SeriesColor;
+  /** One value for each time; `null` where it is not known. */
+  readonly values: readonly (number | null)[];
+  /** Fills the area below the line. */
+  readonly isFilled?: boolean;
+}
+
+interface ChartProps {
+  /** Names the chart and says in a sentence what it shows, for screen readers. */
+  readonly label: string;
+  /** Seconds since 1970, ascending. */
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+  /** Formats values at the axis and under the pointer, unit included. */
+  readonly format: (value: number) => string;
+  /** Height in pixels. */
+  readonly height?: number;
+  /** Charts with one name move their cursors together. */
+  readonly syncKey?: string;
+  /** First and last time of the axis; by default, those of the data. */
+  readonly span?: readonly [from: number, to: number];
+}
+
+/** A chart of lines over time with axes, and the values under the pointer in its legend. */
+export function Chart(props: ChartProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const drawn = useRef<Drawing | undefined>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
+  // A change of these needs another plot; other data only a drawing.
+  const shape = JSON.stringify([
+    props.series.map(({ label, color, isFilled }) => [label, color, isFilled]),
+    props.height,
+    props.syncKey,
+    paint.value,
+  ]);
+  useEffect(() => {
+    const target = element.current;
+    if (target === null) return;
+    const drawing = new Drawing(target, () => latest.current);
+    drawn.current = drawing;
+    return () => {
+      drawn.current = undefined;
+      drawing.close();
+    };
+  }, [shape]);
+  useEffect(() => drawn.current?.update());
+  return (
+    <div
+      class="chart"
+      ref={element}
+      role="img"
+      aria-label={props.label}
+    />
+  );
+}
+
+class Drawing {
+  readonly #element: HTMLDivElement;
+  readonly #props: () => ChartProps;
+  readonly #plot: uPlot;
+  readonly #observer: ResizeObserver;
+
+  constructor(element: HTMLDivElement, props: () => ChartProps) {
+    this.#element = element;
+    this.#props = props;
+    this.#plot = new uPlot(
+      this.#options(element.clientWidth),
+      this.#data(),
+      element,
+    );
+    this.#observer = new ResizeObserver(() => {
+      const { height = 180 } = props();
+      this.#plot.setSize({ width: element.clientWidth, height });
+    });
+    this.#observer.observe(element);
+  }
+
+  update(): void {
+    this.#plot.setData(this.#data());
+  }
+
+  close(): void {
+    this.#observer.disconnect();
+    this.#plot.destroy();
+  }
+
+  #data(): uPlot.AlignedData {
+    const { times, series } = this.#props();
+    return [[...times], ...series.map(({ values }) => [...values])];
+  }
+
+  #options(width: number): uPlot.Options {
+    const { series, height = 180, syncKey } = this.#props();
+    const colorOf = (name: string) => readColor(this.#element, name);
+    const axis: uPlot.Axis = {
+      stroke: colorOf("quiet"),
+      font: "12px system-ui, sans-serif",
+      grid: { stroke: colorOf("grid"), width: 1 },
+      ticks: { show: false },
+    };
+    const format = (value: number) => this.#props().format(value);
+    return {
+      width,
+      height,
+      padding: [8, 8, 0, 0],
+      scales: {
+        x: { range: (_, min, max) => [...this.#props().span ?? [min, max]] },
+        // Charts begin at zero, so that heights compare.
+        y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+      },
+      cursor: {
+        drag: { setScale: false, x: false, y: false },
+        ...(syncKey === undefined ? {} : { sync: { key: syncKey } }),
+      },
+      legend: { live: true },
+      axes: [
+        { ...axis, space: 80, values: timeLabels },
+        { ...axis, size: 64, values: (_, ticks) => ticks.map(format) },
+      ],
+      series: [
+        {
+          value: (_, at) =>
+            at === null ? "–" : new Date(at * 1000).toLocaleTimeString(),
+        },
+        ...series.map(({ label, color, isFilled }): uPlot.Series => ({
+          label,
+          stroke: colorOf(color),
+          width: 1.5,
+          points: { show: false },
+          ...(isFilled
+            ? { fill: `color-mix(in srgb, ${colorOf(color)} 14%, transparent)` }
+            : {}),
+          value: (_, value) => value === null ? "–" : format(value),
+        })),
+      ],
+    };
+  }
+}
+
+/** Resolves a custom property to a color that a canvas understands. */
+function readColor(element: HTMLElement, name: string): string {
+  element.style.color = `var(--${name})`;
+  const { color } = getComputedStyle(element);
+  element.style.color = "";
+  return color;
+}
+
+const timeLabels: uPlot.Axis.DynamicValues = (_, ticks, __, ___, step) =>
+  ticks.map((tick) =>
+    new Date(tick * 1000).toLocaleTimeString(undefined, {
+      hour: "2-digit",
+      minute: "2-digit",
+      ...(step < 60 ? { second: "2-digit" } : {}),
+    })
+  );

@@ -1,0 +1,193 @@
+/** Shows data: figures, facts, tables, JSON, times. */
+import type { ComponentChildren } from "./framework.ts";
+import type { Tone } from "./layout.tsx";
+
+interface StatProps {
+  readonly label: string;
+  readonly value: ComponentChildren;
+  /** A smaller text under the value. */
+  readonly detail?: ComponentChildren;
+  readonly tone?: Tone | undefined;
+}
+
+/** One figure. */
+export function Stat({ label, value, detail, tone }: StatProps) {
+  return (
+    <div class={tone === undefined ? "stat" : `stat ${tone}`}>
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+      {detail !== undefined && <dd class="stat-detail">{detail}</dd>}
+    </div>
+  );
+}
+
+/** A row of figures. */
+export function Stats({ children }: { readonly children: ComponentChildren }) {
+  return <dl class="stats">{children}</dl>;
+}
+
+/** Pairs of names and values, in columns. */
+export function Facts({ children }: { readonly children: ComponentChildren }) {
+  return <dl class="facts">{children}</dl>;
+}
+
+interface FactProps {
+  readonly name: string;
+  /** A dash stands in for nothing. */
+  readonly children?: ComponentChildren;
+}
+
+/** A name with its value, within `Facts`. */
+export function Fact({ name, children }: FactProps) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children ?? "–"}</dd>
+    </div>
+  );
+}
+
+/** A column of a table. */
+export interface Column<T> {
+  readonly title: string;
+  /** The first column is the header of its row. */
+  readonly cell: (row: T) => ComponentChildren;
+  /** Aligns figures at the right, with digits of one width. */
+  readonly isNumber?: boolean;
+  /** Gives the column the space that is left. */
+  readonly isWide?: boolean;
+}
+
+interface TableProps<T> {
+  /** Names the table for screen readers. */
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T, index: number) => string | number;
+  readonly classOf?: (row: T) => string;
+}
+
+/** A table for up to some hundred rows. On narrow screens it scrolls sideways by itself. */
+export function Table<T>(
+  { label, columns, rows, keyOf, classOf }: TableProps<T>,
+) {
+  return (
+    // Focusable, so that it can be scrolled with the keyboard.
+    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <caption class="unseen">{label}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.title} scope="col" class={classOfColumn(column)}>
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={keyOf(row, index)} class={classOf?.(row)}>
+              {columns.map((column, at) =>
+                at === 0
+                  ? (
+                    <th
+                      key={column.title}
+                      scope="row"
+                      class={classOfColumn(column)}
+                    >
+                      {column.cell(row)}
+                    </th>
+                  )
+                  : (
+                    <td key={column.title} class={classOfColumn(column)}>
+                      {column.cell(row)}
+                    </td>
+                  )
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function classOfColumn<T>({ isNumber, isWide }: Column<T>): string | undefined {
+  if (isNumber) return "number";
+  return isWide ? "wide" : undefined;
+}
+
+interface CodeProps {
+  /** Text, or a value that is shown as indented JSON. */
+  readonly value: unknown;
+  /** Names the block for screen readers. */
+  readonly label: string;
+}
+
+/** A block of text or JSON that can be scrolled with the keyboard. */
+export function Code({ value, label }: CodeProps) {
+  const text = typeof value === "string"
+    ? value
+    : JSON.stringify(value, undefined, 2) ?? "";
+  return <pre tabIndex={0} role="region" aria-label={label}>{text}</pre>;
+}
+
+/** A sentence whose backquoted parts are code. */
+export function Sentence({ text }: { readonly text: string }) {
+  const parts = text.split("`");
+  return (
+    <>
+      {parts.map((part, index) =>
+        index % 2 === 1 ? <code key={index}>{part}</code> : part
+      )}
+    </>
+  );
+}
+
+interface TimeProps {
+  /** RFC 3339. */
+  readonly at: string;
+  /** Omits the date. */
+  readonly isShort?: boolean;
+}
+
+/** A time in the language of the browser, with its machine-readable value. */
+export function Time({ at, isShort = false }: TimeProps) {
+  const date = new Date(at);
+  const text = isShort
+    ? date.toLocaleTimeString(undefined, { timeStyle: "medium" })
+    : date.toLocaleString(undefined, {
+      dateStyle: "medium",
+      timeStyle: "medium",
+    });
+  return <time dateTime={at} title={date.toLocaleString()}>{text}</time>;
+}
+
+interface MeterProps {
+  /** Names the bar for screen readers. */
+  readonly label: string;
+  readonly value: number;
+  readonly max: number;
+  /** The value in words. */
+  readonly text: string;
+  readonly tone?: Tone;
+}
+
+/** A bar that shows a share of a whole. */
+export function Meter({ label, value, max, text, tone = "good" }: MeterProps) {
+  const share = Math.min(1, Math.max(0, value) / Math.max(max, 1));
+  return (
+    <div
+      class={`bar ${tone}`}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={max}
+      aria-valuenow={Math.max(0, value)}
+      aria-valuetext={text}
+    >
+      <span style={{ width: `${share * 100}%` }} />
+    </div>
+  );
+}

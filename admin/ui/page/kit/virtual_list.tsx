@@ -1,0 +1,168 @@
+/** A list of any length: the document contains only the rows that are visible. */
+import {
+  type ComponentChildren,
+  type JSX,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "./framework.ts";
+
+/** Rows beyond the edges, so that scrolling shows no gaps. */
+const MARGIN = 4;
+
+interface VirtualListProps<T> {
+  /** Names the list for screen readers. */
+  readonly label: string;
+  readonly items: readonly T[];
+  readonly keyOf: (item: T) => string;
+  /** Height of every row in pixels. */
+  readonly rowHeight: number;
+  readonly row: (item: T) => ComponentChildren;
+  /** Key of the selected item. */
+  readonly selected?: string | undefined;
+  readonly onSelect: (item: T) => void;
+  readonly classOf?: (item: T) => string;
+  /** Text of the tooltip of a row. */
+  readonly titleOf?: (item: T) => string;
+  /** Called after rows have moved, with the list. */
+  readonly onRows?: (list: HTMLElement) => void;
+}
+
+/**
+ * A list box that stays fluid with many thousand items. Arrow keys, Home, End and Page move the active row, Enter and Space
+ * select it. Rows carry `data-key`.
+ */
+export function VirtualList<T>(props: VirtualListProps<T>) {
+  const { label, items, keyOf, rowHeight, row, selected, onSelect } = props;
+  const id = useId();
+  const element = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const [active, setActive] = useState(0);
+  const last = items.length - 1;
+  const at = Math.max(0, Math.min(active, last));
+
+  const measure = () => {
+    const list = element.current;
+    if (list === null) return;
+    // Steps of whole rows: scrolling by pixels draws nothing.
+    const top = Math.floor(list.scrollTop / rowHeight) * rowHeight;
+    const height = list.clientHeight;
+    setView((old) =>
+      old.top === top && old.height === height ? old : { top, height }
+    );
+    props.onRows?.(list);
+  };
+  useEffect(() => {
+    const list = element.current;
+    if (list === null) return;
+    const observer = new ResizeObserver(measure);
+    observer.observe(list);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    if (element.current !== null) props.onRows?.(element.current);
+  });
+  useEffect(() => {
+    const index = items.findIndex((item) => keyOf(item) === selected);
+    if (index < 0) return;
+    setActive(index);
+    reveal(element.current, index, rowHeight);
+  }, [selected, items]);
+
+  const onKeyDown = (event: JSX.TargetedKeyboardEvent<HTMLDivElement>) => {
+    const page = Math.max(1, Math.floor(view.height / rowHeight));
+    const step = stepOf(event.key, page);
+    const item = items[at];
+    if (step !== undefined) {
+      const next = Math.max(0, Math.min(last, at + step));
+      setActive(next);
+      reveal(element.current, next, rowHeight);
+    } else if (
+      (event.key === "Enter" || event.key === " ") && item !== undefined
+    ) {
+      onSelect(item);
+    } else return;
+    event.preventDefault();
+  };
+
+  const first = Math.max(0, Math.floor(view.top / rowHeight) - MARGIN);
+  const end = Math.ceil((view.top + view.height) / rowHeight) + MARGIN;
+  return (
+    <div
+      ref={element}
+      role="listbox"
+      class="list"
+      tabIndex={0}
+      aria-label={label}
+      aria-activedescendant={at >= first && at < end && last >= 0
+        ? `${id}-${at}`
+        : undefined}
+      onScroll={measure}
+      onKeyDown={onKeyDown}
+    >
+      <div
+        role="presentation"
+        class="sizer"
+        style={{ height: `${items.length * rowHeight}px` }}
+      >
+        {items.slice(first, end).map((item, offset) => {
+          const index = first + offset;
+          const key = keyOf(item);
+          return (
+            <div
+              key={key}
+              id={`${id}-${index}`}
+              data-key={key}
+              role="option"
+              class={`list-row ${index === at ? "active" : ""} ${
+                props.classOf?.(item) ?? ""
+              }`}
+              style={{
+                top: `${index * rowHeight}px`,
+                height: `${rowHeight}px`,
+              }}
+              aria-selected={key === selected}
+              aria-setsize={items.length}
+              aria-posinset={index + 1}
+              title={props.titleOf?.(item)}
+              onClick={() => {
+                setActive(index);
+                onSelect(item);
+              }}
+            >
+              {row(item)}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function stepOf(key: string, page: number): number | undefined {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowDown: 1,
+    ArrowUp: -1,
+    PageDown: page,
+    PageUp: -page,
+    Home: -Infinity,
+    End: Infinity,
+  };
+  return Object.hasOwn(steps, key) ? steps[key] : undefined;
+}
+
+function reveal(
+  list: HTMLElement | null,
+  index: number,
+  rowHeight: number,
+): void {
+  if (list === null) return;
+  const top = index * rowHeight;
+  const { scrollTop, clientHeight } = list;
+  if (top < scrollTop) list.scrollTop = top;
+  else if (top + rowHeight > scrollTop + clientHeight) {
+    list.scrollTop = top + rowHeight - clientHeight;
+  }
+}

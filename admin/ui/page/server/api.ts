@@ -1,0 +1,151 @@
+/** Sends requests to the gateway. All URLs are relative, so that the page works under any prefix. */
+import { promptForToken } from "./token_prompt.ts";
+
+const TOKEN_KEY = "gateway-admin-token";
+const TIMEOUT_MS = 10_000;
+const NO_RESPONSE = "The gateway does not respond";
+
+/** An unsuccessful response; `status` is 0 without a response. */
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Options of a request; `body` is sent as JSON, or as plain text if it is a string. */
+export interface RequestOptions {
+  readonly method?: "GET" | "POST";
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Returns the JSON of `GET api/path`. The type is that of the endpoint, which has the same version as the page.
+ * @throws {ApiError}
+ */
+export async function getJson<T>(
+  path: string,
+  signal?: AbortSignal,
+): Promise<T> {
+  return decode<T>(await getText(path, signal));
+}
+
+/** Returns the text of `GET api/path`. @throws {ApiError} */
+export async function getText(
+  path: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
+  try {
+    return (await (await request(path, { signal: either })).text()).trim();
+  } catch (error) {
+    if (timeout.aborted && !signal?.aborted) throw new ApiError(0, NO_RESPONSE);
+    throw error;
+  }
+}
+
+/** Posts a body, or none; returns the response as text. @throws {ApiError} */
+export async function post(path: string, body?: unknown): Promise<string> {
+  const response = await request(path, { method: "POST", body });
+  return (await response.text()).trim();
+}
+
+/** Posts a body; returns the JSON of the response. @throws {ApiError} */
+export async function postJson<T>(
+  path: string,
+  body: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
+  const options: RequestOptions = { method: "POST", body };
+  const response = await request(
+    path,
+    signal ? { ...options, signal } : options,
+  );
+  return decode<T>(await response.text());
+}
+
+function decode<T>(text: string): T {
+  return JSON.parse(text);
+}
+
+/**
+ * Returns a successful response. Prompts for the token when the admin interface requires one, and retries.
+ * @throws {ApiError}
+ */
+export async function request(
+  path: string,
+  options: RequestOptions = {},
+): Promise<Response> {
+  for (let problem = "";;) {
+    const response = await send(path, options);
+    if (response.ok) return response;
+    if (!requiresToken(response)) {
+      // The other lines describe the endpoint to users of curl.
+      const [text] = (await response.text()).trim().split("\n");
+      throw new ApiError(response.status, text || `status ${response.status}`);
+    }
+    await response.body?.cancel();
+    if (sessionStorage.getItem(TOKEN_KEY) !== null) problem = "Invalid token.";
+    sessionStorage.setItem(TOKEN_KEY, await promptForToken(problem));
+  }
+}
+
+async function send(
+  path: string,
+  { method = "GET", body, signal }: RequestOptions,
+): Promise<Response> {
+  const token = sessionStorage.getItem(TOKEN_KEY);
+  const headers = new Headers();
+  if (token !== null) headers.set("authorization", `Bearer ${token}`);
+  const init: RequestInit = { method, headers };
+  if (signal !== undefined) init.signal = signal;
+  if (typeof body === "string") init.body = body;
+  else if (body !== undefined) {
+    headers.set("content-type", "application/json");
+    init.body = JSON.stringify(body);
+  }
+  try {
+    return await fetch(`api/${path}`, init);
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, NO_RESPONSE);
+  }
+}
+
+/** Reports whether the admin token is required, as opposed to the token of a gateway's policy. */
+function requiresToken({ status, headers }: Response): boolean {
+  return status === 401 &&
+    /^bearer realm="gateway admin"/i.test(
+      headers.get("www-authenticate") ?? "",
+    );
+}
+
+/** Yields the `data:` of server-sent events; calls `onReady` when the server is ready. @throws {ApiError} */
+export async function* events<T>(
+  path: string,
+  options: { readonly signal: AbortSignal; readonly onReady?: () => void },
+): AsyncGenerator<T> {
+  const { body } = await request(path, { signal: options.signal });
+  if (body === null) return;
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      if (block === ": ready") options.onReady?.();
+      if (block.startsWith("data: ")) yield decode<T>(block.slice(6));
+    }
+  }
+}
+
+/** Returns the message of an error for the user. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,78 @@
+import {
+  type ReadonlySignal,
+  signal,
+  useEffect,
+  useMemo,
+} from "../kit/framework.ts";
+import { getText, messageOf } from "./api.ts";
+
+/** The latest response of an endpoint that is requested repeatedly. */
+export interface Polled<T> {
+  /** `undefined` until the first response; unchanged responses do not change it. */
+  readonly data: ReadonlySignal<T | undefined>;
+  /** Reason for which the last request failed; empty if it did not. */
+  readonly error: ReadonlySignal<string>;
+  /** Requests it now. */
+  readonly refresh: () => void;
+}
+
+/** Options of `usePolled`. */
+export interface PollOptions<T> {
+  /** Parses the response; by default, JSON. */
+  readonly parse?: (text: string) => T;
+  /** Keeps the data as it is while this returns true, for example while the pointer is on a list. */
+  readonly isPaused?: () => boolean;
+}
+
+/**
+ * Requests `GET api/path` every `intervalMs` while the component is shown, not concurrently, and not while the page is hidden.
+ * A changed path discards the data.
+ */
+export function usePolled<T>(
+  path: string,
+  intervalMs: number,
+  { parse = JSON.parse, isPaused }: PollOptions<T> = {},
+): Polled<T> {
+  const state = useMemo(() => ({
+    data: signal<T | undefined>(undefined),
+    error: signal(""),
+    refresh: () => {},
+  }), [path]);
+  useEffect(() => {
+    const leaving = new AbortController();
+    let shown: string | undefined;
+    const update = async () => {
+      if (isPaused?.()) return;
+      try {
+        const text = await getText(path, leaving.signal);
+        if (text !== shown) state.data.value = parse(text);
+        shown = text;
+        state.error.value = "";
+      } catch (error) {
+        if (!leaving.signal.aborted) state.error.value = messageOf(error);
+      }
+    };
+    state.refresh = () => void update();
+    repeat(intervalMs, leaving.signal, update);
+    return () => leaving.abort();
+  }, [path, intervalMs]);
+  return state;
+}
+
+/** Repeats a task until `signal` aborts, not concurrently, and not while the page is hidden. The task handles its errors. */
+export async function repeat(
+  intervalMs: number,
+  signal: AbortSignal,
+  task: () => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    if (!document.hidden) await task();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, intervalMs);
+      signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve();
+      }, { once: true });
+    });
+  }
+}

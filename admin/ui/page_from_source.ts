@@ -1,0 +1,69 @@
+/**
+ * Bundles the web UI from its source. The build replaces this module, `#page` in `deno.json`, by one that contains the result.
+ */
+
+const page = new URL("./page/", import.meta.url);
+
+/** Returns the texts of the page's files by name. @throws {Error} When the page cannot be bundled. */
+export async function loadPage(): Promise<Readonly<Record<string, string>>> {
+  const output = await Deno.makeTempDir({ prefix: "gateway-page-" });
+  try {
+    await bundleModules(output);
+    const modules = await readTexts(output, ".js");
+    const styles = await readTexts(new URL("style/", page), ".css");
+    return {
+      "index.html": await Deno.readTextFile(new URL("index.html", page)),
+      // In the order of their names; cascade layers make the order irrelevant.
+      "page.css": Object.values(styles).join("\n"),
+      ...modules,
+    };
+  } finally {
+    await Deno.remove(output, { recursive: true });
+  }
+}
+
+async function bundleModules(output: string): Promise<void> {
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "bundle",
+      "--quiet",
+      "--platform=browser",
+      "--minify",
+      "--code-splitting",
+      `--config=${fileOf(new URL("../../deno.json", import.meta.url))}`,
+      `--outdir=${output}`,
+      fileOf(new URL("main.tsx", page)),
+    ],
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+    env: { NO_COLOR: "1" },
+  }).output();
+  if (success) return;
+  const reason = new TextDecoder().decode(stderr).trim();
+  throw new Error(
+    `Cannot bundle the web UI: ${reason}; build the executable with "make build", or start the gateway with "deno run -A main.ts"`,
+  );
+}
+
+async function readTexts(
+  folder: string | URL,
+  extension: string,
+): Promise<Record<string, string>> {
+  const files = await Array.fromAsync(Deno.readDir(folder));
+  const names = files.map(({ name }) => name).filter((name) =>
+    name.endsWith(extension)
+  ).sort();
+  const texts: Record<string, string> = {};
+  for (const name of names) {
+    const path = folder instanceof URL
+      ? new URL(name, folder)
+      : `${folder}/${name}`;
+    texts[name] = await Deno.readTextFile(path);
+  }
+  return texts;
+}
+
+function fileOf(url: URL): string {
+  return decodeURIComponent(url.pathname);
+}
