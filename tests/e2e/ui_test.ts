@@ -109,7 +109,7 @@ for (
     { method: "GET", path: "/ui/api/config_dump", status: 404 },
     { method: "GET", path: "/ui/config_dump", status: 404 },
     { method: "POST", path: "/ui/api/quitquitquit", status: 404 },
-    { method: "POST", path: "/ui/quitquitquit", status: 404 },
+    { method: "POST", path: "/ui/quitquitquit", status: 405 },
     { method: "GET", path: "/ui/../config_dump", status: 404 },
     { method: "GET", path: "/ui/%2e%2e/config_dump", status: 404 },
     { method: "GET", path: "/ui/debug/pprof/heap", status: 404 },
