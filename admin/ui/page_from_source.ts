@@ -1,6 +1,8 @@
 /**
  * Bundles the web UI from its source. The build replaces this module, `#page` in `deno.json`, by one that contains the result.
  */
+import repositoryConfig from "../../deno.json" with { type: "json" };
+import pageConfig from "./page/deno.json" with { type: "json" };
 
 const page = new URL("./page/", import.meta.url);
 
@@ -22,7 +24,15 @@ export async function loadPage(): Promise<Readonly<Record<string, string>>> {
   }
 }
 
+/** Bundles with the packages and the lock file of the repository, and the compiler options of the page. */
 async function bundleModules(output: string): Promise<void> {
+  const config = `${output}/config.json`;
+  const { compilerOptions } = pageConfig;
+  const { imports, nodeModulesDir } = repositoryConfig;
+  await Deno.writeTextFile(
+    config,
+    JSON.stringify({ imports, nodeModulesDir, compilerOptions }),
+  );
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       "bundle",
@@ -30,7 +40,9 @@ async function bundleModules(output: string): Promise<void> {
       "--platform=browser",
       "--minify",
       "--code-splitting",
-      `--config=${fileOf(new URL("../../deno.json", import.meta.url))}`,
+      `--config=${config}`,
+      `--lock=${fileOf(new URL("../../deno.lock", import.meta.url))}`,
+      "--frozen",
       `--outdir=${output}`,
       fileOf(new URL("main.tsx", page)),
     ],
