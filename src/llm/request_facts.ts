@@ -1,6 +1,6 @@
 import { isJsonObject } from "../base/json.ts";
 import { JsonProblem } from "../base/json/json_ambiguity.ts";
-import { readJson } from "../base/json/json_reader.ts";
+import { type JsonSpan, readJson } from "../base/json/json_reader.ts";
 import { JsonSelection, WHOLE } from "../base/json/json_shape.ts";
 
 /** Facts in the body of a request to an LLM. */
@@ -11,6 +11,8 @@ export interface RequestFacts {
   readonly includesUsage: boolean;
   /** OpenAI responds later, to another request. */
   readonly isBackground: boolean;
+  /** Places of the values by path; `undefined` for a body that is no JSON object, or that servers read in different ways. */
+  readonly spans: ReadonlyMap<string, JsonSpan> | undefined;
 }
 
 const MAX_MODEL_LENGTH = 256;
@@ -26,8 +28,9 @@ const selection = new JsonSelection({
 export async function readRequestFacts(
   body: Uint8Array | undefined,
 ): Promise<RequestFacts> {
+  const spans = new Map<string, JsonSpan>();
   const request = body &&
-    await readJson(body, selection).catch(ignoreProblem);
+    await readJson(body, selection, spans).catch(ignoreProblem);
   const { model, stream, stream_options: options, background } =
     isJsonObject(request) ? request : {};
   return {
@@ -37,6 +40,7 @@ export async function readRequestFacts(
     isStreamed: isSet(stream),
     includesUsage: isJsonObject(options) && isSet(options["include_usage"]),
     isBackground: isSet(background),
+    spans: isJsonObject(request) ? spans : undefined,
   };
 }
 

@@ -71,6 +71,12 @@ for (
       65_536,
     ],
     ["in an unknown coding", { "content-encoding": "dcb" }, streamed, 65_536],
+    [
+      "read in different ways by servers",
+      {},
+      '{"model":"a","model":"b",' + streamed.slice(1),
+      65_536,
+    ],
   ] as const
 ) {
   Deno.test(`a streamed chat that is ${what} goes on as it is, and is charged at least ${output} tokens`, async () => {

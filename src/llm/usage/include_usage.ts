@@ -1,12 +1,6 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
-import { JsonProblem } from "../../base/json/json_ambiguity.ts";
-import { type JsonSpan, readJson } from "../../base/json/json_reader.ts";
-import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
-
-const selection = new JsonSelection({
-  stream: WHOLE,
-  stream_options: { include_usage: WHOLE },
-});
+import type { JsonSpan } from "../../base/json/json_reader.ts";
+import type { RequestFacts } from "../request_facts.ts";
 
 /**
  * Sets `stream_options.include_usage` in the body of a streamed OpenAI chat or completions request; all other bytes are kept.
@@ -14,17 +8,15 @@ const selection = new JsonSelection({
  * Returns `undefined` when no change is needed or possible: not streamed, set already, or JSON that servers read in different ways. For
  * a changed body, `UsageChunkFilter` removes the usage from the response, as the client did not request it.
  */
-export async function withIncludeUsage(
+export function withIncludeUsage(
   body: Uint8Array,
-): Promise<Uint8Array | undefined> {
-  const spans = new Map<string, JsonSpan>();
-  const request = await readJson(body, selection, spans).catch(ignoreProblem);
-  const stream = textAt(body, spans.get("stream"));
-  const root = spans.get("");
-  if (!isJsonObject(request) || root === undefined || !isTrue.test(stream)) {
+  { spans }: Pick<RequestFacts, "spans">,
+): Uint8Array | undefined {
+  const root = spans?.get("");
+  if (root === undefined || !isTrue.test(textAt(body, spans?.get("stream")))) {
     return undefined;
   }
-  const options = spans.get("stream_options");
+  const options = spans?.get("stream_options");
   if (options === undefined) {
     return insertMember(
       body,
@@ -32,11 +24,11 @@ export async function withIncludeUsage(
       '"stream_options":{"include_usage":true}',
     );
   }
-  if (request["stream_options"] === null) {
+  if (textAt(body, options) === "null") {
     return splice(body, options, '{"include_usage":true}');
   }
-  if (!isJsonObject(request["stream_options"])) return undefined;
-  const flag = spans.get("stream_options.include_usage");
+  if (body[options.start] !== OPENING_BRACE) return undefined;
+  const flag = spans?.get("stream_options.include_usage");
   if (flag === undefined) {
     return insertMember(body, options.start + 1, '"include_usage":true');
   }
@@ -45,9 +37,7 @@ export async function withIncludeUsage(
     : undefined;
 }
 
-function ignoreProblem(error: unknown): undefined {
-  if (!(error instanceof JsonProblem)) throw error;
-}
+const OPENING_BRACE = 0x7b;
 
 function textAt(body: Uint8Array, span: JsonSpan | undefined): string {
   return span === undefined

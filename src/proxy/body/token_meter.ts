@@ -18,7 +18,10 @@ import {
   readPathModel,
 } from "../../llm/llm_api.ts";
 import { readRequestContent } from "../../llm/request_content.ts";
-import { readRequestFacts } from "../../llm/request_facts.ts";
+import {
+  readRequestFacts,
+  type RequestFacts,
+} from "../../llm/request_facts.ts";
 import { textSizeOf } from "../../llm/request_size.ts";
 import {
   readOutputBound,
@@ -163,7 +166,7 @@ export class TokenMeter {
     }
     if (!llmApiFacts(this.api).needsIncludeUsage) return;
     if (this.#rules.mayRequestUsage) {
-      await this.#requestUsage(request, content.bytes);
+      await this.#requestUsage(request, content.bytes, facts);
     } else if (facts.isStreamed && !facts.includesUsage) {
       this.#denyUnknown("it is streamed, and includeUsage is false");
     }
@@ -181,9 +184,10 @@ export class TokenMeter {
   async #requestUsage(
     request: RequestMessage,
     content: Uint8Array | undefined,
+    facts: RequestFacts,
   ): Promise<void> {
     const { headers } = request;
-    if (content === undefined) {
+    if (content === undefined || facts.spans === undefined) {
       this.#outputBound = UNLIMITED_OUTPUT_TOKENS;
       return;
     }
@@ -191,7 +195,7 @@ export class TokenMeter {
       this.#outputBound = await readOutputBound(content);
       return;
     }
-    const asking = await withIncludeUsage(content);
+    const asking = withIncludeUsage(content, facts);
     if (asking === undefined) return;
     request.body = new BytesBody(asking);
     for (const name of bodyFields) headers.delete(name);

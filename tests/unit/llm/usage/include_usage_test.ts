@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
+import { readRequestFacts } from "../../../../src/llm/request_facts.ts";
 import { withIncludeUsage } from "../../../../src/llm/usage/include_usage.ts";
 import { bytesOf } from "../llm_responses.ts";
 import { fc } from "../../../harness/properties.ts";
+
+async function changedBody(body: Uint8Array): Promise<Uint8Array | undefined> {
+  return withIncludeUsage(body, await readRequestFacts(body));
+}
 
 for (
   const { name, body, changed } of [
@@ -60,7 +65,7 @@ for (
   ]
 ) {
   Deno.test(`include_usage is set in a request with ${name}`, async () => {
-    const body_ = await withIncludeUsage(bytesOf(body));
+    const body_ = await changedBody(bytesOf(body));
 
     assert(body_ !== undefined);
     assert.equal(new TextDecoder().decode(body_), changed);
@@ -104,7 +109,7 @@ for (
   ]
 ) {
   Deno.test(`a request that ${name} is not changed`, async () => {
-    assert.equal(await withIncludeUsage(bytesOf(body)), undefined);
+    assert.equal(await changedBody(bytesOf(body)), undefined);
   });
 }
 
@@ -132,7 +137,7 @@ Deno.test("setting include_usage changes nothing else in arbitrary requests", as
           ...options !== undefined && { stream_options: options },
         };
         const request = first ? { ...own, ...extra } : { ...extra, ...own };
-        const changed = await withIncludeUsage(
+        const changed = await changedBody(
           bytesOf(JSON.stringify(request, null, blanks)),
         );
 
@@ -151,7 +156,7 @@ Deno.test("arbitrary bytes of a request are handled", async () => {
     fc.asyncProperty(
       fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map(bytesOf)),
       async (body) => {
-        await withIncludeUsage(body);
+        await changedBody(body);
       },
     ),
     { numRuns: 1000 },
