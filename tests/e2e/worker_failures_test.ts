@@ -115,6 +115,46 @@ for (const fault of ["exit", "memory"] as const) {
   });
 }
 
+Deno.test("a worker that ends under load cuts its own connections, and every client goes on", async () => {
+  await using test = await startWithWorkers();
+  const clients = await connectMany(test.port);
+  const stop = new AbortController();
+  const loads = clients.map((client) => askUntil(client, test.port, stop));
+  const own = (await workersOf(test)).filter(({ worker }) => worker === 1);
+  assert(own.length > 0 && own.length < CONNECTIONS);
+
+  breakWorker(1, "exit");
+  await test.log.next(/Worker replaced worker=1/);
+  stop.abort();
+
+  const results = await Promise.all(loads);
+  const cut = results.filter(({ lost }) => lost > 0);
+  assert.equal(cut.length, own.length);
+  assert(results.every(({ answered }) => answered > 0));
+});
+
+/** Sends requests one after the other, with a new connection after each that is cut; the last request is answered. */
+async function askUntil(
+  first: RawConnection,
+  port: number,
+  { signal }: AbortController,
+): Promise<{ answered: number; lost: number }> {
+  let client = first;
+  const tally = { answered: 0, lost: 0 };
+  for (let isAnswered = true; !signal.aborted || !isAnswered;) {
+    isAnswered = await ask(client).then(() => true, () => false);
+    if (isAnswered) {
+      tally.answered++;
+      continue;
+    }
+    tally.lost++;
+    client.close();
+    client = await connectRaw(port);
+  }
+  client.close();
+  return tally;
+}
+
 Deno.test("totals of a worker that has ended do not disappear from the metrics", async () => {
   await using test = await startWithWorkers();
   const clients = await connectMany(test.port);
