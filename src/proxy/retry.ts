@@ -65,11 +65,11 @@ export async function sendUntilGood(
   cancellation: Cancellation,
   { clock, log, destination, maxReplayBytes, send }: RetryOptions,
 ): Promise<ResponseMessage> {
-  const { request: { body }, attempts } = retried;
+  const { request: { body, held }, attempts } = retried;
   const before = attempts.retries;
   if (retry !== undefined) destination.retries?.earn();
   const replay = body && maxReplayBytes > 0
-    ? new ReplayableBody(body, maxReplayBytes)
+    ? new ReplayableBody(body, maxReplayBytes, held)
     : undefined;
   try {
     for (;;) {

@@ -1,17 +1,22 @@
 import { GrowingBuffer } from "../../base/bytes.ts";
+import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../../http/body.ts";
+import type { HeldBytes } from "../../http/body_memory.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 
 /**
- * A request body that can be sent again, as long as it fits into memory.
+ * A request body that can be sent again, as long as it fits into memory: its own bound, and the one that all requests share.
  *
  * Each attempt has a body of its own, which it may cancel. The client's body is cancelled only by `settle`, after the last attempt.
  */
 export class ReplayableBody {
   readonly #source: Body;
   readonly #maxBytes: number;
+  readonly #held: HeldBytes | undefined;
   /** Everything that was read while there may be another attempt. */
   readonly #saved = new GrowingBuffer();
+  /** Saved bytes that count as held. */
+  #counted = 0;
   #overflowed = false;
   #ended = false;
   #attempt: AttemptBody | undefined;
@@ -19,9 +24,10 @@ export class ReplayableBody {
   #pending: Promise<void> | undefined;
   #cancelled: { readonly reason: unknown } | undefined;
 
-  constructor(source: Body, maxBytes: number) {
+  constructor(source: Body, maxBytes: number, held?: HeldBytes) {
     this.#source = source;
     this.#maxBytes = maxBytes;
+    this.#held = held;
   }
 
   /** Returns whether everything sent so far can be sent again. */
@@ -48,6 +54,10 @@ export class ReplayableBody {
   /** Called after the last attempt: stops saving and passes a cancellation on. */
   settle(): void {
     this.#overflowed = true;
+    const reader = this.#attempt;
+    if (reader !== undefined && reader.position >= this.#saved.length) {
+      this.#forget(reader);
+    }
     if (this.#cancelled !== undefined) {
       this.#source.cancel(this.#cancelled.reason);
     }
@@ -82,10 +92,7 @@ export class ReplayableBody {
   #takeSaved(reader: AttemptBody): Uint8Array {
     const unread = this.#saved.view.subarray(reader.position);
     reader.position = this.#saved.length;
-    if (this.#overflowed) {
-      this.#saved.take();
-      reader.position = 0;
-    }
+    if (this.#overflowed) this.#forget(reader);
     return unread;
   }
 
@@ -94,8 +101,29 @@ export class ReplayableBody {
       this.#ended = true;
       return;
     }
+    this.#overflowed = !this.#hold(chunk.length);
     this.#saved.append(chunk);
     if (this.#saved.length > this.#maxBytes) this.#overflowed = true;
+  }
+
+  /** Drops what was saved: `reader` has all of it, and there is no further attempt. */
+  #forget(reader: AttemptBody): void {
+    this.#saved.take();
+    reader.position = 0;
+    this.#held?.release(this.#counted);
+    this.#counted = 0;
+  }
+
+  /** Counts the memory of saved bytes; false when there is none: the request goes on, without another attempt. */
+  #hold(bytes: number): boolean {
+    try {
+      this.#held?.take(bytes);
+      this.#counted += bytes;
+      return true;
+    } catch (error) {
+      if (error instanceof GatewayError) return false;
+      throw error;
+    }
   }
 
   #cancel(reader: AttemptBody, reason: unknown): void {

@@ -75,7 +75,11 @@ export class Failover {
     const { request } = exchange;
     const original = copyHead(request);
     const body = request.body &&
-      new ReplayableBody(request.body, this.#options.maxBufferBytes);
+      new ReplayableBody(
+        request.body,
+        this.#options.maxBufferBytes,
+        request.held,
+      );
     const seen = exchange.policyRun?.seen ?? 0;
     const tried = new Set<WeightedBackend>();
     try {

@@ -1,5 +1,10 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { Body } from "../../../../src/http/body.ts";
+import {
+  BodyMemory,
+  createBodyMemory,
+  HeldBytes,
+} from "../../../../src/http/body_memory.ts";
 import { ChunkedBody } from "../../../harness/chunked_body.ts";
 import { ReplayableBody } from "../../../../src/proxy/body/replayable_body.ts";
 
@@ -103,4 +108,29 @@ Deno.test("ReplayableBody does not cancel the client's body while another attemp
 
   body.settle();
   deepStrictEqual(source.cancelledWith, ["first try failed"]);
+});
+
+Deno.test("ReplayableBody counts what it saves, until there is no further attempt", async () => {
+  const memory = new BodyMemory(createBodyMemory(1, 64 * 1024));
+  const source = new ChunkedBody("a".repeat(8 * 1024), "b".repeat(8 * 1024));
+  const body = new ReplayableBody(source, 1 << 20, new HeldBytes(memory));
+
+  const text = await textOf(body.nextAttempt());
+  strictEqual(memory.fill.used, 16 * 1024);
+  body.settle();
+
+  strictEqual(text.length, 16 * 1024);
+  strictEqual(memory.fill.used, 0);
+});
+
+Deno.test("ReplayableBody goes on without a further attempt when there is no memory for it", async () => {
+  const memory = new BodyMemory(createBodyMemory(1, 12 * 1024));
+  const source = new ChunkedBody("a".repeat(8 * 1024), "b".repeat(8 * 1024));
+  const body = new ReplayableBody(source, 1 << 20, new HeldBytes(memory));
+
+  const text = await textOf(body.nextAttempt());
+
+  strictEqual(text.length, 16 * 1024);
+  strictEqual(body.replayable, false);
+  strictEqual(memory.fill.used, 0);
 });
