@@ -205,3 +205,17 @@ Deno.test("a stateless list (2026-07-28) is filtered, and clients do not share i
   assert.equal(response.headers.get("cache-control"), "private, max-age=60");
   assert.match(received, /accept-encoding: identity\r\n/i);
 });
+
+Deno.test("a list that does not fit into the memory for bodies is 503", async () => {
+  await using upstream = respond(json, result(tool("a", 900 << 10)));
+  await using gateway = await startTestGateway({
+    config: { limits: { maxBodyMemoryBytes: 1 << 20 } },
+    ...routes(upstream),
+  });
+
+  const response = await fetch(gateway.origin, request);
+  await response.body?.cancel();
+
+  assert.equal(response.status, 503);
+  assert.equal(response.headers.get("x-gateway-error"), "body_memory_full");
+});

@@ -106,7 +106,7 @@ export class ListFilter {
 
   /**
    * Filters a response.
-   * @throws {GatewayError} `list_unreadable`
+   * @throws {GatewayError} `list_unreadable`, `body_memory_full`
    */
   filter(
     context: PolicyContext,
@@ -143,7 +143,9 @@ export class ListFilter {
     response: ResponseMessage,
   ): Promise<void> {
     const { maxBufferBytes } = this.#services;
-    const bytes = await peekBody(response, maxBufferBytes);
+    const held = { body: response.body, held: context.request.held };
+    const bytes = await peekBody(held, maxBufferBytes);
+    response.body = held.body;
     if (bytes === undefined) {
       throw unreadableList(`it is longer than ${maxBufferBytes} bytes`);
     }
