@@ -8,6 +8,9 @@ import {
   changeLogFilter,
   showLogFilter,
 } from "../endpoints/logging_endpoint.ts";
+import { showMemory } from "../endpoints/memory_endpoint.ts";
+import { showTasks } from "../endpoints/tasks_endpoint.ts";
+import { showUsage } from "../endpoints/usage_endpoint.ts";
 import { json, respond, text } from "../admin_responses.ts";
 import { selectBudgets } from "./select_budgets.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
@@ -41,6 +44,9 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
       return json(selectBudgets(budgets, request));
     }),
     get("keys", () => showKeys(target)),
+    get("memory", () => showMemory(target, clock)),
+    get("tasks", (request) => showTasks(target, request)),
+    get("usage", (request) => showUsage(target, clock, request)),
     get("failures", (request) => listFailures(target, request)),
     get("failures/*", (request) => showFailure(target, request)),
     stream("trace", (request) => traceRequests(target, clock, request)),

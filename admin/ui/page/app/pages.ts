@@ -1,13 +1,13 @@
-import {
-  failures,
-  keys,
-  limits,
-  logging,
-  profiles,
-  topology,
-  trace,
-} from "../legacy/legacy.tsx";
+import { IdentityProviders } from "../pages/keys/keys.tsx";
+import { Limits } from "../pages/limits/limits.tsx";
+import { Logging } from "../pages/logging/logging.tsx";
 import { Overview } from "../pages/overview/overview.tsx";
+import { Profiles } from "../pages/profiles/profiles.tsx";
+import { Topology } from "../pages/topology/topology.tsx";
+import { Failures } from "../pages/traces/failures.tsx";
+import { LiveTrace } from "../pages/traces/live_trace.tsx";
+import { Memory } from "../pages/runtime/memory.tsx";
+import { Tasks } from "../pages/runtime/tasks.tsx";
 import type { Page } from "./page.ts";
 
 /** All pages in the order of the navigation. A new page has a folder below `pages/` and a line here. */
@@ -19,42 +19,68 @@ export const pages: readonly Page[] = [
     icon: "overview",
     View: Overview,
   },
-  { id: "trace", title: "Trace", group: "Observe", icon: "trace", View: trace },
+  {
+    id: "trace",
+    title: "Trace",
+    group: "Observe",
+    icon: "trace",
+    View: LiveTrace,
+  },
   {
     id: "failures",
     title: "Failures",
     group: "Observe",
     icon: "failures",
-    View: failures,
+    View: Failures,
   },
   {
     id: "topology",
     title: "Topology",
     group: "Understand",
     icon: "topology",
-    View: topology,
+    View: Topology,
   },
   {
     id: "limits",
     title: "Limits",
     group: "Govern",
     icon: "limits",
-    View: limits,
+    View: Limits,
   },
-  { id: "keys", title: "Keys", group: "Govern", icon: "keys", View: keys },
+  {
+    id: "keys",
+    title: "Keys",
+    group: "Govern",
+    icon: "keys",
+    View: IdentityProviders,
+  },
   {
     id: "logging",
     title: "Logging",
     group: "Runtime",
     icon: "logging",
-    View: logging,
+    View: Logging,
+  },
+  {
+    id: "memory",
+    title: "Memory",
+    group: "Runtime",
+    icon: "memory",
+    View: Memory,
+  },
+  {
+    id: "tasks",
+    title: "Tasks",
+    group: "Runtime",
+    icon: "tasks",
+    View: Tasks,
   },
   {
     id: "profiles",
     title: "Profiles",
     group: "Runtime",
     icon: "profiles",
-    View: profiles,
+    View: Profiles,
     isAvailable: (status) => status.profiles.length > 0,
   },
 ];

@@ -136,7 +136,7 @@ class Drawing {
       },
       legend: { live: true },
       axes: [
-        { ...axis, space: 80, values: timeLabels },
+        { ...axis, space: 80, size: 32, values: timeLabels },
         { ...axis, size: 64, values: (_, ticks) => ticks.map(format) },
       ],
       series: [

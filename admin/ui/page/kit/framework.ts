@@ -1,6 +1,11 @@
 /** The parts of Preact and its signals that the page uses. */
 export { Fragment, render } from "preact";
-export type { ComponentChildren, ComponentType, JSX, RefObject } from "preact";
+export type {
+  ComponentChildren,
+  ComponentType,
+  RefObject,
+  TargetedKeyboardEvent,
+} from "preact";
 export {
   useEffect,
   useId,

@@ -1,5 +1,9 @@
 /** Buttons, fields and tabs. */
-import { type ComponentChildren, type JSX, useId } from "./framework.ts";
+import {
+  type ComponentChildren,
+  type TargetedKeyboardEvent,
+  useId,
+} from "./framework.ts";
 
 interface ButtonProps {
   readonly children: ComponentChildren;
@@ -123,6 +127,8 @@ export function Segments<T extends string>(
   );
 }
 
+const steps = new Map([["ArrowRight", 1], ["ArrowLeft", -1]]);
+
 interface TabsProps<T extends string> extends ChoiceProps<T> {
   readonly children: ComponentChildren;
 }
@@ -132,8 +138,8 @@ export function Tabs<T extends string>(
   { label, options, value, onChange, children }: TabsProps<T>,
 ) {
   const id = useId();
-  const move = (event: JSX.TargetedKeyboardEvent<HTMLDivElement>) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const move = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
+    const step = steps.get(event.key);
     if (step === undefined) return;
     const at = options.findIndex((each) => each.value === value) + step;
     const next = options[(at + options.length) % options.length];

@@ -1,7 +1,7 @@
 /** A list of any length: the document contains only the rows that are visible. */
 import {
   type ComponentChildren,
-  type JSX,
+  type TargetedKeyboardEvent,
   useEffect,
   useId,
   useLayoutEffect,
@@ -71,7 +71,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     reveal(element.current, index, rowHeight);
   }, [selected, items]);
 
-  const onKeyDown = (event: JSX.TargetedKeyboardEvent<HTMLDivElement>) => {
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
     const page = Math.max(1, Math.floor(view.height / rowHeight));
     const step = stepOf(event.key, page);
     const item = items[at];

@@ -4,23 +4,24 @@ import {
   buildTree,
   hottest,
   totalOf,
-} from "../../../../admin/ui/page/legacy/flame_graph.js";
+} from "../../../../admin/ui/page/pages/profiles/flame_tree.ts";
 import {
   createRate,
   parseMetrics,
   sumOf,
 } from "../../../../admin/ui/page/server/metrics_text.ts";
-import { readProfile } from "../../../../admin/ui/page/legacy/pprof.js";
+import { readProfile } from "../../../../admin/ui/page/pages/profiles/pprof.ts";
 import {
   readModel,
   relatedTo,
-} from "../../../../admin/ui/page/legacy/route_model.js";
+} from "../../../../admin/ui/page/pages/topology/route_model.ts";
 import {
+  addEvent,
   bodyText,
   diff,
   differences,
-  RequestLog,
-} from "../../../../admin/ui/page/legacy/trace_events.js";
+  type TracedRequest,
+} from "../../../../admin/ui/page/pages/traces/trace_events.ts";
 import { MetricRegistry } from "../../../../src/telemetry/metrics/metrics.ts";
 
 Deno.test("parseMetrics parses the output of the registry, including labels with quotes and line breaks", () => {
@@ -53,7 +54,7 @@ Deno.test("a rate is the increase since the previous call, never negative", () =
 });
 
 Deno.test("a trace is split into its requests", () => {
-  const log = new RequestLog();
+  let requests: readonly TracedRequest[] = [];
   const request = { method: "GET", pathAndQuery: "/a?b" };
 
   for (
@@ -63,10 +64,10 @@ Deno.test("a trace is split into its requests", () => {
       { type: "requestFinished", status: 204 },
       { type: "requestStarted" },
     ]
-  ) log.add({ message });
+  ) requests = addEvent(requests, { message });
 
   assert.deepEqual(
-    log.requests.map(({ title, events }) => [title, events.length]),
+    requests.map(({ title, events }) => [title, events.length]),
     [["GET /a?b → 204", 3], ["Request 2", 1]],
   );
 });
@@ -119,7 +120,9 @@ Deno.test("readProfile parses profiles of the admin interface", async () => {
     durationMs: 1,
   });
 
-  const profile = await readProfile(bytes);
+  const profile = await readProfile(
+    new Blob([await new Response(bytes).arrayBuffer()]).stream(),
+  );
 
   assert.deepEqual(profile, {
     unit: "nanoseconds",

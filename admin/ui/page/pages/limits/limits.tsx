@@ -1,0 +1,290 @@
+/** The remaining budget of rate limits as live bars, and who used what. */
+import type { PageProps } from "../../app/page.ts";
+import { Meter, Table } from "../../kit/data.tsx";
+import { compact, dollars, duration, number } from "../../kit/format.ts";
+import { useState } from "../../kit/framework.ts";
+import { Field, Segments, Tabs } from "../../kit/inputs.tsx";
+import {
+  Empty,
+  Message,
+  PageHead,
+  Problem,
+  type Tone,
+} from "../../kit/layout.tsx";
+import { usePolled } from "../../server/poll.ts";
+import { remember } from "../../app/place.ts";
+
+/** Each budget is redrawn every second. */
+const MAX_SHOWN = 100;
+
+/** A budget; the fields after `limit` are missing where a service counts. */
+interface Budget {
+  readonly scope: string;
+  readonly entry: string;
+  readonly limit: number;
+  readonly unit: string;
+  readonly windowSeconds: number;
+  readonly remaining?: number;
+  readonly resetSeconds?: number;
+  readonly [count: string]: unknown;
+}
+
+interface Selection {
+  readonly total: number;
+  readonly budgets: readonly Budget[];
+}
+
+type Tab = "budgets" | "usage";
+
+/** The page of limits and usage. */
+export function Limits({ argument }: PageProps) {
+  const tab: Tab = argument === "usage" ? "usage" : "budgets";
+  return (
+    <>
+      <PageHead
+        title="Limits"
+        about="What is left of each budget, and who used the tokens and the money."
+      />
+      <Tabs<Tab>
+        label="Limits and usage"
+        options={[
+          { value: "budgets", title: "Budgets" },
+          { value: "usage", title: "Usage" },
+        ]}
+        value={tab}
+        onChange={(next) => remember("limits", next === "usage" ? next : "")}
+      >
+        {tab === "usage" ? <Usage /> : <Budgets />}
+      </Tabs>
+    </>
+  );
+}
+
+function Budgets() {
+  const [find, setFind] = useState("");
+  const query = new URLSearchParams({
+    limit: `${MAX_SHOWN}`,
+    find: find.trim(),
+  });
+  const { data, error } = usePolled<Selection>(`budgets?${query}`, 1000);
+  const shown = data.value;
+  return (
+    <>
+      <div class="row">
+        <Field label="Find">
+          <input
+            type="search"
+            placeholder="route, gateway"
+            value={find}
+            onInput={({ currentTarget }) => setFind(currentTarget.value)}
+          />
+        </Field>
+        <Message>{shown && describeNumber(shown.total, find.trim())}</Message>
+      </div>
+      <Problem>{error}</Problem>
+      {shown?.total === 0 && find.trim() === "" && (
+        <section class="panel">
+          <Empty title="No rate limit is configured">
+            Give a route or a gateway a budget of requests, tokens or money:
+            <pre>{EXAMPLE}</pre>
+          </Empty>
+        </section>
+      )}
+      <ul class="budgets">
+        {shown?.budgets.map((budget) => (
+          <BudgetCard
+            key={`${budget.scope}\n${budget.entry}`}
+            budget={budget}
+          />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const EXAMPLE = `policies:
+  rateLimit:
+    local: [{ tokens: 100000, unit: Hours }]`;
+
+function describeNumber(total: number, text: string): string {
+  if (total > MAX_SHOWN) {
+    return `The ${MAX_SHOWN} of ${total} budgets with the least remaining.`;
+  }
+  if (total > 0) return `${total} ${total === 1 ? "budget" : "budgets"}.`;
+  return text === "" ? "" : "No matching budget.";
+}
+
+function BudgetCard({ budget }: { readonly budget: Budget }) {
+  const { scope, entry, remaining, limit, unit } = budget;
+  const isKnown = remaining !== undefined && Number.isFinite(remaining);
+  const left = isKnown ? Math.max(0, remaining) : limit;
+  const text = isKnown
+    ? `${number(remaining)} of ${number(limit)} ${unit} left`
+    : `${number(limit)} ${unit}; remaining budget unknown`;
+  return (
+    <li class="panel">
+      <div>
+        <h2>{entry}</h2>
+        <p class="quiet">{scope}</p>
+      </div>
+      <Meter
+        label={`${entry} of ${scope}`}
+        value={left}
+        max={limit}
+        text={text}
+        tone={isKnown ? toneOf(left / Math.max(limit, 1)) : "quiet"}
+      />
+      <p class="left">{text}{describeReset(budget)}</p>
+      <p class="quiet">{describeCounts(budget)}</p>
+    </li>
+  );
+}
+
+function toneOf(share: number): Tone {
+  if (share < 0.2) return "bad";
+  return share < 0.4 ? "warn" : "good";
+}
+
+function describeReset({ resetSeconds, windowSeconds }: Budget): string {
+  const window = duration(windowSeconds);
+  return resetSeconds === undefined
+    ? `; window of ${window}`
+    : `; resets in ${duration(resetSeconds)} of ${window}`;
+}
+
+const counts: readonly (readonly [string, string])[] = [
+  ["admitted", "admitted"],
+  ["refused", "rejected"],
+  ["tokens", "tokens counted"],
+  ["overshoot", "tokens over budget"],
+  ["keys", "keys"],
+  ["evictedKeys", "keys evicted"],
+  ["leased", "leased"],
+  ["pending", "pending"],
+  ["state", "state"],
+  ["lastError", "last error"],
+];
+
+function describeCounts(budget: Budget): string {
+  return counts.flatMap(([field, name]) => {
+    const value = budget[field];
+    return value === undefined || value === null || value === 0
+      ? []
+      : [`${name}: ${value}`];
+  }).join(" · ");
+}
+
+interface UsageRow {
+  readonly name: string;
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly uncounted: number;
+  readonly costUsd: number;
+}
+
+function Usage() {
+  const [by, setBy] = useState<"key" | "model" | "route">("key");
+  const [since, setSince] = useState<"1h" | "24h" | "7d">("24h");
+  const { data, error } = usePolled<{ readonly usage: readonly UsageRow[] }>(
+    `usage?by=${by}&since=${since}`,
+    5000,
+  );
+  const rows = data.value?.usage;
+  return (
+    <>
+      <div class="row">
+        <Segments
+          label="Grouped by"
+          value={by}
+          onChange={setBy}
+          options={[
+            { value: "key", title: "Key" },
+            { value: "model", title: "Model" },
+            { value: "route", title: "Route" },
+          ]}
+        />
+        <Segments
+          label="Time"
+          value={since}
+          onChange={setSince}
+          options={[
+            { value: "1h", title: "1 h" },
+            { value: "24h", title: "24 h" },
+            { value: "7d", title: "7 d" },
+          ]}
+        />
+      </div>
+      <Problem>{error}</Problem>
+      {rows && (
+        <section
+          class={rows.length === 0 ? "panel" : "panel flush"}
+          aria-label="Usage"
+        >
+          {rows.length === 0
+            ? (
+              <Empty title="No tokens were used">
+                Usage counts requests to LLM routes, per API key or subject of a
+                token. It appears with the first response.
+              </Empty>
+            )
+            : <UsageTable rows={rows} by={by} />}
+        </section>
+      )}
+    </>
+  );
+}
+
+function UsageTable(
+  { rows, by }: { readonly rows: readonly UsageRow[]; readonly by: string },
+) {
+  const most = Math.max(...rows.map(({ costUsd }) => costUsd), 0);
+  return (
+    <Table
+      label={`Usage by ${by}`}
+      rows={rows}
+      keyOf={({ name }) => name}
+      columns={[
+        { title: by, cell: ({ name }) => name || "–" },
+        {
+          title: "Share of cost",
+          isWide: true,
+          cell: ({ name, costUsd }) => (
+            <Meter
+              label={`Cost of ${name}`}
+              value={costUsd}
+              max={Math.max(most, Number.MIN_VALUE)}
+              text={dollars(costUsd)}
+              tone="info"
+            />
+          ),
+        },
+        {
+          title: "Cost",
+          isNumber: true,
+          cell: ({ costUsd }) => dollars(costUsd),
+        },
+        {
+          title: "Input",
+          isNumber: true,
+          cell: ({ inputTokens }) => compact(inputTokens),
+        },
+        {
+          title: "Output",
+          isNumber: true,
+          cell: ({ outputTokens }) => compact(outputTokens),
+        },
+        {
+          title: "Requests",
+          isNumber: true,
+          cell: ({ requests }) => number(requests),
+        },
+        {
+          title: "Not counted",
+          isNumber: true,
+          cell: ({ uncounted }) => number(uncounted),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,136 @@
+/** A flame graph: the outermost call is on top, the width of a call is its total, a click zooms in. */
+import { number } from "../../kit/format.ts";
+import {
+  type TargetedKeyboardEvent,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "../../kit/framework.ts";
+import { Button, Field } from "../../kit/inputs.tsx";
+import {
+  type Call,
+  colorOf,
+  layOut,
+  type PlacedCall,
+  totalOf,
+} from "./flame_tree.ts";
+
+const ROW_HEIGHT = 22;
+const COLORS = 5;
+
+interface FlameGraphProps {
+  readonly root: Call;
+  /** Formats an amount with its unit. */
+  readonly format: (amount: number) => string;
+}
+
+/** Shows a tree of calls. Arrow keys move along the calls, which are a single tab stop; Enter zooms in. */
+export function FlameGraph({ root, format }: FlameGraphProps) {
+  const [path, setPath] = useState<readonly Call[]>([root]);
+  const [find, setFind] = useState("");
+  const [focused, setFocused] = useState(0);
+  const element = useRef<HTMLDivElement>(null);
+  const calls = useMemo(() => layOut(path), [path]);
+  const zoomed = path.at(-1) ?? root;
+  const amount = (total: number) =>
+    `${format(total)}, ${number((total / root.total) * 100)} %`;
+  const describe = ({ name, total }: Call) => `${name}: ${amount(total)}`;
+  const text = find.trim().toLowerCase();
+  const zoom = (to: readonly Call[]) => {
+    setPath(to);
+    setFocused(to.length - 1);
+  };
+  const focus = (index: number) => {
+    setFocused(index);
+    element.current?.querySelectorAll("button")[index]?.focus();
+  };
+  // The call that was zoomed keeps the focus.
+  useEffect(() => {
+    if (path.length > 1) {
+      element.current?.querySelectorAll("button")[path.length - 1]?.focus();
+    }
+  }, [path]);
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
+    const goal = goalOf(event.key, calls, focused);
+    if (goal === undefined) return;
+    event.preventDefault();
+    focus(goal);
+  };
+  const depth = Math.max(...calls.map((each) => each.path.length));
+  return (
+    <section class="stack" aria-label="Flame graph">
+      <div class="row">
+        <Field label="Find">
+          <input
+            type="search"
+            placeholder="function or file"
+            value={find}
+            onInput={({ currentTarget }) => setFind(currentTarget.value)}
+          />
+        </Field>
+        <Button onPress={() => zoom([root])}>Show all</Button>
+        <p class="quiet" aria-live="polite">
+          {text !== "" && `Found: ${amount(totalOf(zoomed, text))}`}
+        </p>
+      </div>
+      <p class="quiet" role="status">{describe(zoomed)}</p>
+      <div
+        ref={element}
+        class="flames"
+        role="group"
+        aria-label="Calls; arrow keys move, Enter zooms in"
+        style={{ height: `${depth * ROW_HEIGHT}px` }}
+        onKeyDown={onKeyDown}
+      >
+        {calls.map((each, index) => (
+          <button
+            key={index}
+            type="button"
+            title={describe(each.call)}
+            class={`heat${colorOf(each.call.name, COLORS)} ${
+              markOf(each.call, text)
+            }`}
+            tabIndex={index === focused ? 0 : -1}
+            style={{
+              left: `${each.left * 100}%`,
+              width: `${each.width * 100}%`,
+              top: `${(each.path.length - 1) * ROW_HEIGHT}px`,
+            }}
+            onClick={() => zoom(each.path)}
+          >
+            {each.call.name}
+          </button>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function markOf({ name }: Call, text: string): string {
+  if (text === "") return "";
+  return name.toLowerCase().includes(text) ? "found" : "other";
+}
+
+/** Returns the call that a key moves to; `undefined` for other keys, and where there is none. */
+function goalOf(
+  key: string,
+  calls: readonly PlacedCall[],
+  at: number,
+): number | undefined {
+  const depthOf = (index: number) => calls[index]?.path.length ?? 0;
+  const goals: Readonly<Record<string, () => number>> = {
+    ArrowRight: () => at + 1,
+    ArrowLeft: () => at - 1,
+    // A call precedes the calls that it makes.
+    ArrowDown: () => depthOf(at + 1) > depthOf(at) ? at + 1 : -1,
+    ArrowUp: () =>
+      calls.findLastIndex((each, index) =>
+        index < at && each.path.length < depthOf(at)
+      ),
+    Home: () => 0,
+    End: () => calls.length - 1,
+  };
+  const goal = Object.hasOwn(goals, key) ? goals[key]?.() : undefined;
+  return goal === undefined || calls[goal] === undefined ? undefined : goal;
+}

@@ -1,0 +1,167 @@
+/** Memory of the process, and what the bounded stores keep. */
+import { Meter, Stat, Stats, Table } from "../../kit/data.tsx";
+import { bytes, compact, number, percent } from "../../kit/format.ts";
+import { PageHead, Problem, Section } from "../../kit/layout.tsx";
+import { usePolled } from "../../server/poll.ts";
+
+interface Heap {
+  readonly usedBytes: number;
+  readonly limitBytes: number;
+  readonly totalBytes: number;
+  readonly externalBytes: number;
+}
+
+interface Store {
+  readonly name: string;
+  readonly scope?: string;
+  readonly unit: string;
+  readonly used: number;
+  readonly capacity: number;
+}
+
+interface MemoryReport {
+  readonly process: {
+    readonly residentBytes: number;
+    readonly peakResidentBytes: number;
+    readonly limitBytes: number | null;
+  };
+  readonly heap: Heap;
+  readonly workers: readonly (Heap & { readonly worker: number })[];
+  readonly stores: readonly Store[];
+}
+
+/** The page of memory. */
+export function Memory() {
+  const { data, error } = usePolled<MemoryReport>("memory", 3000);
+  return (
+    <>
+      <PageHead
+        title="Memory"
+        about="The process, the heap of each thread, and the stores, all of which are bounded."
+      />
+      <Problem>{error}</Problem>
+      {data.value && <Report memory={data.value} />}
+    </>
+  );
+}
+
+function Report({ memory }: { readonly memory: MemoryReport }) {
+  const { process, heap, workers, stores } = memory;
+  const threads = [
+    { name: "main", ...heap },
+    ...workers.map(({ worker, ...rest }) => ({
+      name: `worker ${worker}`,
+      ...rest,
+    })),
+  ];
+  return (
+    <>
+      <Stats>
+        <Stat
+          label="Resident"
+          value={bytes(process.residentBytes)}
+          detail={process.limitBytes === null
+            ? "no limit is set"
+            : `of ${bytes(process.limitBytes)}`}
+        />
+        <Stat
+          label="Peak"
+          value={bytes(process.peakResidentBytes)}
+          detail="resident"
+        />
+        <Stat
+          label="Heap"
+          value={bytes(heap.usedBytes)}
+          detail="used by the main thread"
+        />
+        <Stat
+          label="Buffers"
+          value={bytes(heap.externalBytes)}
+          detail="outside of the heap"
+        />
+      </Stats>
+      <Section
+        title="Stores"
+        about="At its capacity, a store forgets what was unused for longest."
+        isFlush
+      >
+        <Table
+          label="Stores"
+          rows={stores.toSorted((a, b) => shareOf(b) - shareOf(a))}
+          keyOf={({ name, scope = "" }) => `${name} ${scope}`}
+          columns={[
+            {
+              title: "Store",
+              cell: ({ name, scope }) =>
+                scope === undefined ? name : `${name} ${scope}`,
+            },
+            {
+              title: "Share",
+              isWide: true,
+              cell: (store) => <StoreMeter store={store} />,
+            },
+            {
+              title: "Used",
+              isNumber: true,
+              cell: ({ used, unit }) => `${compact(used)} ${unit}`,
+            },
+            {
+              title: "Capacity",
+              isNumber: true,
+              cell: ({ capacity }) => compact(capacity),
+            },
+          ]}
+        />
+      </Section>
+      <Section title="Heaps" isFlush>
+        <Table
+          label="Heaps"
+          rows={threads}
+          keyOf={({ name }) => name}
+          columns={[
+            { title: "Thread", cell: ({ name }) => name },
+            {
+              title: "Used",
+              isNumber: true,
+              cell: ({ usedBytes }) => bytes(usedBytes),
+            },
+            {
+              title: "Reserved",
+              isNumber: true,
+              cell: ({ totalBytes }) => bytes(totalBytes),
+            },
+            {
+              title: "Limit",
+              isNumber: true,
+              cell: ({ limitBytes }) => bytes(limitBytes),
+            },
+            {
+              title: "Outside",
+              isNumber: true,
+              cell: ({ externalBytes }) => bytes(externalBytes),
+            },
+          ]}
+        />
+      </Section>
+    </>
+  );
+}
+
+function StoreMeter({ store }: { readonly store: Store }) {
+  const share = shareOf(store);
+  return (
+    <Meter
+      label={`Use of ${store.name} ${store.scope ?? ""}`}
+      value={store.used}
+      max={store.capacity}
+      text={`${number(store.used)} of ${
+        number(store.capacity)
+      } ${store.unit}, ${percent(share)}`}
+      tone={share > 0.9 ? "warn" : "info"}
+    />
+  );
+}
+
+function shareOf({ used, capacity }: Store): number {
+  return used / Math.max(capacity, 1);
+}

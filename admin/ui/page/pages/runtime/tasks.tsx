@@ -1,0 +1,202 @@
+/** Connections and requests under way, and the endpoints of backends. */
+import { linkTo } from "../../app/place.ts";
+import { Stat, Stats, Table } from "../../kit/data.tsx";
+import { latency, number } from "../../kit/format.ts";
+import {
+  Badge,
+  Empty,
+  PageHead,
+  Problem,
+  Section,
+  type Tone,
+} from "../../kit/layout.tsx";
+import { usePolled } from "../../server/poll.ts";
+
+interface RequestTask {
+  readonly id: string;
+  readonly phase: string;
+  readonly ageMs: number;
+  readonly method: string;
+  readonly host: string;
+  readonly path: string;
+  readonly route: string | null;
+  readonly endpoint: string | null;
+  readonly retries: number;
+}
+
+interface Endpoint {
+  readonly endpoint: string;
+  readonly backends: readonly string[];
+  readonly health: string;
+  readonly requests: number;
+  readonly ejections: number;
+  readonly latencyMs: number | null;
+  readonly active: number;
+  readonly idle: number;
+  readonly waiting: number;
+}
+
+interface TaskTree {
+  readonly connections: number;
+  readonly requests: number;
+  readonly omitted: number;
+  readonly listeners: readonly {
+    readonly port: number;
+    readonly state: string;
+    readonly connections: readonly {
+      readonly requests: readonly RequestTask[];
+    }[];
+  }[];
+  readonly upstreams: readonly Endpoint[];
+}
+
+const MAX_SHOWN = 200;
+
+/** The page of tasks. */
+export function Tasks() {
+  const { data, error } = usePolled<TaskTree>(`tasks?limit=${MAX_SHOWN}`, 1000);
+  return (
+    <>
+      <PageHead
+        title="Tasks"
+        about="Requests under way, the oldest first, and the endpoints that serve them."
+      />
+      <Problem>{error}</Problem>
+      {data.value && <Report tasks={data.value} />}
+    </>
+  );
+}
+
+function Report({ tasks }: { readonly tasks: TaskTree }) {
+  const requests = tasks.listeners.flatMap(({ connections }) =>
+    connections.flatMap((connection) => connection.requests)
+  ).toSorted((a, b) => b.ageMs - a.ageMs);
+  return (
+    <>
+      <Stats>
+        <Stat label="Connections" value={number(tasks.connections)} />
+        <Stat
+          label="Requests"
+          value={number(tasks.requests)}
+          detail="under way"
+        />
+        <Stat
+          label="Ports"
+          value={number(tasks.listeners.length)}
+          detail={tasks.listeners.map(({ port, state }) => `${port} ${state}`)
+            .join(", ")}
+        />
+        <Stat
+          label="Waiting"
+          value={number(
+            tasks.upstreams.reduce((sum, { waiting }) => sum + waiting, 0),
+          )}
+          detail="for a connection to a backend"
+        />
+      </Stats>
+      <Section title="Requests" isFlush>
+        {requests.length === 0
+          ? (
+            <Empty title="No request is under way">
+              Requests appear here from their first byte to the last of the
+              response.
+            </Empty>
+          )
+          : <Requests requests={requests} />}
+      </Section>
+      <Section title="Endpoints of backends" isFlush>
+        {tasks.upstreams.length === 0
+          ? (
+            <Empty title="No endpoint is in use">
+              An endpoint appears with its first request.
+            </Empty>
+          )
+          : <Endpoints endpoints={tasks.upstreams} />}
+      </Section>
+    </>
+  );
+}
+
+function Requests({ requests }: { readonly requests: readonly RequestTask[] }) {
+  return (
+    <Table
+      label="Requests under way"
+      rows={requests}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: "Request",
+          isWide: true,
+          cell: ({ method, host, path }) => `${method} ${host}${path}`,
+        },
+        { title: "Age", isNumber: true, cell: ({ ageMs }) => latency(ageMs) },
+        {
+          title: "Phase",
+          cell: ({ phase }) => <Badge tone="info">{phase}</Badge>,
+        },
+        { title: "Route", cell: ({ route }) => route ?? "–" },
+        { title: "Endpoint", cell: ({ endpoint }) => endpoint ?? "–" },
+        {
+          title: "Retries",
+          isNumber: true,
+          cell: ({ retries }) => number(retries),
+        },
+      ]}
+    />
+  );
+}
+
+function Endpoints({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+  return (
+    <Table
+      label="Endpoints of backends"
+      rows={endpoints}
+      keyOf={({ endpoint, backends }) => `${endpoint} ${backends.join()}`}
+      columns={[
+        { title: "Endpoint", cell: ({ endpoint }) => endpoint },
+        {
+          title: "Health",
+          cell: ({ health }) => (
+            <Badge tone={toneOfHealth(health)}>{health}</Badge>
+          ),
+        },
+        {
+          title: "Backends",
+          cell: ({ backends }) =>
+            backends.map((key) => (
+              <div key={key}>
+                <a href={linkTo("topology", `backend ${key}`)}>{key}</a>
+              </div>
+            )),
+        },
+        {
+          title: "Latency",
+          isNumber: true,
+          cell: ({ latencyMs }) => latency(latencyMs),
+        },
+        {
+          title: "Attempts",
+          isNumber: true,
+          cell: ({ requests }) => number(requests),
+        },
+        {
+          title: "Ejections",
+          isNumber: true,
+          cell: ({ ejections }) => number(ejections),
+        },
+        {
+          title: "Active",
+          isNumber: true,
+          cell: ({ active }) => number(active),
+        },
+        { title: "Idle", isNumber: true, cell: ({ idle }) => number(idle) },
+      ]}
+    />
+  );
+}
+
+/** Returns the tone of an endpoint's health. */
+export function toneOfHealth(health: string): Tone {
+  if (health === "healthy") return "good";
+  return health === "ejected" ? "bad" : "warn";
+}

@@ -1,0 +1,331 @@
+/** Converts `/config_dump` to columns of items and the chains that connect them. */
+
+/** Columns in processing order of a request. */
+export const columns = [
+  { name: "gateways", title: "Gateways" },
+  { name: "listeners", title: "Listeners" },
+  { name: "routes", title: "Routes" },
+  { name: "policies", title: "Policies" },
+  { name: "backends", title: "Backends" },
+] as const;
+
+/** Name of a column. */
+export type ColumnName = typeof columns[number]["name"];
+
+/** Something that the page shows. */
+export interface Item {
+  readonly id: string;
+  readonly column: ColumnName;
+  readonly title: string;
+  readonly subtitle: string;
+  /** Shown as JSON. */
+  readonly detail: unknown;
+  /** Name of a problem, such as `not found` or `ejected`. */
+  readonly problem?: string;
+  /** First path of a route. */
+  readonly path?: PathMatch;
+  /** Policies in force for a listener or a route, in the order of processing. */
+  readonly policies?: readonly PolicyUse[];
+}
+
+/** The path through one route: ids per column. */
+export type Chain = Readonly<Record<ColumnName, readonly string[]>>;
+
+/** Everything that the page shows. */
+export interface Model {
+  readonly items: ReadonlyMap<string, Item>;
+  readonly byColumn: Readonly<Record<ColumnName, readonly Item[]>>;
+  readonly chains: readonly Chain[];
+  /** Chains by the ids of their items. */
+  readonly index: ReadonlyMap<string, readonly Chain[]>;
+}
+
+/** A policy in force: what it is made of, and where that comes from. */
+export interface PolicyUse {
+  readonly kind: string;
+  /** Such as `GatewayPolicy/default/name`. */
+  readonly source: string;
+  readonly config: unknown;
+}
+
+/** A match of a path. */
+export interface PathMatch {
+  readonly type: string;
+  readonly value: string;
+}
+
+interface Match {
+  readonly path: PathMatch;
+  readonly method?: string;
+  readonly headers?: readonly unknown[];
+  readonly queryParams?: readonly unknown[];
+}
+
+interface Listener {
+  readonly key: string;
+  readonly gatewayName: string;
+  readonly gatewayNamespace: string;
+  readonly listenerName: string;
+  readonly hostname: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly policies: readonly PolicyUse[];
+  readonly routes: readonly string[];
+}
+
+interface BackendUse {
+  readonly backend?: string | undefined;
+  readonly problem?: string;
+}
+
+interface Route {
+  readonly key: string;
+  readonly name: string;
+  readonly ruleName?: string;
+  readonly listener: string;
+  readonly matches: readonly Match[];
+  readonly backends: readonly BackendUse[];
+  readonly policies: readonly PolicyUse[];
+}
+
+interface Backend {
+  readonly key: string;
+  readonly name: string;
+  readonly target: string;
+  readonly tls?: unknown;
+}
+
+interface Endpoint {
+  readonly endpoint: string;
+  readonly backends: readonly string[];
+  readonly health: string;
+}
+
+/** Response of `config`, as far as the page uses it. */
+export interface ConfigDump {
+  readonly listeners: readonly Listener[];
+  readonly routes: readonly Route[];
+  readonly backends: readonly Backend[];
+  readonly endpoints?: readonly Endpoint[];
+  readonly policies: readonly { readonly key?: string }[];
+}
+
+/** Reads the model. */
+export function readModel(dump: ConfigDump): Model {
+  const items = new Map<string, Item>();
+  const add = (item: Item) => {
+    if (!items.has(item.id)) items.set(item.id, item);
+    return item.id;
+  };
+  const endpoints = Map.groupBy(
+    (dump.endpoints ?? []).flatMap((each) =>
+      each.backends.map((key) => ({ key, each }))
+    ),
+    ({ key }) => key,
+  );
+  for (const backend of dump.backends) {
+    add(
+      backendItem(
+        backend,
+        endpoints.get(backend.key)?.map(({ each }) => each) ?? [],
+      ),
+    );
+  }
+  const definitions = new Map(
+    dump.policies.map((policy) => [policy.key, policy]),
+  );
+  const policyIds = (uses: readonly PolicyUse[]) =>
+    uses.map((use) => add(policyItem(use, definitions)));
+  const byGateway = Map.groupBy(dump.listeners, gatewayOf);
+  const heads = new Map<
+    string,
+    { chain: Chain; policies: readonly PolicyUse[] }
+  >();
+  const chains: Chain[] = [];
+  for (const listener of dump.listeners) {
+    const chain: Chain = {
+      gateways: [
+        add(gatewayItem(listener, byGateway.get(gatewayOf(listener)) ?? [])),
+      ],
+      listeners: [add(listenerItem(listener))],
+      routes: [],
+      policies: policyIds(listener.policies),
+      backends: [],
+    };
+    heads.set(listener.key, { chain, policies: listener.policies });
+    chains.push(chain);
+  }
+  for (const route of dump.routes) {
+    const head = heads.get(route.listener);
+    if (head === undefined) continue;
+    chains.push({
+      ...head.chain,
+      routes: [add(routeItem(route, [...head.policies, ...route.policies]))],
+      policies: [...head.chain.policies, ...policyIds(route.policies)],
+      backends: route.backends.map((use) => add(backendUseItem(use, route))),
+    });
+  }
+  const all = Map.groupBy(items.values(), ({ column }) => column);
+  const inColumn = (name: ColumnName) => all.get(name) ?? [];
+  return {
+    items,
+    byColumn: {
+      gateways: inColumn("gateways"),
+      listeners: inColumn("listeners"),
+      routes: inColumn("routes"),
+      policies: inColumn("policies"),
+      backends: inColumn("backends"),
+    },
+    chains,
+    index: indexChains(chains),
+  };
+}
+
+function indexChains(chains: readonly Chain[]): Map<string, Chain[]> {
+  const index = new Map<string, Chain[]>();
+  for (const chain of chains) {
+    for (const id of idsOf(chain)) {
+      const known = index.get(id);
+      if (known === undefined) index.set(id, [chain]);
+      else known.push(chain);
+    }
+  }
+  return index;
+}
+
+/** Returns all ids of a chain. */
+export function idsOf(chain: Chain): string[] {
+  return columns.flatMap(({ name }) => chain[name]);
+}
+
+/** Returns the ids of all related items, including the given one. */
+export function relatedTo({ index }: Model, id: string): Set<string> {
+  return new Set([id, ...(index.get(id) ?? []).flatMap(idsOf)]);
+}
+
+/** Reports whether the visible text of an item contains the lower-case filter. */
+export function matchesFilter(
+  { title, subtitle }: Pick<Item, "title" | "subtitle">,
+  filter: string,
+): boolean {
+  return `${title} ${subtitle}`.toLowerCase().includes(filter);
+}
+
+/** Returns the chains of the selected item, or all, that contain an item that matches the filter. */
+export function chainsShown(
+  { chains, index, items }: Model,
+  selected: string | undefined,
+  filter: string,
+): readonly Chain[] {
+  const candidates = selected === undefined
+    ? chains
+    : index.get(selected) ?? [];
+  if (filter === "") return candidates;
+  const matching = new Set<string>();
+  for (const [id, item] of items) {
+    if (matchesFilter(item, filter)) matching.add(id);
+  }
+  return candidates.filter((chain) =>
+    idsOf(chain).some((id) => matching.has(id))
+  );
+}
+
+function gatewayOf({ gatewayNamespace, gatewayName }: Listener): string {
+  return `${gatewayNamespace}/${gatewayName}`;
+}
+
+function gatewayItem(listener: Listener, own: readonly Listener[]): Item {
+  const ports = [...new Set(own.map(({ port }) => port))].join(", ");
+  return {
+    id: `gateway ${gatewayOf(listener)}`,
+    column: "gateways",
+    title: listener.gatewayName,
+    subtitle: `${listener.gatewayNamespace}, port ${ports}`,
+    detail: own.map(({ routes, ...rest }) => ({
+      ...rest,
+      routes: routes.length,
+    })),
+  };
+}
+
+function listenerItem({ routes, ...listener }: Listener): Item {
+  const { key, listenerName, hostname, port, protocol, policies } = listener;
+  return {
+    id: `listener ${key}`,
+    column: "listeners",
+    title: listenerName,
+    subtitle: `${protocol} ${hostname}:${port}`,
+    detail: { ...listener, routes: routes.length },
+    policies,
+  };
+}
+
+function routeItem(route: Route, policies: readonly PolicyUse[]): Item {
+  const path = route.matches[0]?.path;
+  return {
+    id: `route ${route.key}`,
+    column: "routes",
+    title: route.ruleName ? `${route.name} / ${route.ruleName}` : route.name,
+    subtitle: route.matches.map(describeMatch).join(", "),
+    detail: route,
+    policies,
+    ...(path !== undefined && { path }),
+  };
+}
+
+function describeMatch({ path, method, headers, queryParams }: Match): string {
+  const more = (headers?.length ?? 0) + (queryParams?.length ?? 0);
+  return [
+    method,
+    path.type === "PathPrefix" ? `${path.value}…` : path.value,
+    more > 0 && `+${more}`,
+  ].filter(Boolean).join(" ");
+}
+
+function policyItem(
+  { kind, source, config }: PolicyUse,
+  definitions: ReadonlyMap<string | undefined, unknown>,
+): Item {
+  // The key of `GatewayPolicy/default/name` is `default/name`.
+  const key = source.replace(/^[^/]*\//, "");
+  return {
+    id: `policy ${kind} ${source}`,
+    column: "policies",
+    title: kind,
+    subtitle: source,
+    detail: { config, policy: definitions.get(key) },
+  };
+}
+
+function backendItem(backend: Backend, endpoints: readonly Endpoint[]): Item {
+  return {
+    id: `backend ${backend.key}`,
+    column: "backends",
+    title: backend.name,
+    subtitle: backend.tls ? `${backend.target} TLS` : backend.target,
+    detail: { ...backend, endpoints },
+  };
+}
+
+/** Returns the backend, or the problem with it. */
+function backendUseItem(
+  { backend, problem = "" }: BackendUse,
+  { key }: Route,
+): Item {
+  return backend !== undefined
+    ? {
+      id: `backend ${backend}`,
+      column: "backends",
+      title: backend,
+      subtitle: "",
+      detail: {},
+    }
+    : {
+      id: `backend of ${key}: ${problem}`,
+      column: "backends",
+      title: "not found",
+      subtitle: problem,
+      detail: { problem },
+      problem: "not found",
+    };
+}

@@ -1,0 +1,372 @@
+/** Gateways, listeners, routes, policies and backends as connected columns; selecting one shows only related items. */
+import type { PageProps } from "../../app/page.ts";
+import { linkTo, remember } from "../../app/place.ts";
+import { Code, Table } from "../../kit/data.tsx";
+import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
+import { Button, Field } from "../../kit/inputs.tsx";
+import { Badge, Empty, PageHead, Problem } from "../../kit/layout.tsx";
+import { VirtualList } from "../../kit/virtual_list.tsx";
+import { getJson, messageOf } from "../../server/api.ts";
+import { usePolled } from "../../server/poll.ts";
+import { toneOfHealth } from "../runtime/tasks.tsx";
+import { type Box, drawChains } from "./connectors.ts";
+import {
+  type Chain,
+  chainsShown,
+  type ColumnName,
+  columns,
+  type ConfigDump,
+  idsOf,
+  type Item,
+  matchesFilter,
+  type Model,
+  readModel,
+  relatedTo,
+} from "./route_model.ts";
+
+const ROW_HEIGHT = 48;
+
+/** The page of routes. */
+export function Topology({ argument, status }: PageProps) {
+  const { model, problem } = useModel(status.hash);
+  const [filter, setFilter] = useState("");
+  const selected = argument === "" ? undefined : argument;
+  const select = (id: string | undefined) => remember("topology", id ?? "");
+  const known = selected !== undefined && model?.items.has(selected)
+    ? selected
+    : undefined;
+  const item = known === undefined ? undefined : model?.items.get(known);
+  return (
+    <>
+      <PageHead
+        title="Topology"
+        about="The way of a request, from left to right. Select anything to see what belongs to it."
+        actions={
+          <>
+            <Field label="Find">
+              <input
+                type="search"
+                placeholder="name, path, host"
+                value={filter}
+                onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+              />
+            </Field>
+            <Button
+              onPress={() => {
+                setFilter("");
+                select(undefined);
+              }}
+            >
+              Show all
+            </Button>
+          </>
+        }
+      />
+      <Problem>{problem}</Problem>
+      {model && (
+        <Picture
+          model={model}
+          filter={filter.trim().toLowerCase()}
+          selected={known}
+          onSelect={(id) => select(id === known ? undefined : id)}
+        />
+      )}
+      {model && item && <Detail model={model} item={item} />}
+      {model && model.chains.length === 0 && (
+        <Empty title="No listener is configured">
+          Add <code>gateways</code> and <code>routes</code>{" "}
+          to the configuration.
+        </Empty>
+      )}
+    </>
+  );
+}
+
+/** Loads the model again when the configuration in force has another hash. */
+function useModel(hash: string) {
+  const [model, setModel] = useState<Model | undefined>(undefined);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    const leaving = new AbortController();
+    getJson<ConfigDump>("config", leaving.signal).then(
+      (dump) => {
+        setModel(readModel(dump));
+        setProblem("");
+      },
+      (error: unknown) => {
+        if (!leaving.signal.aborted) setProblem(messageOf(error));
+      },
+    );
+    return () => leaving.abort();
+  }, [hash]);
+  return { model, problem };
+}
+
+interface PictureProps {
+  readonly model: Model;
+  readonly filter: string;
+  readonly selected: string | undefined;
+  readonly onSelect: (id: string) => void;
+}
+
+function Picture({ model, filter, selected, onSelect }: PictureProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const { shown, items, counts } = useMemo(
+    () => select(model, filter, selected),
+    [model, filter, selected],
+  );
+  const health = useHealth();
+  const [lines, drawSoon] = useLines(element, model, shown);
+  return (
+    <div class="picture" ref={element}>
+      <svg class="lines" aria-hidden="true">
+        {[...lines].map(([key, d]) => (
+          <path
+            key={key}
+            d={d}
+            class={selected === undefined ? undefined : "lit"}
+          />
+        ))}
+      </svg>
+      <p class="unseen" role="status">{counts.join(", ")}</p>
+      {columns.map(({ name, title }) => (
+        <div key={name} class={`column ${name}`}>
+          <h2>
+            {title}{" "}
+            <span class="count">
+              {shareOf(items[name], model.byColumn[name])}
+            </span>
+          </h2>
+          <VirtualList
+            label={title}
+            items={items[name]}
+            keyOf={({ id }) =>
+              id}
+            rowHeight={ROW_HEIGHT}
+            selected={selected}
+            onSelect={({ id }) =>
+              onSelect(id)}
+            onRows={drawSoon}
+            classOf={({ problem }) => problem === undefined ? "" : "broken"}
+            titleOf={(item) => `${item.title}\n${item.subtitle}`}
+            row={(item) => <Row item={item} health={health} />}
+          />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Health of backends by the ids of their items; a backend without an entry was not used yet. */
+type Health = ReadonlyMap<string, string>;
+
+interface Endpoint {
+  readonly backends: readonly string[];
+  readonly health: string;
+}
+
+function useHealth(): Health {
+  const { data } = usePolled<{ readonly upstreams: readonly Endpoint[] }>(
+    "tasks?limit=1",
+    3000,
+  );
+  const upstreams = data.value?.upstreams;
+  return useMemo(() => {
+    const worst = new Map<string, string>();
+    for (const { backends, health } of upstreams ?? []) {
+      for (const key of backends) {
+        const id = `backend ${key}`;
+        if (health !== "healthy" || !worst.has(id)) worst.set(id, health);
+      }
+    }
+    return worst;
+  }, [upstreams]);
+}
+
+interface RowProps {
+  readonly item: Item;
+  readonly health: Health;
+}
+
+function Row({ item: { id, title, subtitle, problem }, health }: RowProps) {
+  const state = health.get(id);
+  return (
+    <span class="card-row">
+      <span class="card-title">{title}</span>
+      <span class="card-subtitle">{subtitle}</span>
+      {problem !== undefined
+        ? <Badge tone="bad">{problem}</Badge>
+        : state !== undefined && (
+          <Badge tone={toneOfHealth(state)}>{state}</Badge>
+        )}
+    </span>
+  );
+}
+
+function select(model: Model, filter: string, selected: string | undefined) {
+  const shown = chainsShown(model, selected, filter);
+  const ids = new Set(shown.flatMap(idsOf));
+  const isShown = (item: Item) =>
+    ids.has(item.id) || isUnused(model, item, filter, selected);
+  const of = (name: ColumnName) => model.byColumn[name].filter(isShown);
+  const items = {
+    gateways: of("gateways"),
+    listeners: of("listeners"),
+    routes: of("routes"),
+    policies: of("policies"),
+    backends: of("backends"),
+  };
+  const counts = columns.map(({ name, title }) =>
+    `${
+      shareOf(items[name], model.byColumn[name]).replace("/", " of ")
+    } ${title.toLowerCase()}`
+  );
+  return { shown, items, counts };
+}
+
+/** Reports whether to show an item without a chain, such as an unused backend. */
+function isUnused(
+  { index }: Model,
+  item: Item,
+  filter: string,
+  selected: string | undefined,
+): boolean {
+  if (index.has(item.id)) return false;
+  return (selected === undefined || selected === item.id) &&
+    matchesFilter(item, filter);
+}
+
+function shareOf(some: readonly unknown[], all: readonly unknown[]): string {
+  return some.length === all.length
+    ? `${all.length}`
+    : `${some.length}/${all.length}`;
+}
+
+/** Draws lines between visible rows, at most once per frame. */
+function useLines(
+  element: { readonly current: HTMLElement | null },
+  model: Model,
+  shown: readonly Chain[],
+) {
+  const [lines, setLines] = useState<ReadonlyMap<string, string>>(new Map());
+  const state = useRef({ model, shown: new Set(shown), frame: 0 });
+  useEffect(() => {
+    state.current.model = model;
+    state.current.shown = new Set(shown);
+  }, [model, shown]);
+  useEffect(() => () => cancelAnimationFrame(state.current.frame), []);
+  const draw = () => {
+    state.current.frame = 0;
+    const picture = element.current;
+    if (picture === null) return;
+    const { model: { index }, shown } = state.current;
+    const rows = visibleRows(picture);
+    const chains = new Set<Chain>();
+    for (const id of rows.keys()) {
+      // Every chain has a route, but for those of listeners without one.
+      if (!id.startsWith("route ")) continue;
+      for (const chain of index.get(id) ?? []) {
+        if (shown.has(chain)) chains.add(chain);
+      }
+    }
+    for (const id of rows.keys()) {
+      if (!id.startsWith("listener ")) continue;
+      const own = (index.get(id) ?? [])[0];
+      if (own !== undefined && shown.has(own)) chains.add(own);
+    }
+    const next = drawChains(chains, rows, picture.getBoundingClientRect());
+    setLines((old) => isSame(old, next) ? old : next);
+  };
+  const drawSoon = () => {
+    state.current.frame ||= requestAnimationFrame(draw);
+  };
+  return [lines, drawSoon] as const;
+}
+
+function visibleRows(picture: HTMLElement): Map<string, Box> {
+  const rows = new Map<string, Box>();
+  for (const list of picture.querySelectorAll(".list")) {
+    const box = list.getBoundingClientRect();
+    for (const row of list.querySelectorAll<HTMLElement>("[data-key]")) {
+      const place = row.getBoundingClientRect();
+      const middle = (place.top + place.bottom) / 2;
+      const key = row.dataset["key"];
+      if (key !== undefined && middle > box.top && middle < box.bottom) {
+        rows.set(key, place);
+      }
+    }
+  }
+  return rows;
+}
+
+function isSame(
+  a: ReadonlyMap<string, string>,
+  b: ReadonlyMap<string, string>,
+): boolean {
+  return a.size === b.size &&
+    [...a].every(([key, line]) => b.get(key) === line);
+}
+
+interface DetailProps {
+  readonly model: Model;
+  readonly item: Item;
+}
+
+function Detail({ model, item }: DetailProps) {
+  const related = relatedTo(model, item.id).size - 1;
+  return (
+    <section class="panel" aria-label="Details">
+      <div class="panel-head">
+        <div>
+          <h2>{item.title}</h2>
+          <p class="quiet">{item.subtitle} · {related} related</p>
+        </div>
+        <TraceLink item={item} />
+      </div>
+      {item.policies && <Policies policies={item.policies} />}
+      <Code value={item.detail} label={`${item.title} as JSON`} />
+    </section>
+  );
+}
+
+/** Lists the policies in force, and where each comes from. */
+function Policies(
+  { policies }: { readonly policies: NonNullable<Item["policies"]> },
+) {
+  if (policies.length === 0) {
+    return <p class="quiet">No policy is in force here.</p>;
+  }
+  return (
+    <Table
+      label="Policies in force"
+      rows={policies}
+      keyOf={({ kind, source }) => `${kind} ${source}`}
+      columns={[
+        { title: "Policy", cell: ({ kind }) => kind },
+        {
+          title: "From",
+          cell: ({ kind, source }) => (
+            <a href={linkTo("topology", `policy ${kind} ${source}`)}>
+              {source}
+            </a>
+          ),
+        },
+        {
+          title: "Value",
+          isWide: true,
+          cell: ({ config }) => <code>{JSON.stringify(config)}</code>,
+        },
+      ]}
+    />
+  );
+}
+
+/** Links to the live trace with a filter for the route's first path. */
+function TraceLink({ item: { path } }: { readonly item: Item }) {
+  if (path === undefined || path.type === "RegularExpression") return null;
+  const value = JSON.stringify(path.value);
+  const filter = path.type === "Exact"
+    ? `request.path == ${value}`
+    : `request.path.startsWith(${value})`;
+  return <a href={linkTo("trace", filter)}>Trace requests</a>;
+}

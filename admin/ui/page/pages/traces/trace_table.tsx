@@ -1,0 +1,176 @@
+/** The events of a request as a waterfall, with the details of the selected one. */
+import { Code, Table } from "../../kit/data.tsx";
+import { latency } from "../../kit/format.ts";
+import {
+  type TargetedKeyboardEvent,
+  useEffect,
+  useId,
+  useState,
+} from "../../kit/framework.ts";
+import {
+  bodyText,
+  type Change,
+  differences,
+  type Span,
+  spansOf,
+  summarize,
+  type TraceEvent,
+} from "./trace_events.ts";
+
+const steps = new Map([["ArrowDown", 1], ["ArrowUp", -1]]);
+
+interface TraceTableProps {
+  /** Names the table for screen readers. */
+  readonly label: string;
+  readonly events: readonly TraceEvent[];
+  /** Selects the first error, else the first warning. */
+  readonly selectsFailure?: boolean;
+}
+
+/** A table of events; arrow keys move the selection. */
+export function TraceTable(
+  { label, events, selectsFailure = false }: TraceTableProps,
+) {
+  const [selected, select] = useState(-1);
+  const first = events[0];
+  useEffect(() => select(selectsFailure ? findFailure(events) : -1), [first]);
+  const spans = spansOf(events);
+  const onKeyDown = (
+    event: TargetedKeyboardEvent<HTMLTableSectionElement>,
+  ) => {
+    const step = steps.get(event.key);
+    const index = selected + (step ?? 0);
+    if (step === undefined || events[index] === undefined) return;
+    event.preventDefault();
+    select(index);
+    event.currentTarget.rows[index]?.querySelector("button")?.focus();
+  };
+  if (events.length === 0) return null;
+  return (
+    <div class="split">
+      <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+        <table class="events">
+          <caption class="unseen">{label}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Event</th>
+              <th scope="col" class="number">Time</th>
+              <th scope="col" class="waterfall-head">Waterfall</th>
+              <th scope="col">Summary</th>
+            </tr>
+          </thead>
+          <tbody onKeyDown={onKeyDown}>
+            {events.map((event, index) => (
+              <tr
+                key={index}
+                class={event.severity}
+                onClick={() => select(index)}
+              >
+                <th scope="row">
+                  <button type="button" aria-pressed={index === selected}>
+                    {event.message.type}
+                  </button>
+                </th>
+                <td class="number">
+                  {event.eventEnd === undefined || event.eventEnd === null
+                    ? "–"
+                    : latency(event.eventEnd / 1000)}
+                </td>
+                <td class="waterfall-cell">
+                  <Waterfall span={spans[index]} />
+                </td>
+                <td>{summarize(event)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <EventDetail events={events} index={selected} />
+    </div>
+  );
+}
+
+/** A bar from the start to the end of an event; the column of times says the same in numbers. */
+function Waterfall({ span }: { readonly span: Span | undefined }) {
+  if (span === undefined) return null;
+  // Even what happens at the end is visible.
+  const left = `${Math.min(99, span.from * 100)}%`;
+  const width = `${Math.max(0.8, (span.to - span.from) * 100)}%`;
+  return (
+    <span class="waterfall" aria-hidden="true">
+      <span style={{ left, width }} />
+    </span>
+  );
+}
+
+interface EventDetailProps {
+  readonly events: readonly TraceEvent[];
+  readonly index: number;
+}
+
+function EventDetail({ events, index }: EventDetailProps) {
+  const id = useId();
+  const event = events[index];
+  if (event === undefined) {
+    return (
+      <section class="detail" aria-label="Event">
+        <p class="quiet">Select an event to see its details.</p>
+      </section>
+    );
+  }
+  const { type, body } = event.message;
+  return (
+    <section class="detail stack" aria-label="Event">
+      <h3 id={id}>{type}</h3>
+      <Changes changes={differences(events, index)} />
+      {type === "bodySnapshot" && body !== undefined && (
+        <>
+          <h4>As text</h4>
+          <Code value={bodyText(body)} label="Body" />
+        </>
+      )}
+      <h4>Full event</h4>
+      <Code value={event} label="Event as JSON" />
+    </section>
+  );
+}
+
+function Changes(
+  { changes }: { readonly changes: readonly Change[] | undefined },
+) {
+  if (changes === undefined) return null;
+  if (changes.length === 0) {
+    return <p class="quiet">No changes since the previous snapshot.</p>;
+  }
+  const title = "Changes since the previous snapshot";
+  return (
+    <>
+      <h4>{title}</h4>
+      <Table
+        label={title}
+        rows={changes}
+        keyOf={({ path }) => path}
+        columns={[
+          { title: "Field", cell: ({ path }) => path },
+          {
+            title: "Before",
+            cell: ({ before }) =>
+              before === undefined ? <i>absent</i> : <del>{before}</del>,
+          },
+          {
+            title: "After",
+            cell: ({ after }) =>
+              after === undefined ? <i>absent</i> : <ins>{after}</ins>,
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+function findFailure(events: readonly TraceEvent[]): number {
+  const find = (severity: string) =>
+    events.findIndex((event) => event.severity === severity);
+  const error = find("error");
+  return error >= 0 ? error : find("warn");
+}
