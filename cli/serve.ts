@@ -1,6 +1,7 @@
 import { MemoryFiles } from "../admin/endpoints/linux_memory.ts";
 import { AdminServers } from "../admin/admin_servers.ts";
 import type { AdminTarget } from "../admin/target.ts";
+import { preparePage } from "../admin/ui/page_files.ts";
 import { systemClock } from "../src/base/clock.ts";
 import type { ConfigurationSource } from "../src/config/configuration_source.ts";
 import { Gateway, type GatewayOptions } from "../src/gateway/gateway.ts";
@@ -49,6 +50,7 @@ export async function serve(
     {},
 ): Promise<number> {
   using memory = new MemoryFiles();
+  preparePage();
   // Requests must never be able to start programs.
   Deno.permissions.revokeSync({ name: "run" });
   const clock = systemClock;

@@ -17,14 +17,15 @@ let loading: Promise<ReadonlyMap<string, PageFile>> | undefined;
 /**
  * Returns the files of the page by name; the document has the empty name. The executable contains them; with the source, the
  * first call bundles them.
- * @throws {Error} When they cannot be bundled; the next call attempts it again.
+ * @throws {Error} When they cannot be bundled.
  */
 export function pageFiles(): Promise<ReadonlyMap<string, PageFile>> {
-  loading ??= loadFiles().catch((error: unknown) => {
-    loading = undefined;
-    throw error;
-  });
-  return loading;
+  return loading ??= loadFiles();
+}
+
+/** Starts to load the files, for a process that may start no programs later. Requests for the page report errors. */
+export function preparePage(): void {
+  void pageFiles().catch(() => undefined);
 }
 
 async function loadFiles(): Promise<ReadonlyMap<string, PageFile>> {

@@ -6,34 +6,48 @@ import pageConfig from "./page/deno.json" with { type: "json" };
 
 const page = new URL("./page/", import.meta.url);
 
-/** Returns the texts of the page's files by name. @throws {Error} When the page cannot be bundled. */
-export async function loadPage(): Promise<Readonly<Record<string, string>>> {
-  const output = await Deno.makeTempDir({ prefix: "gateway-page-" });
-  try {
-    await bundleModules(output);
-    const modules = await readTexts(output, ".js");
-    const styles = await readTexts(new URL("style/", page), ".css");
-    return {
-      "index.html": await Deno.readTextFile(new URL("index.html", page)),
-      // In the order of their names; cascade layers make the order irrelevant.
-      "page.css": Object.values(styles).join("\n"),
-      ...modules,
-    };
-  } finally {
-    await Deno.remove(output, { recursive: true });
+/**
+ * Returns the texts of the page's files by name. The bundler is started before this returns, so that the caller may drop the
+ * permission to start programs.
+ * @throws {Error} When the page cannot be bundled.
+ */
+export function loadPage(): Promise<Readonly<Record<string, string>>> {
+  const output = Deno.makeTempDirSync({ prefix: "gateway-page-" });
+  return readPage(output, startBundler(output)).finally(() =>
+    Deno.remove(output, { recursive: true })
+  );
+}
+
+async function readPage(
+  output: string,
+  bundling: Promise<Deno.CommandOutput>,
+): Promise<Readonly<Record<string, string>>> {
+  const { success, stderr } = await bundling;
+  if (!success) {
+    const reason = new TextDecoder().decode(stderr).trim();
+    throw new Error(
+      `Cannot bundle the web UI: ${reason}; build the executable with "make build", or start the gateway with "deno run -A main.ts"`,
+    );
   }
+  const styles = await readTexts(new URL("style/", page), ".css");
+  return {
+    "index.html": await Deno.readTextFile(new URL("index.html", page)),
+    // In the order of their names; cascade layers make the order irrelevant.
+    "page.css": Object.values(styles).join("\n"),
+    ...await readTexts(output, ".js"),
+  };
 }
 
 /** Bundles with the packages and the lock file of the repository, and the compiler options of the page. */
-async function bundleModules(output: string): Promise<void> {
+function startBundler(output: string): Promise<Deno.CommandOutput> {
   const config = `${output}/config.json`;
   const { compilerOptions } = pageConfig;
   const { imports, nodeModulesDir } = repositoryConfig;
-  await Deno.writeTextFile(
+  Deno.writeTextFileSync(
     config,
     JSON.stringify({ imports, nodeModulesDir, compilerOptions }),
   );
-  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+  return new Deno.Command(Deno.execPath(), {
     args: [
       "bundle",
       "--quiet",
@@ -51,11 +65,6 @@ async function bundleModules(output: string): Promise<void> {
     stderr: "piped",
     env: { NO_COLOR: "1" },
   }).output();
-  if (success) return;
-  const reason = new TextDecoder().decode(stderr).trim();
-  throw new Error(
-    `Cannot bundle the web UI: ${reason}; build the executable with "make build", or start the gateway with "deno run -A main.ts"`,
-  );
 }
 
 async function readTexts(

@@ -43,7 +43,10 @@ export async function openUi(
 
 /** Shows a view and waits for its heading. */
 export async function showView(page: Page, name: string): Promise<void> {
-  await page.getByRole("link", { name, exact: true }).click();
+  const menu = page.getByRole("button", { name: "Menu" });
+  if (await menu.isVisible()) await menu.click();
+  await page.getByRole("navigation").getByRole("link", { name, exact: true })
+    .click();
   await page.getByRole("heading", { level: 1, name }).waitFor();
 }
 

@@ -719,7 +719,8 @@ Deno.test("the page reports that the gateway is silent, also when it is opened, 
   await page.route(/\/api\//, (route) => void held.push(route));
   await page.reload();
   await page.getByText("Waiting for the gateway").waitFor();
-  await page.getByText("The gateway does not respond").waitFor();
+  await page.getByRole("main").getByText("The gateway does not respond")
+    .waitFor();
   await page.unroute(/\/api\//);
   await page.getByText("Total requests").waitFor();
 });

@@ -122,6 +122,7 @@ function Navigation({ pages, page }: NavigationProps) {
 const toneOfReadiness: Readonly<Record<Status["readiness"], Tone>> = {
   ready: "good",
   starting: "warn",
+  stuck: "bad",
   draining: "warn",
 };
 

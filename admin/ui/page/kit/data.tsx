@@ -73,7 +73,7 @@ export function Table<T>(
 ) {
   return (
     // Focusable, so that it can be scrolled with the keyboard.
-    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+    <div class="scroll" tabIndex={0} role="group" aria-label={label}>
       <table>
         <caption class="unseen">{label}</caption>
         <thead>

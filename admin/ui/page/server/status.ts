@@ -5,7 +5,7 @@ import { repeat } from "./poll.ts";
 /** Response of `status`: the gateway and the access of this page. */
 export interface Status {
   readonly version: Readonly<Record<string, string>>;
-  readonly readiness: "starting" | "ready" | "draining";
+  readonly readiness: "starting" | "ready" | "stuck" | "draining";
   /** Hash of the configuration in force. */
   readonly hash: string;
   /** RFC 3339; empty before the first configuration. */

@@ -10,7 +10,7 @@ import {
   parseMetrics,
   sumOf,
 } from "../../../../admin/ui/page/server/metrics_text.ts";
-import { readProfile } from "../../../../admin/ui/page/pages/profiles/pprof.ts";
+import { readProfile } from "../../../../admin/ui/page/pages/profiles/read_pprof.ts";
 import {
   readModel,
   relatedTo,

@@ -1,5 +1,5 @@
 /** Trees of calls. */
-import type { Sample } from "./pprof.ts";
+import type { Sample } from "./read_pprof.ts";
 
 /** A call with the calls that it makes. */
 export interface Call {

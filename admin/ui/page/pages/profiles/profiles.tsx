@@ -14,7 +14,7 @@ import {
 import { messageOf, request } from "../../server/api.ts";
 import { FlameGraph } from "./flame_graph.tsx";
 import { buildTree, hottest } from "./flame_tree.ts";
-import { type Profile, readProfile } from "./pprof.ts";
+import { type Profile, readProfile } from "./read_pprof.ts";
 
 const MAX_FUNCTIONS = 30;
 
