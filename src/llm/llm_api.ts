@@ -12,6 +12,8 @@ interface LlmApiFacts {
   readonly needsIncludeUsage: boolean;
   /** True if `metadata` of a response has the usage; other APIs echo metadata of the client there. */
   readonly usageInMetadata: boolean;
+  /** Beginning of the name, in its quotes, by which events with counts are found in a stream. */
+  readonly streamKey: string;
 }
 
 const usual = {
@@ -19,6 +21,7 @@ const usual = {
   hasOutput: true,
   needsIncludeUsage: false,
   usageInMetadata: false,
+  streamKey: "usage",
 } as const;
 
 /** LLM APIs with known usage formats. */
@@ -75,6 +78,38 @@ const llmApis = {
     provider: "bedrock",
     usageInMetadata: true,
   },
+  cohere: { ...usual, endings: ["/v1/chat", "/v2/chat"], provider: "cohere" },
+  ollama: {
+    ...usual,
+    endings: ["/api/chat", "/api/generate"],
+    provider: "ollama",
+  },
+  /** IBM watsonx.ai; its chats have the usage of OpenAI's. */
+  watsonx: {
+    ...usual,
+    endings: ["/text/chat", "/text/chat_stream"],
+    provider: "ibm.watsonx.ai",
+  },
+  watsonxGeneration: {
+    ...usual,
+    endings: ["/text/generation", "/text/generation_stream"],
+    provider: "ibm.watsonx.ai",
+    streamKey: "generated_token_count",
+  },
+  /** The API of llama.cpp that is not OpenAI's. */
+  llamacpp: {
+    ...usual,
+    endings: ["/completion", "/infill"],
+    provider: "llamacpp",
+    streamKey: "tokens_predicted",
+  },
+  /** Text Generation Inference of Hugging Face. */
+  tgi: {
+    ...usual,
+    endings: ["/generate", "/generate_stream"],
+    provider: "huggingface",
+    streamKey: "generated_tokens",
+  },
 } satisfies Readonly<Record<string, LlmApiFacts>>;
 
 /** Name of an LLM API: `llm.provider` in expressions. */
@@ -83,6 +118,11 @@ export type LlmApi = keyof typeof llmApis;
 /** Returns the facts of an API. */
 export function llmApiFacts(api: LlmApi): LlmApiFacts {
   return llmApis[api];
+}
+
+/** Returns the names of all APIs. */
+export function llmApiNames(): readonly LlmApi[] {
+  return Object.keys(llmApis).filter(isLlmApi);
 }
 
 /**
@@ -100,7 +140,7 @@ export function detectLlmApi(method: string, path: string): LlmApi | undefined {
 }
 
 /** The longest first: of `/chat/completions` and `/completions`, the former decides. */
-const endings = Object.keys(llmApis).filter(isLlmApi).flatMap((api) =>
+const endings = llmApiNames().flatMap((api) =>
   llmApiFacts(api).endings.map((ending) => [ending, api] as const)
 ).sort(([one], [other]) => other.length - one.length);
 

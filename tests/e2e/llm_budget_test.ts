@@ -17,6 +17,12 @@ const pathOf: Readonly<Record<LlmApi, string>> = {
   rerank: "/v2/rerank",
   gemini: "/v1beta/models/gemini-2.5-flash:generateContent",
   converse: "/model/us.amazon.nova-lite-v1%3A0/converse",
+  cohere: "/v2/chat",
+  ollama: "/api/chat",
+  watsonx: "/ml/v1/text/chat",
+  watsonxGeneration: "/ml/v1/text/generation",
+  llamacpp: "/completion",
+  tgi: "/generate",
 };
 
 function whole(
@@ -30,6 +36,29 @@ function whole(
 }
 
 const completeResponses: readonly LlmResponse[] = [
+  whole("llama.cpp, whole", "llamacpp", {
+    content: "4",
+    model: "llama-3.2",
+    tokens_predicted: 5,
+    tokens_evaluated: 20,
+    timings: { prompt_n: 20, predicted_n: 5 },
+  }, [20, 5]),
+  whole("watsonx, whole", "watsonxGeneration", {
+    model_id: "ibm/granite-3-8b-instruct",
+    results: [{
+      generated_text: "4",
+      generated_token_count: 5,
+      input_token_count: 20,
+      stop_reason: "eos_token",
+    }],
+  }, [20, 5]),
+  whole("Cohere's chat, whole", "cohere", {
+    text: "4",
+    meta: {
+      billed_units: { input_tokens: 3, output_tokens: 4 },
+      tokens: { input_tokens: 20, output_tokens: 5 },
+    },
+  }, [20, 5]),
   whole("OpenAI chat, whole", "chat", {
     choices: [{ message: { content: '"usage": {}' } }],
     usage: { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 },

@@ -1,7 +1,11 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { JsonPaths } from "../format/json_scanner.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
-import { readUsageReport, type UsageReport } from "./usage_report.ts";
+import {
+  plainFields,
+  readUsageReport,
+  type UsageReport,
+} from "./usage_report.ts";
 
 /** Usage in a JSON response or an event of a stream. */
 export interface ResponseUsage {
@@ -13,16 +17,21 @@ export interface ResponseUsage {
 
 /**
  * Paths of usage and model in responses, including OpenAI's `response.completed` event, Anthropic's `message_start`, Cohere's
- * `message-end`, Groq, and Ollama's top-level counts.
+ * `message-end` and `stream-end`, Groq, Cloudflare's `result`, and the counts of Ollama and llama.cpp at the top level, of TGI in
+ * `details`, and of watsonx in `results`.
  */
 export const usagePaths: JsonPaths = new JsonPaths([
-  ...["", "response.", "message.", "metadata.", "delta.", "x_groq."].flatMap(
-    (prefix) => [`${prefix}usage`, `${prefix}usageMetadata`],
-  ),
+  ...["", "response.", "message.", "metadata.", "delta.", "x_groq.", "result."]
+    .flatMap(
+      (prefix) => [`${prefix}usage`, `${prefix}usageMetadata`],
+    ),
   "meta",
-  "prompt_eval_count",
-  "eval_count",
+  "response.meta",
+  "details",
+  "results",
+  ...plainFields,
   "model",
+  "model_id",
   "modelVersion",
   "message.model",
   "response.model",
@@ -42,10 +51,15 @@ export function readResponseUsage(
   const { response, message, delta } = document;
   const isTrusted = api === undefined || llmApiFacts(api).usageInMetadata;
   const metadata = isTrusted ? document["metadata"] : undefined;
-  const places = [document, response, metadata, delta, document["x_groq"]];
+  const { x_groq: groq, result, results, meta, details } = document;
+  const places = [document, response, metadata, delta, groq, result];
   const report = firstOf(places, (place) => readPlace(place, api)) ??
-    readUsageReport(document["meta"], api) ??
-    readCounts(document, api);
+    readUsageReport(meta, api) ??
+    readUsageReport(
+      isJsonObject(response) ? response["meta"] : undefined,
+      api,
+    ) ??
+    firstOf([document, details, firstItem(results)], readCounts);
   const start = report === undefined ? readPlace(message, api) : undefined;
   return {
     report: report ?? start,
@@ -63,19 +77,22 @@ function readPlace(
     readUsageReport(place["usageMetadata"], api);
 }
 
-/** Reads Ollama's counts at the top level. */
-function readCounts(
-  document: JsonObject,
-  api: LlmApi | undefined,
-): UsageReport | undefined {
-  const { prompt_eval_count: input, eval_count: output } = document;
-  if (input === undefined && output === undefined) return undefined;
-  return readUsageReport({ prompt_eval_count: input, eval_count: output }, api);
+/** Reads counts that are members beside others. */
+function readCounts(place: unknown): UsageReport | undefined {
+  if (!isJsonObject(place)) return undefined;
+  const counts = plainFields.flatMap((name) =>
+    place[name] === undefined ? [] : [[name, place[name]] as const]
+  );
+  return readUsageReport(Object.fromEntries(counts), undefined);
+}
+
+function firstItem(list: unknown): unknown {
+  return Array.isArray(list) ? list[0] : undefined;
 }
 
 function readModel(place: unknown): string | undefined {
   if (!isJsonObject(place)) return undefined;
-  const model = place["model"] ?? place["modelVersion"];
+  const model = place["model"] ?? place["modelVersion"] ?? place["model_id"];
   return typeof model === "string" && model !== ""
     ? model.slice(0, MAX_MODEL_LENGTH)
     : undefined;

@@ -9,11 +9,17 @@ import {
   LONGEST_EVENT_END,
   readEventData,
 } from "../format/server_sent_events.ts";
+import { llmApiFacts, llmApiNames } from "../llm_api.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
 /** Events up to this size are buffered until they are complete; longer ones are scanned incrementally. */
 const MAX_EVENT_BYTES = 256 * 1024;
-const usageKey = new ByteSearch('"usage');
+const USAGE = '"usage';
+const keys = new Set(llmApiNames().map((api) => llmApiFacts(api).streamKey));
+/** Searches for the counts of APIs that have no usage object. */
+const otherSearches = Array.from(keys, (key) => `"${key}`)
+  .filter((key) => key !== USAGE)
+  .map((key) => ({ key, search: new ByteSearch(key) }));
 const BLANK = 0x20;
 const COLON = 0x3a;
 const M = 0x4d;
@@ -26,15 +32,20 @@ const N = 0x6e;
  */
 export class SseUsage {
   readonly #tracker: UsageTracker;
+  #key: string;
+  #search: ByteSearch;
   readonly #pending = new GrowingBuffer();
   /** Scans the current event when it exceeds `MAX_EVENT_BYTES`. */
   #longEvent: JsonUsage | undefined;
   #isFirst = true;
-  /** The latest event of Gemini, which reports usage in every event: only the last one is parsed. */
+  /** The latest event of Gemini or llama.cpp, which report usage in every event: only the last one is parsed. */
   #latest: Uint8Array | undefined;
 
-  constructor(tracker: UsageTracker) {
+  /** @param key Beginning of the name of the counts. */
+  constructor(tracker: UsageTracker, key: string) {
     this.#tracker = tracker;
+    this.#key = `"${key}`;
+    this.#search = new ByteSearch(this.#key);
   }
 
   push(bytes: Uint8Array): void {
@@ -98,19 +109,21 @@ export class SseUsage {
     if (this.#isFirst) this.#readFirst(events);
     let done = 0;
     let latest: Uint8Array | undefined;
-    const keys = usageKey.findAll(events);
-    let key = keys.next(0);
+    const places = this.#search.findAll(events);
+    let key = places.next(0);
     while (key >= 0) {
-      if (isNull(events, key)) {
-        key = keys.next(key + 1);
+      const keyEnd = key + this.#key.length;
+      if (isNull(events, keyEnd)) {
+        key = places.next(key + 1);
         continue;
       }
       const { start, end } = eventAround(events, key, done);
       const event = events.subarray(start, end);
       done = end;
-      if (events[key + '"usage'.length] === M) latest = event;
+      const isRepeated = this.#key !== USAGE || events[keyEnd] === M;
+      if (isRepeated) latest = event;
       else this.#read(event);
-      key = keys.next(done);
+      key = places.next(done);
     }
     if (latest !== undefined) {
       // Not `slice`: that of a Buffer would share its memory.
@@ -131,18 +144,28 @@ export class SseUsage {
   #readFirst(events: Uint8Array): void {
     this.#isFirst = false;
     const end = firstEventEnd(events, 0);
-    this.#read(end > 0 ? events.subarray(0, end) : events);
+    const first = end > 0 ? events.subarray(0, end) : events;
+    // A first event with counts: its shape decides, where the path did not. Text that a model generates must not.
+    const found = this.#read(first)
+      ? otherSearches.find(({ search }) => search.find(first) >= 0)
+      : undefined;
+    if (this.#key === USAGE && found !== undefined) {
+      this.#key = found.key;
+      this.#search = found.search;
+    }
   }
 
-  #read(event: Uint8Array): void {
+  /** Returns whether the event reports usage. */
+  #read(event: Uint8Array): boolean {
     const isReport = this.#tracker.observe(parseJson(readEventData(event)));
     if (isReport) this.#tracker.unreported.reset();
+    return isReport;
   }
 }
 
-/** Reports whether the value of the key at `index` is null, as in all chunks of OpenAI except the last. */
-function isNull(bytes: Uint8Array, index: number): boolean {
-  let i = index + '"usage"'.length;
+/** Reports whether the value of the key that ends before `end` is null, as in all chunks of OpenAI except the last. */
+function isNull(bytes: Uint8Array, end: number): boolean {
+  let i = end + 1;
   while (bytes[i] === BLANK || bytes[i] === COLON) i++;
   return bytes[i] === N;
 }

@@ -6,7 +6,7 @@ type Count = number | undefined;
 /** A usage object with translated field names and validated numbers, not yet normalized. */
 export interface UsageReport {
   /** Naming scheme of the fields. */
-  readonly dialect: "chat" | "snake" | "gemini" | "converse" | "ollama";
+  readonly dialect: "chat" | "snake" | "gemini" | "converse" | "plain";
   /** `input` excludes tokens read from and written to the prompt cache. */
   readonly cacheIsOutside: boolean;
   readonly input: Count;
@@ -64,7 +64,7 @@ function pickDialect(
   if (hasAny(usage, geminiFields)) return readGemini;
   if (hasAny(usage, converseFields)) return readConverse;
   if (hasAny(usage, invocationFields)) return readConverse;
-  if (hasAny(usage, ollamaFields)) return readOllama;
+  if (hasAny(usage, plainFields)) return readPlain;
   if ("tokens" in usage || "billed_units" in usage) return readCohere;
   return "total_tokens" in usage ? readChat : undefined;
 }
@@ -89,7 +89,21 @@ const geminiFields = [
 const converseFields = ["inputTokens", "outputTokens", "totalTokens"];
 /** Counts of Bedrock itself in a stream, independent of the model. */
 const invocationFields = ["inputTokenCount", "outputTokenCount"];
-const ollamaFields = ["prompt_eval_count", "eval_count"];
+/** Of Ollama, llama.cpp, TGI and watsonx. */
+const plainInputs = [
+  "prompt_eval_count",
+  "tokens_evaluated",
+  "input_length",
+  "input_token_count",
+];
+const plainOutputs = [
+  "eval_count",
+  "tokens_predicted",
+  "generated_tokens",
+  "generated_token_count",
+];
+/** Names of counts that stand beside others in an object, in place of one of their own. */
+export const plainFields: readonly string[] = [...plainInputs, ...plainOutputs];
 
 /** OpenAI chat, embeddings and compatible APIs: DeepSeek, Mistral and gateways name cached tokens differently. */
 function readChat(usage: JsonObject): UsageReport {
@@ -183,12 +197,17 @@ function readConverse(usage: JsonObject): UsageReport {
   };
 }
 
-function readOllama(usage: JsonObject): UsageReport {
+/** APIs that report two numbers; TGI reports the output only. */
+function readPlain(usage: JsonObject): UsageReport {
+  const read = (names: readonly string[]) =>
+    toTokenCount(
+      names.map((name) => usage[name]).find((it) => it !== undefined),
+    );
   return {
-    dialect: "ollama",
+    dialect: "plain",
     cacheIsOutside: false,
-    input: toTokenCount(usage["prompt_eval_count"]),
-    output: toTokenCount(usage["eval_count"]),
+    input: read(plainInputs),
+    output: read(plainOutputs),
     cached: undefined,
     cacheCreation: undefined,
     reasoning: undefined,

@@ -1,6 +1,6 @@
 import { EventStreamUsage } from "./event_stream_usage.ts";
 import { JsonUsage } from "./json_usage.ts";
-import type { LlmApi } from "../llm_api.ts";
+import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import { SseUsage } from "./sse_usage.ts";
 import type { TokenUsage } from "./token_usage.ts";
 import { type EstimateLimits, UsageTracker } from "./usage_tracker.ts";
@@ -43,7 +43,7 @@ export function createUsageScanner(
   { api, contentType, readsAnything = false }: UsageScannerOptions,
 ): UsageScanner | undefined {
   const tracker = new UsageTracker(api);
-  const format = createFormat(contentType, tracker) ??
+  const format = createFormat(contentType, api, tracker) ??
     (readsAnything ? new UnknownUsage(tracker) : undefined);
   if (format === undefined) return undefined;
   return {
@@ -64,10 +64,14 @@ const jsonType =
 
 function createFormat(
   contentType: string | undefined,
+  api: LlmApi | undefined,
   tracker: UsageTracker,
 ): UsageFormat | undefined {
   const type = contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (type === "text/event-stream") return new SseUsage(tracker);
+  if (type === "text/event-stream") {
+    const key = api === undefined ? "usage" : llmApiFacts(api).streamKey;
+    return new SseUsage(tracker, key);
+  }
   if (jsonType.test(type)) return new JsonUsage(tracker);
   return type === "application/vnd.amazon.eventstream"
     ? new EventStreamUsage(tracker)

@@ -43,7 +43,7 @@ export class UsageTracker {
 
   /** Returns the usage of the complete response; `undefined` when the provider reported none. */
   finish(): TokenUsage | undefined {
-    if (this.#report === undefined) return undefined;
+    if (this.#report === undefined || !hasInput(this.#report)) return undefined;
     return this.#isStart
       ? this.estimate(0)
       : normalizeUsage(this.#report, this.#model);
@@ -54,12 +54,13 @@ export class UsageTracker {
     requestBytes: number,
     { minOutputTokens = 0, share = 1 }: EstimateLimits = {},
   ): TokenUsage {
-    const reported = this.#report === undefined
+    const report = this.#report && withInput(this.#report, requestBytes);
+    const reported = report === undefined
       ? estimateRequest(requestBytes, this.#model)
-      : normalizeUsage(this.#report, this.#model);
-    const isComplete = this.#report !== undefined && !this.#isStart &&
+      : normalizeUsage(report, this.#model);
+    const isComplete = report !== undefined && !this.#isStart &&
       this.unreported.bytes === 0;
-    if (isComplete) return reported;
+    if (isComplete) return { ...reported, estimated: report !== this.#report };
     const outputTokens = Math.max(
       minOutputTokens,
       Math.ceil((reported.outputTokens + this.#estimateOutput()) / share),
@@ -77,6 +78,18 @@ export class UsageTracker {
     if (this.#api !== undefined && !llmApiFacts(this.#api).hasOutput) return 0;
     return estimateTokens(this.unreported.bytes);
   }
+}
+
+/** TGI reports the output only. */
+function hasInput({ dialect, input }: UsageReport): boolean {
+  return dialect !== "plain" || input !== undefined;
+}
+
+/** Returns the report with an estimate of the input if it has none. */
+function withInput(report: UsageReport, requestBytes: number): UsageReport {
+  return hasInput(report)
+    ? report
+    : { ...report, input: estimateTokens(requestBytes) };
 }
 
 function estimateRequest(

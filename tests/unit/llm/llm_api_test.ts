@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { detectLlmApi, readPathModel } from "../../../src/llm/llm_api.ts";
+import {
+  detectLlmApi,
+  llmApiFacts,
+  llmApiNames,
+  readPathModel,
+} from "../../../src/llm/llm_api.ts";
 
 for (
   const [path, api] of [
@@ -19,6 +24,15 @@ for (
       "/v1/projects/p/publishers/anthropic/models/c:streamRawPredict",
       "messages",
     ],
+    ["/v1/chat", "cohere"],
+    ["/v2/chat", "cohere"],
+    ["/api/chat", "ollama"],
+    ["/api/generate", "ollama"],
+    ["/ml/v1/text/chat_stream?version=2024-03-14", "watsonx"],
+    ["/ml/v1/text/generation?version=2024-03-14", "watsonxGeneration"],
+    ["/completion", "llamacpp"],
+    ["/generate", "tgi"],
+    ["/generate_stream", "tgi"],
     ["/v1/chat/completions/", "chat"],
     ["/v1/chat/completions//?a=/b", "chat"],
     ["/V1/Chat/Completions", "chat"],
@@ -65,3 +79,20 @@ for (
     assert.equal(readPathModel(path), model);
   });
 }
+
+Deno.test("docs/limits.md lists every API with its paths", async () => {
+  const limits = new URL("../../../docs/limits.md", import.meta.url);
+  const rows = (await Deno.readTextFile(limits))
+    .matchAll(/^\| [^|]+ \| `(\w+)` +\| (`.*`) +\|$/gm);
+  const documented = Array.from(rows, ([, api, paths = ""]) => [
+    api,
+    paths.toLowerCase().split(", ").map((path) => path.replaceAll("`", "")),
+  ]);
+
+  assert.deepEqual(
+    Object.fromEntries(documented),
+    Object.fromEntries(
+      llmApiNames().map((api) => [api, llmApiFacts(api).endings]),
+    ),
+  );
+});

@@ -174,7 +174,86 @@ const geminiCounts = {
 } as const;
 
 /** A stream of each provider. */
+/** Each event of llama.cpp has the counts so far. */
+const llamacpp = events(
+  ...[1, 2, 3].map((predicted) => ({
+    index: 0,
+    content: '"tokens_predicted": 99',
+    stop: predicted === 3,
+    tokens_predicted: predicted,
+    tokens_evaluated: 20,
+    ...(predicted === 3 && { model: "llama-3.2", stop_type: "eos" }),
+  })),
+);
+
+const watsonx = namedEvents(
+  ...[1, 2, 3].map((count) => ({
+    type: "message",
+    model_id: "ibm/granite-3-8b-instruct",
+    results: [{
+      generated_text: "a",
+      generated_token_count: count,
+      input_token_count: 20,
+      stop_reason: count === 3 ? "eos_token" : "not_finished",
+    }],
+  })),
+);
+
+/** Cohere's first API streams lines. */
+const cohereLines = [
+  { is_finished: false, event_type: "stream-start", generation_id: "1" },
+  { is_finished: false, event_type: "text-generation", text: "Hello" },
+  {
+    is_finished: true,
+    event_type: "stream-end",
+    response: {
+      text: "Hello",
+      meta: { tokens: { input_tokens: 20, output_tokens: 3 } },
+    },
+  },
+].map((line) => JSON.stringify(line) + "\n").join("");
+
+const cloudflare = events(
+  { response: "Hel" },
+  { response: "lo" },
+  { response: "", usage: { prompt_tokens: 20, completion_tokens: 3 } },
+) + "data: [DONE]\n\n";
+
 export const streamedResponses: readonly LlmResponse[] = [
+  {
+    name: "llama.cpp",
+    api: "llamacpp",
+    contentType: sse,
+    body: bytesOf(llamacpp),
+    input: 20,
+    output: 3,
+    model: "llama-3.2",
+  },
+  {
+    name: "watsonx",
+    api: "watsonxGeneration",
+    contentType: sse,
+    body: bytesOf(watsonx),
+    input: 20,
+    output: 3,
+    model: "ibm/granite-3-8b-instruct",
+  },
+  {
+    name: "Cohere's first API",
+    api: "cohere",
+    contentType: "application/stream+json",
+    body: bytesOf(cohereLines),
+    input: 20,
+    output: 3,
+  },
+  {
+    name: "Cloudflare",
+    api: "chat",
+    contentType: sse,
+    body: bytesOf(cloudflare),
+    input: 20,
+    output: 3,
+  },
   {
     name: "OpenAI chat",
     api: "chat",

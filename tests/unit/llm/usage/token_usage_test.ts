@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import type { LlmApi } from "../../../../src/llm/llm_api.ts";
 import { type TokenUsage } from "../../../../src/llm/usage/token_usage.ts";
-import { namedEvents, scan, scanJson, sse } from "../llm_responses.ts";
+import {
+  bytesOf,
+  json,
+  namedEvents,
+  scan,
+  scanJson,
+  scannerFor,
+  sse,
+} from "../llm_responses.ts";
 
 interface Case {
   readonly name: string;
@@ -316,6 +324,30 @@ const cases: readonly Case[] = [
     },
     expected: { totalTokens: 1050 },
   },
+  {
+    name: "Cloudflare, in its result",
+    document: {
+      result: {
+        response: "4",
+        usage: { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 },
+      },
+      success: true,
+    },
+    expected: { inputTokens: 20, outputTokens: 5 },
+  },
+  {
+    name: "TGI, with details",
+    api: "tgi",
+    document: {
+      generated_text: "4",
+      details: {
+        finish_reason: "length",
+        generated_tokens: 5,
+        input_length: 20,
+      },
+    },
+    expected: { inputTokens: 20, outputTokens: 5 },
+  },
 ];
 
 for (const { name, api, document, expected } of cases) {
@@ -415,3 +447,18 @@ function start(usage: Record<string, number>) {
 function delta(usage: Record<string, number | null>) {
   return { type: "message_delta", delta: {}, usage };
 }
+
+Deno.test("usage of TGI without a count of the input is estimated by the request", () => {
+  const document = { generated_text: "4", details: { generated_tokens: 5 } };
+  const scanner = scannerFor(json, "tgi");
+  scanner.push(bytesOf(JSON.stringify(document)));
+
+  assert.equal(scanner.finish(), undefined);
+  const { inputTokens, outputTokens, estimated } = scanner.estimate(400);
+
+  assert.deepEqual({ inputTokens, outputTokens, estimated }, {
+    inputTokens: 100,
+    outputTokens: 5,
+    estimated: true,
+  });
+});
