@@ -3,7 +3,7 @@ import type { Log } from "../src/base/log.ts";
 import { InvalidParameter } from "./query_parameters.ts";
 import { text } from "./admin_responses.ts";
 
-/** Handles one method of one path. Handlers never read the body of the request, so it needs no limit. */
+/** Handles one method of one path. Handlers that read the body of the request limit it. */
 export type Handler = (request: Request) => Response | Promise<Response>;
 
 /** A path with its handlers. */

@@ -1,5 +1,6 @@
 import type { Settings } from "../src/api/settings.ts";
 import type { BoundedStore, DataPlane } from "../src/dataplane/data_plane.ts";
+import type { ConfigurationEditor } from "../src/gateway/configuration_editor.ts";
 import type {
   GatewayStatus,
   Readiness,
@@ -22,6 +23,8 @@ export interface AdminTarget {
   logFilter(): string;
   /** @param filter Complete and valid. */
   setLogFilter(filter: string): Promise<void>;
+  /** Shows, checks and replaces the source of the configuration; omitted where there is none. */
+  readonly editor?: ConfigurationEditor;
   /** Starts a graceful shutdown and returns immediately. */
   shutdown(): void;
   readiness(): Readiness;

@@ -151,6 +151,7 @@ function adminTarget(
     status: () => gateway.status(),
     logFilter: () => gateway.logFilter(),
     setLogFilter: (filter) => gateway.dataPlane.setLogLevel(filter),
+    editor: gateway.editor,
     shutdown: () => shutdown.request(),
     readiness: () => gateway.readiness(),
     sourceProblem: () => gateway.sourceProblem(),

@@ -14,6 +14,7 @@ import { showUsage } from "../endpoints/usage_endpoint.ts";
 import { json, respond, text } from "../admin_responses.ts";
 import { selectBudgets } from "./select_budgets.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
+import { sourceHandlers } from "./source_api.ts";
 import type { Endpoint, Handler } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
 import { traceRequests } from "../endpoints/trace_endpoint.ts";
@@ -51,6 +52,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
     get("failures/*", (request) => showFailure(target, request)),
     stream("trace", (request) => traceRequests(target, clock, request)),
     logging(target, readOnly),
+    ...source(options),
     ...Object.entries(profiles ?? {}).map(([name, handler]) =>
       stream(`profiles/${name}`, handler)
     ),
@@ -75,8 +77,26 @@ function get(path: string, handler: Handler): Endpoint {
   return { path: `/ui/api/${path}`, methods: { GET: handler } };
 }
 
+/** Creates an endpoint that accepts posts of the page only. */
+function post(path: string, handler: Handler): Endpoint {
+  const checked: Handler = (request) =>
+    isFromPage(request)
+      ? handler(request)
+      : text(403, "forbidden: cross-origin request");
+  return { path: `/ui/api/${path}`, methods: { POST: checked } };
+}
+
 function stream(path: string, handler: Handler): Endpoint {
   return { ...get(path, handler), isStream: true };
+}
+
+/** Lists the endpoints of the page that edits the configuration. Only the admin server, which has a token, checks and applies drafts. */
+function source({ target, server }: UiOptions): readonly Endpoint[] {
+  if (target.editor === undefined) return [];
+  const { show, check, apply } = sourceHandlers(target, target.editor);
+  const shown = get("source", show);
+  if (server !== "admin") return [shown];
+  return [shown, post("source/check", check), post("source/apply", apply)];
 }
 
 function describeStatus(
@@ -92,17 +112,18 @@ function describeStatus(
     server,
     readOnly,
     profiles: Object.keys(profiles ?? {}),
+    hasSource: target.editor !== undefined,
   };
 }
 
 function logging(target: AdminTarget, readOnly: boolean): Endpoint {
   const endpoint = get("logging", (request) => showLogFilter(target, request));
   if (readOnly) return endpoint;
-  const change: Handler = (request) =>
-    isFromPage(request)
-      ? changeLogFilter(target, request)
-      : text(403, "forbidden: cross-origin request");
-  return { ...endpoint, methods: { ...endpoint.methods, POST: change } };
+  const { methods } = post(
+    "logging",
+    (request) => changeLogFilter(target, request),
+  );
+  return { ...endpoint, methods: { ...endpoint.methods, ...methods } };
 }
 
 /** Reports whether the page itself sends the request: browsers add credentials to cross-origin requests, too, but declare their origin. */

@@ -2,6 +2,7 @@ import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ConfigText } from "./diagnostics/located_diagnostic.ts";
 import { readConfigFiles } from "./read.ts";
+import { areWritable, writeConfigFile } from "./write.ts";
 import { watchConfig, type WatchOptions } from "./watch.ts";
 
 /** A source of configuration that can be watched for changes. */
@@ -10,6 +11,10 @@ export interface ConfigurationSource {
   read(): Promise<readonly ConfigText[]>;
   /** Resolves once watching has started; then yields after each change until `signal` aborts. */
   watch(options: WatchOptions): Promise<AsyncIterable<void>>;
+  /** Reports whether `write` can succeed. */
+  isWritable?(): Promise<boolean>;
+  /** Replaces one of the texts, by its name. @throws {Error} When it cannot be written. */
+  write?(name: string, text: string): Promise<void>;
 }
 
 /** A source with resources that do not come from texts, such as those of a cluster. */
@@ -41,6 +46,8 @@ export function fileSource(spec: string): ConfigurationSource {
   return {
     read: () => readConfigFiles(spec),
     watch: (options) => watchConfig(spec, options),
+    isWritable: () => areWritable(spec),
+    write: (name, text) => writeConfigFile(spec, name, text),
   };
 }
 

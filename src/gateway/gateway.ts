@@ -8,6 +8,7 @@ import { formatLogFilter, parseLogFilter } from "../base/log_filter.ts";
 import { runInSlices } from "../base/slices.ts";
 import { keepUnchanged } from "./unchanged_resources.ts";
 import { VERSION } from "../base/version.ts";
+import { ConfigurationEditor } from "./configuration_editor.ts";
 import {
   type Candidate,
   checkCandidate,
@@ -20,6 +21,7 @@ import {
   isObjectSource,
 } from "../config/configuration_source.ts";
 import {
+  type ConfigText,
   type Diagnostic,
   formatDiagnostic,
   isError,
@@ -72,6 +74,10 @@ export class Gateway {
   readonly #log: Log;
   readonly #stopWatching: AbortController;
   readonly #record: ConfigurationRecord;
+  /** Shows, checks and replaces the source of the configuration. */
+  readonly editor: ConfigurationEditor;
+  /** Texts of the configuration in force. */
+  #sources: readonly ConfigText[] = [];
   #files: readonly string[] = [];
   /** Resources in force. */
   #resources = emptyResourceSet;
@@ -115,6 +121,13 @@ export class Gateway {
       this.#log,
       this.metrics,
     );
+    this.editor = new ConfigurationEditor({
+      source: options.config,
+      ...options.environment && { environment: options.environment },
+      ...options.policies && { policies: options.policies },
+      current: () => ({ hash: this.status().hash, sources: this.#sources }),
+      reload: () => this.reload(),
+    });
     this.dataPlane = createDataPlane({
       settings,
       clock: this.#clock,
@@ -305,6 +318,7 @@ export class Gateway {
     // The caller of `start` reports a first configuration that is rejected.
     if (applied || this.#record.isRunning) this.#logDiagnostics(diagnostics);
     if (applied) {
+      this.#sources = candidate.sources;
       this.#record.applied(candidate);
       this.#warnAboutNewSettings(loaded.settings);
     } else {

@@ -63,6 +63,7 @@ export async function startTracedGateway(
         status: () => gateway.status(),
         logFilter: () => gateway.logFilter(),
         setLogFilter: (filter: string) => gateway.dataPlane.setLogLevel(filter),
+        editor: gateway.editor,
         shutdown: () => {},
         readiness: () => gateway.readiness(),
         sourceProblem: () => gateway.sourceProblem(),

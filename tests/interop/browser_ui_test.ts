@@ -17,6 +17,7 @@ const views = [
   "Trace",
   "Failures",
   "Topology",
+  "Configuration",
   "Limits",
   "Keys",
   "Logging",
@@ -64,6 +65,9 @@ for (const colorScheme of ["light", "dark"] as const) {
           .click();
       }
       if (view === "Limits") await page.getByRole("meter").waitFor();
+      if (view === "Configuration") {
+        await page.getByRole("textbox", { name: /^Source of/ }).waitFor();
+      }
       if (view === "Profiles") {
         await page.getByRole("button", { name: "Heap profile" }).click();
         await page.getByText(/^Done/).waitFor();

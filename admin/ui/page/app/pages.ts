@@ -1,3 +1,4 @@
+import { Configuration } from "../pages/configuration/configuration.tsx";
 import { IdentityProviders } from "../pages/keys/keys.tsx";
 import { Limits } from "../pages/limits/limits.tsx";
 import { Logging } from "../pages/logging/logging.tsx";
@@ -39,6 +40,14 @@ export const pages: readonly Page[] = [
     group: "Understand",
     icon: "topology",
     View: Topology,
+  },
+  {
+    id: "configuration",
+    title: "Configuration",
+    group: "Understand",
+    icon: "configuration",
+    View: Configuration,
+    isAvailable: (status) => status.hasSource,
   },
   {
     id: "limits",

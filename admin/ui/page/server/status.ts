@@ -17,6 +17,8 @@ export interface Status {
   readonly readOnly: boolean;
   /** Names of the profiles that can be taken. */
   readonly profiles: readonly string[];
+  /** The source of the configuration can be shown. */
+  readonly hasSource: boolean;
 }
 
 /** A configuration that was not applied. */

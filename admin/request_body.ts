@@ -1,0 +1,39 @@
+import { isJsonObject, type JsonObject } from "../src/base/json.ts";
+import { MAX_FILE_BYTES } from "../src/base/regular_file.ts";
+import { InvalidParameter } from "./query_parameters.ts";
+
+/** A configuration, and its quotation as JSON. */
+const MAX_BODY_BYTES = 2 * MAX_FILE_BYTES;
+
+/** Reads the body of a request as a JSON object. @throws {InvalidParameter} When it is too long or anything else. */
+export async function readJsonBody({ body }: Request): Promise<JsonObject> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_BODY_BYTES) {
+      throw new InvalidParameter(
+        `invalid body: expected at most ${MAX_BODY_BYTES} bytes`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  const value = parse(await new Blob(chunks).text());
+  if (isJsonObject(value)) return value;
+  throw new InvalidParameter("invalid body: expected a JSON object");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InvalidParameter("invalid body: expected JSON");
+  }
+}
+
+/** Returns a member that must be a string. @throws {InvalidParameter} */
+export function textMember(object: JsonObject, name: string): string {
+  const value = Object.hasOwn(object, name) ? object[name] : undefined;
+  if (typeof value === "string") return value;
+  throw new InvalidParameter(`invalid body: expected a string "${name}"`);
+}

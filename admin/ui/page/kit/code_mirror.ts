@@ -1,0 +1,201 @@
+/** The code editor, loaded when a page needs it. It lives in a shadow root, where its styles are adopted and not inline. */
+import { closeBrackets } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { yaml } from "@codemirror/lang-yaml";
+import {
+  bracketMatching,
+  foldGutter,
+  HighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
+} from "@codemirror/language";
+import {
+  type Diagnostic,
+  lintGutter,
+  lintKeymap,
+  setDiagnostics,
+} from "@codemirror/lint";
+import { unifiedMergeView } from "@codemirror/merge";
+import {
+  highlightSelectionMatches,
+  search,
+  searchKeymap,
+} from "@codemirror/search";
+import { Compartment, EditorState } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+/** A problem in the text; line and column count from 1. */
+export interface TextProblem {
+  readonly line: number;
+  readonly column: number;
+  readonly severity: "error" | "warning";
+  readonly message: string;
+}
+
+/** Options of an editor. */
+export interface EditorSetup {
+  readonly text: string;
+  /** Names the editor for screen readers. */
+  readonly label: string;
+  readonly isReadOnly: boolean;
+  readonly onChange: (text: string) => void;
+}
+
+/** A running editor. */
+export interface RunningEditor {
+  setText(text: string): void;
+  setProblems(problems: readonly TextProblem[]): void;
+  /** Marks what differs from `original`; `undefined` marks nothing. */
+  compareWith(original: string | undefined): void;
+  /** Moves the cursor to a line, from 1, and the focus to the editor. */
+  goTo(line: number): void;
+  close(): void;
+}
+
+/** Starts an editor for YAML and JSON in a shadow root. */
+export function startEditor(
+  root: ShadowRoot,
+  { text, label, isReadOnly, onChange }: EditorSetup,
+): RunningEditor {
+  const comparison = new Compartment();
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(),
+        foldGutter(),
+        lintGutter(),
+        history(),
+        drawSelection(),
+        indentOnInput(),
+        bracketMatching(),
+        closeBrackets(),
+        highlightActiveLine(),
+        highlightSelectionMatches(),
+        search({ top: true }),
+        keymap.of([
+          ...defaultKeymap,
+          ...historyKeymap,
+          ...searchKeymap,
+          ...lintKeymap,
+        ]),
+        yaml(),
+        syntaxHighlighting(colors),
+        look,
+        comparison.of([]),
+        EditorState.readOnly.of(isReadOnly),
+        EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) onChange(update.state.doc.toString());
+        }),
+      ],
+    }),
+  });
+  return {
+    setText(next) {
+      if (next === view.state.doc.toString()) return;
+      view.dispatch({
+        changes: { from: 0, to: view.state.doc.length, insert: next },
+      });
+    },
+    setProblems(problems) {
+      const found = problems.map((problem) => locate(view.state, problem));
+      view.dispatch(setDiagnostics(view.state, found));
+    },
+    compareWith(original) {
+      const extension = original === undefined
+        ? []
+        : unifiedMergeView({ original, mergeControls: false, gutter: true });
+      view.dispatch({ effects: comparison.reconfigure(extension) });
+    },
+    goTo(line) {
+      const { from } = view.state.doc.line(
+        Math.min(line, view.state.doc.lines),
+      );
+      view.dispatch({ selection: { anchor: from }, scrollIntoView: true });
+      view.focus();
+    },
+    close: () => view.destroy(),
+  };
+}
+
+function locate(
+  { doc }: EditorState,
+  { line, column, severity, message }: TextProblem,
+): Diagnostic {
+  const place = doc.line(Math.max(1, Math.min(line, doc.lines)));
+  const from = Math.min(place.to, place.from + column - 1);
+  const word = /^[\w.-]+/.exec(doc.sliceString(from, place.to))?.[0].length ??
+    1;
+  return { from, to: Math.min(place.to, from + word), severity, message };
+}
+
+const colors = HighlightStyle.define([
+  {
+    tag: [tags.propertyName, tags.definition(tags.propertyName)],
+    color: "var(--series-1)",
+  },
+  { tag: [tags.string, tags.content], color: "var(--ink)" },
+  {
+    tag: [tags.number, tags.bool, tags.null, tags.keyword],
+    color: "var(--series-4)",
+  },
+  {
+    tag: [tags.comment, tags.lineComment],
+    color: "var(--quiet)",
+    fontStyle: "italic",
+  },
+  {
+    tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace],
+    color: "var(--quiet)",
+  },
+]);
+
+const look = EditorView.theme({
+  "&": {
+    backgroundColor: "var(--panel)",
+    color: "var(--ink)",
+    fontSize: "0.8125rem",
+    height: "100%",
+  },
+  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
+  ".cm-gutters": {
+    backgroundColor: "var(--panel)",
+    border: "0",
+    color: "var(--quiet)",
+  },
+  ".cm-activeLine, .cm-activeLineGutter": {
+    backgroundColor: "color-mix(in srgb, var(--raised) 60%, transparent)",
+  },
+  ".cm-cursor": { borderLeftColor: "var(--ink)" },
+  "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": {
+    background: "var(--accent-soft) !important",
+  },
+  ".cm-tooltip, .cm-panels": {
+    backgroundColor: "var(--raised)",
+    border: "1px solid var(--line)",
+    color: "var(--ink)",
+  },
+  ".cm-foldPlaceholder": {
+    backgroundColor: "var(--raised)",
+    border: "0",
+    color: "var(--quiet)",
+  },
+  ".cm-changedLine": { backgroundColor: "var(--good-soft)" },
+  ".cm-deletedChunk": { backgroundColor: "var(--bad-soft)" },
+  ".cm-deletedChunk .cm-deletedText, .cm-changedText": {
+    background: "none",
+    textDecoration: "none",
+    fontWeight: "700",
+  },
+});

@@ -1,0 +1,293 @@
+/** The source of the configuration: diagnostics as typed, changes against what is in force, download and apply. */
+import type { PageProps } from "../../app/page.ts";
+import type { RunningEditor, TextProblem } from "../../kit/code_mirror.ts";
+import { Editor } from "../../kit/editor.tsx";
+import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
+import { Button, Choice } from "../../kit/inputs.tsx";
+import {
+  Badge,
+  Empty,
+  Message,
+  PageHead,
+  Problem,
+  Section,
+} from "../../kit/layout.tsx";
+import { getJson, messageOf, postJson } from "../../server/api.ts";
+
+const PAUSE_MS = 400;
+
+interface SourceFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+interface Source {
+  readonly hash: string;
+  readonly files: readonly SourceFile[];
+  readonly problem?: string;
+  readonly isWritable: boolean;
+  readonly needsToken: boolean;
+}
+
+interface Diagnostic extends TextProblem {
+  readonly file: string;
+  readonly path: string;
+  readonly suggestion?: string;
+}
+
+interface DraftResult {
+  readonly diagnostics: readonly Diagnostic[];
+  readonly problem?: string;
+}
+
+/** The page of the configuration. */
+export function Configuration({ status }: PageProps) {
+  const [source, setSource] = useState<Source | undefined>(undefined);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    const leaving = new AbortController();
+    getJson<Source>("source", leaving.signal).then(
+      setSource,
+      (error: unknown) => {
+        if (!leaving.signal.aborted) setProblem(messageOf(error));
+      },
+    );
+    return () => leaving.abort();
+  }, [status.hash]);
+  const [name, setName] = useState<string | undefined>(undefined);
+  const file = source?.files.find((each) => each.name === name) ??
+    source?.files[0];
+  return (
+    <>
+      <PageHead
+        title="Configuration"
+        about="The source of the configuration in force. Secrets are <redacted>; they stay as they are."
+        actions={source && source.files.length > 1 && (
+          <Choice
+            label="File"
+            value={file?.name ?? ""}
+            options={source.files.map((each) => ({
+              value: each.name,
+              title: each.name,
+            }))}
+            onChange={setName}
+          />
+        )}
+      />
+      <Problem>{problem}</Problem>
+      <Problem>{source?.problem}</Problem>
+      {source && file && (
+        <Draft
+          key={`${source.hash} ${file.name}`}
+          source={source}
+          file={file}
+          canCheck={status.server === "admin"}
+        />
+      )}
+      {source && !file && source.problem === undefined && (
+        <section class="panel">
+          <Empty title="There is no file to show">
+            This gateway reads its resources from a cluster.{" "}
+            <code>kubectl</code> shows them; the topology has what they become.
+          </Empty>
+        </section>
+      )}
+    </>
+  );
+}
+
+interface DraftProps {
+  readonly source: Source;
+  readonly file: SourceFile;
+  /** The server checks drafts. */
+  readonly canCheck: boolean;
+}
+
+function Draft({ source, file, canCheck }: DraftProps) {
+  const [text, setText] = useState(file.text);
+  const [isCompared, setCompared] = useState(false);
+  const editor = useRef<RunningEditor>(null);
+  const draft = { hash: source.hash, name: file.name, text };
+  const { result, isChecking, setResult } = useCheck(draft, canCheck);
+  const [message, setMessage] = useState("");
+  const isChanged = text !== file.text;
+  const errors = result.diagnostics.filter(({ severity }) =>
+    severity === "error"
+  );
+  const isValid = errors.length === 0 && result.problem === undefined;
+  const own = useMemo(
+    () => result.diagnostics.filter((each) => each.file === file.name),
+    [result],
+  );
+  const discard = () => setText(file.text);
+  const apply = async () => {
+    setMessage("Applying…");
+    try {
+      const applied = await postJson<DraftResult>("source/apply", draft);
+      setResult(applied);
+      setMessage(applied.problem === undefined ? "Applied." : "");
+    } catch (error) {
+      setMessage("");
+      setResult({ diagnostics: [], problem: messageOf(error) });
+    }
+  };
+  return (
+    <Section
+      title={file.name}
+      isFlush
+      about={
+        <State
+          isChanged={isChanged}
+          isChecking={isChecking}
+          errors={errors.length}
+        />
+      }
+      actions={
+        <>
+          <Button
+            isPressed={isCompared}
+            onPress={() => setCompared(!isCompared)}
+          >
+            Changes
+          </Button>
+          <Button isDisabled={!isChanged} onPress={discard}>
+            Discard
+          </Button>
+          <Button onPress={() => download(file.name, text)}>Download</Button>
+          <Button
+            isMain
+            isDisabled={!source.isWritable || !isChanged || !isValid ||
+              isChecking}
+            onPress={() => void apply()}
+          >
+            Apply
+          </Button>
+        </>
+      }
+    >
+      <Editor
+        label={`Source of ${file.name}`}
+        text={text}
+        problems={own}
+        original={isCompared ? file.text : undefined}
+        onChange={setText}
+        running={editor}
+      />
+      <div class="panel-foot stack">
+        <Problem>{result.problem}</Problem>
+        <Message>{message}</Message>
+        <Diagnostics
+          diagnostics={result.diagnostics}
+          onGoTo={(line) => editor.current?.goTo(line)}
+        />
+        {!source.isWritable && (
+          <p class="quiet">{whyReadOnly(source, canCheck)}</p>
+        )}
+      </div>
+    </Section>
+  );
+}
+
+function whyReadOnly({ needsToken }: Source, canCheck: boolean): string {
+  if (!canCheck) {
+    return "Read-only: the admin server checks and applies changes.";
+  }
+  return needsToken
+    ? "Read-only: set config.adminToken to apply changes here. They can be checked and downloaded."
+    : "Read-only: the files cannot be written. Changes can be checked and downloaded.";
+}
+
+interface StateProps {
+  readonly isChanged: boolean;
+  readonly isChecking: boolean;
+  readonly errors: number;
+}
+
+function State({ isChanged, isChecking, errors }: StateProps) {
+  return (
+    <span class="row" role="status">
+      <Badge tone={isChanged ? "info" : "good"}>
+        {isChanged ? "changed" : "in force"}
+      </Badge>
+      {isChecking
+        ? <Badge>checking…</Badge>
+        : (
+          <Badge tone={errors === 0 ? "good" : "bad"}>
+            {errors === 0
+              ? "valid"
+              : `${errors} ${errors === 1 ? "error" : "errors"}`}
+          </Badge>
+        )}
+    </span>
+  );
+}
+
+interface DiagnosticsProps {
+  readonly diagnostics: readonly Diagnostic[];
+  readonly onGoTo: (line: number) => void;
+}
+
+function Diagnostics({ diagnostics, onGoTo }: DiagnosticsProps) {
+  if (diagnostics.length === 0) return null;
+  return (
+    <ul class="diagnostics" aria-label="Diagnostics">
+      {diagnostics.map((each, index) => (
+        <li key={index}>
+          <Badge tone={each.severity === "error" ? "bad" : "warn"}>
+            {each.severity}
+          </Badge>
+          <Button onPress={() => onGoTo(each.line)}>Line {each.line}</Button>
+          <span>
+            {each.path !== "" && <code>{each.path}</code>} {each.message}
+            {each.suggestion !== undefined && (
+              <>
+                ; did you mean <code>{each.suggestion}</code>?
+              </>
+            )}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Checks a draft after each pause in typing. */
+function useCheck(
+  draft: { hash: string; name: string; text: string },
+  canCheck: boolean,
+) {
+  const [result, setResult] = useState<DraftResult>({ diagnostics: [] });
+  const [isChecking, setChecking] = useState(false);
+  useEffect(() => {
+    if (!canCheck) return;
+    const leaving = new AbortController();
+    setChecking(true);
+    const timer = setTimeout(async () => {
+      try {
+        setResult(
+          await postJson<DraftResult>("source/check", draft, leaving.signal),
+        );
+        setChecking(false);
+      } catch (error) {
+        if (leaving.signal.aborted) return;
+        setChecking(false);
+        setResult({ diagnostics: [], problem: messageOf(error) });
+      }
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
+  }, [draft.hash, draft.name, draft.text]);
+  return { result, isChecking, setResult };
+}
+
+function download(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(
+    new Blob([text], { type: "application/yaml" }),
+  );
+  link.download = name.split("/").at(-1) ?? "gateway.yaml";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
