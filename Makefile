@@ -1,10 +1,10 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden manifests chart bench build clean interop-ratelimit interop-python interop-bodies interop-h2spec interop-keycloak interop-dex screenshots conformance cluster cluster-drills
+.PHONY: help run test check fmt hooks e2e golden manifests chart bench build clean interop-ratelimit interop-python interop-llm-python interop-bodies interop-h2spec interop-keycloak interop-dex interop-otel interop-monitoring packages screenshots conformance cluster cluster-drills
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' Makefile
 
 run: ## start a gateway with an MCP server and an LLM server to try it on
 	@sh .ci/playground $(ARGS)
@@ -42,6 +42,11 @@ drills: ## attack a gateway and print what that costs
 build: ## build the executable, dist/gateway
 	@$(DENO) task --quiet build
 
+packages: build ## make the packages of a release of this platform, in dist/release
+	@rm -rf dist/release && mkdir dist/release && cp -L dist/gateway "dist/release/gateway-$$(uname -s | sed 's/Linux/linux/;s/Darwin/macos/')-$$(uname -m | sed 's/x86_64/x64/;s/aarch64/arm64/')"
+	@$(DENO) run -A .ci/packages/packages.ts dist/release "$${DOWNLOADS:-https://gateway.example/download}" "$${HOMEPAGE:-https://gateway.example}"
+	@ls -l dist/release
+
 screenshots: ## take the pictures of the documentation; needs Chromium and tmux
 	@$(DENO) run -A .ci/screenshots.ts
 
@@ -60,11 +65,20 @@ interop-ratelimit: ## test against envoyproxy/ratelimit; needs Go and Redis
 interop-python: ## log in with real Python MCP clients; needs Python
 	@sh .ci/interop_python $(ARGS)
 
+interop-llm-python: ## call LLM APIs with the official Python SDKs; needs Python
+	@sh .ci/interop_llm_python $(ARGS)
+
 interop-keycloak: ## log in at a real Keycloak; needs Java, Maven and Python
 	@sh .ci/interop_keycloak $(ARGS)
 
 interop-dex: ## log in at a real Dex; needs Go, git and Python
 	@sh .ci/interop_dex $(ARGS)
+
+interop-otel: ## export to a real OpenTelemetry collector; needs Go
+	@sh .ci/interop_otel $(ARGS)
+
+interop-monitoring: ## check alert rules and dashboard; needs Prometheus
+	@sh .ci/interop_monitoring $(ARGS)
 
 interop-h2spec: ## run h2spec against a gateway with TLS; needs Go
 	@sh .ci/interop_h2spec $(ARGS)

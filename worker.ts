@@ -5,4 +5,4 @@
  */
 import { runWorker } from "./src/dataplane/workers/worker_main.ts";
 
-runWorker();
+await runWorker();

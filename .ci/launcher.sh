@@ -1,6 +1,6 @@
 #!/bin/sh
-# The gateway in one file: this script, the bundled programs of the gateway and of its workers, and the Deno executable, each padded to whole blocks. The first
-# start unpacks both into a cache directory that only this user can change. Every start then replaces this shell with them,
+# The gateway in one file: this script, the bundled programs of the gateway and of its workers, and the Deno executable, each compressed and padded to whole blocks. The first
+# start unpacks them into a cache directory that only this user can change. Every start then replaces this shell with them,
 # so process ID, signals and exit code are those of the gateway.
 # Names in the cache contain the hash of their contents, so builds never mix. Unpacking a new build deletes copies that were
 # not started for a month. Any copy can be deleted: it is unpacked again, and a running gateway needs it no more, because it
@@ -10,11 +10,11 @@ set -uf
 newline='
 '
 block_bytes=@BLOCK_BYTES@
-program_entry=@PROGRAM_ENTRY@ program_block=@PROGRAM_BLOCK@ program_blocks=@PROGRAM_BLOCKS@
-worker_block=@WORKER_BLOCK@ worker_blocks=@WORKER_BLOCKS@ worker_bytes=@WORKER_BYTES@
-runtime_entry=@RUNTIME_ENTRY@ runtime_block=@RUNTIME_BLOCK@ runtime_blocks=@RUNTIME_BLOCKS@
+program_entry=@PROGRAM_ENTRY@ runtime_entry=@RUNTIME_ENTRY@
+program_bytes=@PROGRAM_BYTES@ worker_bytes=@WORKER_BYTES@ runtime_bytes=@RUNTIME_BYTES@
+# Where each part stands in this file: its first block, blocks, and compressed bytes.
+program_part='@PROGRAM_PART@' worker_part='@WORKER_PART@' runtime_part='@RUNTIME_PART@'
 run_flags='@RUN_FLAGS@'
-program_bytes=@PROGRAM_BYTES@ runtime_bytes=@RUNTIME_BYTES@
 
 has_size() {
   [ -f "$1" ] && [ "$(wc -c <"$1")" -eq "$2" ]
@@ -48,13 +48,13 @@ prune() {
   ) >/dev/null 2>&1
 }
 
-# place FILE BYTES FIRST_BLOCK BLOCKS: unpacks next to the target and renames, so that simultaneous and interrupted starts
-# do no harm.
+# place FILE BYTES FIRST_BLOCK BLOCKS COMPRESSED_BYTES: unpacks next to the target and renames, so that simultaneous and
+# interrupted starts do no harm.
 place() {
   mkdir -p "${1%/*}" 2>/dev/null &&
     partial=$(mktemp "${1%/*}/new.XXXXXX" 2>/dev/null) || { reason='not writable'; return 1; }
-  if ! dd if="$0" of="$partial" bs="$block_bytes" skip="$3" count="$4" 2>/dev/null ||
-    ! has_size "$partial" "$2"; then
+  dd if="$0" bs="$block_bytes" skip="$3" count="$4" 2>/dev/null | head -c "$5" | gzip -dc >"$partial" 2>/dev/null
+  if ! has_size "$partial" "$2"; then
     reason='no space left, or this file is incomplete'
   elif ! chmod 700 "$partial" || ! mv -f "$partial" "$1"; then
     reason='not writable'
@@ -79,7 +79,7 @@ unpack() {
     [ ! -e "$path" ] && [ ! -L "$path" ] || is_private "$path" || rm -rf "$path"
   done
   if ! has_size "$runtime" "$runtime_bytes"; then
-    place "$runtime" "$runtime_bytes" "$runtime_block" "$runtime_blocks" || return 1
+    place "$runtime" "$runtime_bytes" $runtime_part || return 1
     "$runtime" --version >/dev/null 2>&1 || {
       reason=$("$runtime" --version 2>&1 | tail -n 1)
       rm -f "$runtime"
@@ -87,9 +87,9 @@ unpack() {
     }
   fi
   has_size "$program" "$program_bytes" ||
-    place "$program" "$program_bytes" "$program_block" "$program_blocks" || return 1
+    place "$program" "$program_bytes" $program_part || return 1
   has_size "$worker" "$worker_bytes" ||
-    place "$worker" "$worker_bytes" "$worker_block" "$worker_blocks" || return 1
+    place "$worker" "$worker_bytes" $worker_part || return 1
   # A process that runs the program for the first time analyzes it, and would keep 90 MB for that until it ends.
   DENO_DIR=$deno_directory "$runtime" run $run_flags "$program" version >/dev/null 2>&1
   DENO_DIR=$deno_directory "$runtime" run $run_flags "$worker" >/dev/null 2>&1
@@ -139,7 +139,32 @@ forget_tool_settings() {
   unset IFS
 }
 
+# require PROGRAM...: ends if one of them is missing.
+require() {
+  for name in "$@"; do
+    command -v "$name" >/dev/null && continue
+    printf 'Cannot find "%s" on the PATH, which unpacks the gateway: install coreutils and gzip\n' "$name" >&2
+    exit 1
+  done
+}
+
+# Answers what needs no runtime, in a tenth of the time.
+case $#:${1-} in
+  1:version | 1:--version | 1:-V)
+    printf 'gateway %s\n' '@VERSION@'
+    exit
+    ;;
+  1:--help | 1:-h | 1:help)
+    case ${0##*/} in
+      gwctl) printf '%s\n' '@GWCTL_HELP@' ;;
+      *) printf '%s\n' '@GATEWAY_HELP@' ;;
+    esac
+    exit
+    ;;
+esac
+
 forget_tool_settings
+require wc ls id mkdir mktemp dd head gzip chmod mv rm
 tried=
 start "${GATEWAY_CACHE_DIR-}" "$@"
 start "${XDG_CACHE_HOME:+$XDG_CACHE_HOME/gateway}" "$@"

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import config from "../deno.json" with { type: "json" };
 
 /**
  * Permissions of the gateway, as few as Deno can express. The configuration decides which hosts, files and variables it uses, so
- * they cannot be listed here. It has no native code, no import at run time and no prompts, and may start only curl, for `gwctl
- * proxy trace`; a gateway that serves drops that first. curl is named by its path, because Deno warns of names that are not on
- * the `PATH`.
+ * they cannot be listed here. It has no native code, no import at run time and no prompts. `gwctl` starts programs: curl, the
+ * browser, and those that a kubeconfig names for credentials; a gateway that serves drops that permission first.
  */
 const permissions = [
   "--no-prompt",
@@ -14,7 +14,7 @@ const permissions = [
   "--allow-write",
   "--allow-env",
   "--allow-sys",
-  "--allow-run=/usr/bin/curl,/usr/bin/xdg-open,/usr/bin/open",
+  "--allow-run",
 ];
 const isolation = [
   "--no-config",
@@ -50,37 +50,42 @@ export interface PackedFiles {
   readonly worker: Uint8Array;
   /** The Deno executable. */
   readonly runtime: Uint8Array;
+  /** Output of `--help`, by the name of the program. */
+  readonly help: { readonly gateway: string; readonly gwctl: string };
 }
 
 /**
- * Writes `launcher.sh`, the programs and the Deno executable one after the other, each padded to whole blocks so that `dd` can
- * extract them. They are not compressed: that would save 54 of 96 MB, but cost half a second at the first start.
+ * Writes `launcher.sh`, the programs and the Deno executable one after the other, each compressed, and padded to whole blocks so
+ * that `dd` can extract them. Compression halves the file and costs half a second at the first start; every system has gzip.
  */
 export async function pack(
   output: string,
-  { program, worker, runtime }: PackedFiles,
+  { program, worker, runtime, help }: PackedFiles,
 ): Promise<void> {
-  // White space at the end of a program has no effect.
-  const filledProgram = fill(program, "\n");
-  const filledWorker = fill(worker, "\n");
-  const programBlocks = filledProgram.length / BLOCK_BYTES;
-  const workerBlocks = filledWorker.length / BLOCK_BYTES;
+  const parts = [program, worker, runtime].map((bytes) =>
+    gzipSync(bytes, { level: 9 })
+  );
+  const blocks = parts.map(({ length }) => Math.ceil(length / BLOCK_BYTES));
+  const [programPart, workerPart, runtimePart] = parts.map(
+    ({ length }, index) => {
+      const before = blocks.slice(0, index).reduce((sum, n) => sum + n, 1);
+      return `${before} ${blocks[index]} ${length}`;
+    },
+  );
   const launcher = await readLauncher({
     BLOCK_BYTES: BLOCK_BYTES,
-    PROGRAM_ENTRY: `gateway-${config.version}-${
-      fingerprint(filledProgram, filledWorker)
-    }`,
-    PROGRAM_BLOCK: 1,
-    PROGRAM_BLOCKS: programBlocks,
-    PROGRAM_BYTES: filledProgram.length,
-    WORKER_BLOCK: 1 + programBlocks,
-    WORKER_BLOCKS: workerBlocks,
-    WORKER_BYTES: filledWorker.length,
+    PROGRAM_ENTRY: `gateway-${config.version}-${fingerprint(program, worker)}`,
+    PROGRAM_BYTES: program.length,
+    PROGRAM_PART: programPart,
+    WORKER_BYTES: worker.length,
+    WORKER_PART: workerPart,
     RUNTIME_ENTRY: `deno-${Deno.version.deno}-${fingerprint(runtime)}`,
-    RUNTIME_BLOCK: 1 + programBlocks + workerBlocks,
-    RUNTIME_BLOCKS: Math.ceil(runtime.length / BLOCK_BYTES),
     RUNTIME_BYTES: runtime.length,
+    RUNTIME_PART: runtimePart,
     RUN_FLAGS: runFlags.join(" "),
+    VERSION: config.version,
+    GATEWAY_HELP: inQuotes(help.gateway),
+    GWCTL_HELP: inQuotes(help.gwctl),
   });
 
   const file = await Deno.open(output, {
@@ -89,12 +94,12 @@ export async function pack(
     truncate: true,
     mode: 0o755,
   });
-  const contents = [launcher, filledProgram, filledWorker, runtime.slice()];
+  const contents = [launcher, ...parts.map(pad)];
   await new Blob(contents).stream().pipeTo(file.writable);
 }
 
 async function readLauncher(
-  values: Record<string, string | number>,
+  values: Record<string, string | number | undefined>,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const template = await Deno.readTextFile(
     new URL("launcher.sh", import.meta.url),
@@ -103,7 +108,7 @@ async function readLauncher(
     /@([A-Z_]+)@/g,
     (_, name: string) => String(values[name]),
   );
-  const launcher = fill(new TextEncoder().encode(script), "\n");
+  const launcher = pad(new TextEncoder().encode(`${script}\n`));
   if (launcher.length > BLOCK_BYTES) {
     throw new RangeError(
       `Cannot pack the launcher: expected one block, got ${launcher.length} bytes`,
@@ -112,13 +117,17 @@ async function readLauncher(
   return launcher;
 }
 
-function fill(bytes: Uint8Array, filler: string): Uint8Array<ArrayBuffer> {
+/** Escapes a text for single quotes of the shell. */
+function inQuotes(text: string): string {
+  return text.trimEnd().replaceAll("'", "'\\''");
+}
+
+/** Fills the last block with zeros, which the shell does not reach. */
+function pad(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const blocks = Math.ceil(bytes.length / BLOCK_BYTES);
-  const filled = new Uint8Array(blocks * BLOCK_BYTES).fill(
-    filler.charCodeAt(0),
-  );
-  filled.set(bytes);
-  return filled;
+  const padded = new Uint8Array(blocks * BLOCK_BYTES);
+  padded.set(bytes);
+  return padded;
 }
 
 function fingerprint(...parts: readonly Uint8Array[]): string {

@@ -1,12 +1,14 @@
 /**
  * Takes the pictures of the documentation in Chromium: the web UI of a gateway with some traffic, and a trace in a terminal of tmux.
- * Writes `docs/ui_overview.png`, `docs/ui_trace.png` and `docs/trace.png`.
+ * Writes `docs/ui_overview.png`, `docs/ui_trace.png`, `docs/ui_playground.png` and `docs/trace.png`, and
+ * those of `traffic_screenshots.ts`.
  */
 import type { Page } from "playwright-core";
 import { GatewayProcess } from "../tests/harness/gateway_process.ts";
 import { startBrowser } from "../tests/harness/browser.ts";
 import { openUi } from "../tests/harness/ui_page.ts";
 import { saveTraceScreenshot } from "./terminal_screenshot.ts";
+import { takeTrafficPictures } from "./traffic_screenshots.ts";
 
 const docs = new URL("../docs/", import.meta.url).pathname;
 const TRAFFIC_MS = 40_000;
@@ -27,6 +29,11 @@ async function takeUiPictures(): Promise<void> {
   });
   await traceOne(dark.page, gateway.origin);
   await save(dark.page, "ui_trace.png");
+  await using tested = await openUi(
+    `${gateway.admin}/ui/#playground/expression`,
+  );
+  await tested.page.getByRole("table").waitFor();
+  await save(tested.page, "ui_playground.png");
 }
 
 function configuration(host: string) {
@@ -88,3 +95,4 @@ try {
   await browser.close();
 }
 await takeUiPictures();
+await takeTrafficPictures();

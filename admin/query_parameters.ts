@@ -35,6 +35,25 @@ export function readInteger<Or>(
 }
 
 /**
+ * Reads one of some values; `undefined` if there is none.
+ * @throws {InvalidParameter} For example, `invalid by: expected route, backend, model or key`.
+ */
+export function readChoice<T extends string>(
+  query: URLSearchParams,
+  name: string,
+  choices: readonly T[],
+): T | undefined {
+  const values = query.getAll(name);
+  if (values.length === 0) return undefined;
+  const choice = choices.find((each) =>
+    values.length === 1 && each === values[0]
+  );
+  if (choice !== undefined) return choice;
+  const list = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
+  throw new InvalidParameter(`invalid ${name}: expected ${list}`);
+}
+
+/**
  * Rejects unknown parameters.
  * @param usage Appended to the message.
  * @throws {InvalidParameter}

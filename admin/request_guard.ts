@@ -39,8 +39,8 @@ function isOwnHost(host: string, boundHosts: readonly string[]): boolean {
     boundHosts.some((bound) => wildcards.has(bound));
 }
 
-/** Pages that other sites may link to; their responses start nothing, unlike a profile. */
-const linkedPages = new Set(["/", "/ui"]);
+/** Pages that other sites may link to or redirect to; their responses start nothing, unlike a profile. */
+const linkedPages = new Set(["/", "/ui", "/ui/callback"]);
 
 /** Reports whether a page of another site or port causes the request, other than by a link to a page. */
 function isFromOtherPage({ method, headers, url }: Request): boolean {

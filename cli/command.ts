@@ -2,6 +2,9 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 
 export { Argument, Command, CommanderError, Option } from "commander";
 
+/** Shells with completion support. */
+export const shells: readonly string[] = ["bash", "zsh", "fish"];
+
 /** Visits a command and all its subcommands. */
 export function forEachCommand(
   command: Command,

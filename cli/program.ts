@@ -5,6 +5,7 @@ import {
   CommanderError,
   forEachCommand,
   pathOf,
+  shells,
 } from "./command.ts";
 import { addControlCommands } from "./commands/control_commands.ts";
 import {
@@ -14,9 +15,11 @@ import {
 import * as help from "./commands/help.ts";
 import { exitCodes } from "./process/exit.ts";
 import { print, printError } from "./output/output.ts";
-import { shells } from "./shells.ts";
 
 type ExitCode = number;
+
+/** Width of help texts, on every terminal. */
+const HELP_COLUMNS = 80;
 
 /**
  * Runs the command of `args`; returns its exit code.
@@ -35,6 +38,8 @@ export async function parseCommandLine(
   program.allowExcessArguments(name === "gateway");
   forEachCommand(program, (command) => {
     command.exitOverride().configureOutput({
+      getOutHelpWidth: () => HELP_COLUMNS,
+      getErrHelpWidth: () => HELP_COLUMNS,
       writeOut: (text) => texts.out += text,
       writeErr: (text) => texts.error += text,
     });

@@ -2,7 +2,6 @@ import type {
   JsonDefinitions,
   JsonSchema,
 } from "../src/api/schema/json_schema.ts";
-import { UNSUPPORTED_NOTE } from "../src/api/schema/schema.ts";
 
 const INTRODUCTION = `# Reference of the configuration file
 
@@ -40,7 +39,7 @@ function describeSection(
   schema: JsonSchema,
   path: string,
 ): string {
-  const rows = isUnsupported(schema) ? [] : describeFields(schema, path);
+  const rows = describeFields(schema, path);
   const table = [
     "| field | value | default | meaning |",
     "| --- | --- | --- | --- |",
@@ -53,7 +52,7 @@ function describeSection(
   ].join("\n\n");
 }
 
-/** Describes all fields below `schema` as rows; omits nested fields of unsupported ones. */
+/** Describes all fields below `schema` as rows. */
 function describeFields(schema: JsonSchema, path: string): readonly string[] {
   const { items, additionalProperties } = schema;
   if (items !== undefined) return describeFields(items, `${path}[]`);
@@ -68,7 +67,7 @@ function describeFields(schema: JsonSchema, path: string): readonly string[] {
       isRequired(schema, name) ? "required" : defaultOf(property),
       property.description ?? "",
     ];
-    const rest = isUnsupported(property) ? [] : describeFields(property, at);
+    const rest = describeFields(property, at);
     return [`| ${row.join(" | ")} |`, ...rest];
   });
 }
@@ -105,10 +104,6 @@ function isRequired(schema: JsonSchema, name: string): boolean {
 
 function variantsOf(schema: JsonSchema): readonly JsonSchema[] {
   return schema.oneOf ?? schema.anyOf ?? [schema];
-}
-
-function isUnsupported({ description }: JsonSchema): boolean {
-  return description?.startsWith(UNSUPPORTED_NOTE) ?? false;
 }
 
 /** Summarizes the values of a field: `list of header names`, `integer 1–65535`. */

@@ -2,7 +2,7 @@ import { MemoryFiles } from "../admin/endpoints/linux_memory.ts";
 import { AdminServers } from "../admin/admin_servers.ts";
 import type { AdminTarget } from "../admin/target.ts";
 import { preparePage } from "../admin/ui/page_files.ts";
-import { systemClock } from "../src/base/clock.ts";
+import { tickingClock } from "../src/base/clock.ts";
 import type { ConfigurationSource } from "../src/config/configuration_source.ts";
 import { Gateway, type GatewayOptions } from "../src/gateway/gateway.ts";
 import { keepDebuggerClosed } from "./process/debugger_signal.ts";
@@ -53,7 +53,7 @@ export async function serve(
   preparePage();
   // Requests must never be able to start programs.
   Deno.permissions.revokeSync({ name: "run" });
-  const clock = systemClock;
+  const clock = tickingClock();
   using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
   let ignore = (_signal: Deno.Signal) => {};
   using _debugger = keepDebuggerClosed(clock, () => ignore("SIGUSR1"));
@@ -68,13 +68,14 @@ export async function serve(
     config: typeof source === "function" ? source(writeLog) : source,
     ...(onApplied !== undefined && { onApplied }),
     opensPorts,
+    clock,
     environment: Deno.env.toObject(),
     writeLog,
-    writeAccessLog: (line) => output.access.write(line),
+    writeAccessLog: (line) => output.writeAccess(line),
     workers: {
       entry: workerProgram(),
       writeLog: (lines) => output.log.writeBatch(lines),
-      writeAccessLog: (lines) => output.access.writeBatch(lines),
+      writeAccessLog: (lines) => output.writeAccessBatch(lines),
       onLost: () => shutdown.request(exitCodes.failure),
     },
     webUi: (request, access) => servers.webUi(request, access),

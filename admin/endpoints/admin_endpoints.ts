@@ -14,6 +14,8 @@ import type { AdminTarget } from "../target.ts";
 import { showTasks } from "./tasks_endpoint.ts";
 import { hasToken } from "../check_admin_token.ts";
 import { resetLimits, showUsage } from "./usage_endpoint.ts";
+import { listRequests, showRequest } from "./requests_endpoint.ts";
+import { showTraffic } from "./traffic_endpoint.ts";
 import { traceRequests } from "./trace_endpoint.ts";
 
 /** Dependencies of the endpoints. */
@@ -48,6 +50,18 @@ export function adminEndpoints(
     {
       path: "/usage",
       methods: { GET: (request) => showUsage(target, clock, request) },
+    },
+    {
+      path: "/traffic",
+      methods: { GET: (request) => showTraffic(target, request) },
+    },
+    {
+      path: "/requests",
+      methods: { GET: (request) => listRequests(target, request) },
+    },
+    {
+      path: "/requests/*",
+      methods: { GET: (request) => showRequest(target, request) },
     },
     {
       path: "/limits/reset",

@@ -1,5 +1,4 @@
-import type { Settings } from "../../src/api/settings.ts";
-import { REDACTION_MARKER, redactUrl } from "../../src/base/redaction.ts";
+import { redactSettings } from "../../src/api/redact_settings.ts";
 import { largeJson } from "../large_json.ts";
 import type { AdminTarget } from "../target.ts";
 
@@ -7,7 +6,7 @@ import type { AdminTarget } from "../target.ts";
 export async function dumpConfig(target: AdminTarget): Promise<Response> {
   const { binds, listeners, routes, backends, policies, ...state } =
     await target.dataPlane.describe();
-  const { upstreams } = await target.dataPlane.tasks(0);
+  const { upstreams, lookups, cooldowns } = await target.dataPlane.tasks(0);
   const { hash, appliedAt, lastRejected } = target.status();
   return largeJson({
     binds,
@@ -15,6 +14,8 @@ export async function dumpConfig(target: AdminTarget): Promise<Response> {
     routes,
     backends,
     endpoints: upstreams,
+    lookups,
+    cooldowns,
     // Kinds that exist only in clusters.
     workloads: [],
     services: [],
@@ -28,14 +29,4 @@ export async function dumpConfig(target: AdminTarget): Promise<Response> {
     appliedAt,
     lastRejected: lastRejected ?? null,
   });
-}
-
-function redactSettings(settings: Settings): Settings {
-  const { adminToken, kv } = settings;
-  return {
-    ...settings,
-    ...(adminToken !== undefined && { adminToken: REDACTION_MARKER }),
-    ...(kv?.url !== undefined &&
-      { kv: { ...kv, url: redactUrl(kv.url) } }),
-  };
 }

@@ -24,7 +24,7 @@ export async function showFailure(
   target: AdminTarget,
   request: Request,
 ): Promise<Response> {
-  const id = decode(new URL(request.url).pathname.split("/").at(-1) ?? "");
+  const id = decodeSegment(request.url);
   const report = id === undefined
     ? undefined
     : await target.dataPlane.failure(id);
@@ -38,9 +38,10 @@ export async function showFailure(
   );
 }
 
-function decode(segment: string): string | undefined {
+/** Returns the last segment of the path of a URL; `undefined` if it is not valid. */
+export function decodeSegment(url: string): string | undefined {
   try {
-    return decodeURIComponent(segment);
+    return decodeURIComponent(new URL(url).pathname.split("/").at(-1) ?? "");
   } catch {
     return undefined;
   }

@@ -1,7 +1,10 @@
 import { failureLimit } from "./failures_endpoint.ts";
-import { cpuRanges } from "../profiles/profiles.ts";
+import { trafficDimensions } from "../../src/telemetry/traffic/traffic_bucket.ts";
+import { trafficRanges } from "../../src/telemetry/traffic/traffic_range.ts";
+import { allocationSeconds, cpuRanges } from "../profiles/profiles.ts";
 import type { IntegerRange } from "../query_parameters.ts";
 import type { Endpoint } from "../router.ts";
+import { requestLimit, requestStatuses } from "./requests_endpoint.ts";
 import { taskLimit } from "./tasks_endpoint.ts";
 import { traceCount, tracePort } from "./trace_endpoint.ts";
 
@@ -103,6 +106,40 @@ export const operations: Readonly<Record<string, OperationText>> = {
     responses: { 200: "The number of budgets", 400: "Invalid parameter" },
     type: JSON_TYPE,
   },
+  "get /traffic": {
+    summary:
+      "Traffic of the last minutes or hours: rates, errors, latencies, tokens and cost, with sums by route, backend, model or key",
+    parameters: [
+      choice("range", "Span of time that ends now", trafficRanges, "15m"),
+      choice("by", "Whose sums to list", trafficDimensions, "route"),
+      text("name", "Only the traffic of this route, backend, model or key"),
+    ],
+    responses: { 200: "Curves and sums", 400: "Invalid parameter" },
+    type: JSON_TYPE,
+  },
+  "get /requests": {
+    summary:
+      "Recent requests, newest first: those that failed, and a sample of the others",
+    parameters: [
+      choice("status", "Only requests with this outcome", requestStatuses),
+      text("route", "Only routes with this in their name"),
+      text("model", "Only models with this in their name"),
+      text("key", "Only clients with this in their identity"),
+      text("text", "Only requests with this in their line"),
+      text(
+        "since",
+        "Only requests recorded since, in milliseconds since the epoch: `takenAt` of the last response",
+      ),
+      integer("limit", "Maximum number", requestLimit),
+    ],
+    responses: { 200: "The requests", 400: "Invalid parameter" },
+    type: JSON_TYPE,
+  },
+  "get /requests/{id}": {
+    summary: "Everything about one of them: cause, advice, attempts and trace",
+    responses: { 200: "The report", 404: "No longer recorded" },
+    type: JSON_TYPE,
+  },
   "get /debug/trace": trace,
   "post /debug/trace": trace,
   "get /debug/requests": {
@@ -141,8 +178,19 @@ export const operations: Readonly<Record<string, OperationText>> = {
   },
   "get /debug/pprof/heap": {
     summary:
-      "Heap profile for go tool pprof: allocation sites of live memory, after a garbage collection",
-    responses: { 200: "A gzipped profile" },
+      "Heap profile for go tool pprof: allocation sites of live memory, after a garbage collection; with seconds, of all allocations in that time",
+    parameters: [
+      integer(
+        "seconds",
+        "Time in which allocations are counted; later profiles of live memory begin anew",
+        allocationSeconds,
+      ),
+    ],
+    responses: {
+      200: "A gzipped profile",
+      400: "Parameter out of range",
+      409: "Another profile is in progress",
+    },
     type: PPROF_TYPE,
   },
   "get /memory": {
@@ -189,6 +237,20 @@ export function toTemplate(path: string): string {
 
 function text(name: string, description: string): ParameterText {
   return { name, description, schema: { type: "string" } };
+}
+
+function choice(
+  name: string,
+  description: string,
+  values: readonly string[],
+  or?: string,
+): ParameterText {
+  const schema = {
+    type: "string",
+    enum: values,
+    ...(or !== undefined && { default: or }),
+  };
+  return { name, description, schema };
 }
 
 function integer(

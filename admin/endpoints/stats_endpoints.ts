@@ -1,15 +1,24 @@
+import { toOpenMetrics } from "../../src/telemetry/metrics/open_metrics.ts";
 import { respond, text } from "../admin_responses.ts";
 import type { Endpoint } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
 
 const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
+const OPEN_METRICS =
+  "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /** Lists the endpoints for monitoring. */
 export function statsEndpoints(
   target: AdminTarget,
 ): readonly Endpoint[] {
-  const collectMetrics = async () =>
-    respond(200, PROMETHEUS_TEXT, await target.dataPlane.collectMetrics());
+  const collectMetrics = async (request: Request) =>
+    request.headers.get("accept")?.includes("application/openmetrics-text")
+      ? respond(
+        200,
+        OPEN_METRICS,
+        toOpenMetrics(await target.dataPlane.readMetrics()),
+      )
+      : respond(200, PROMETHEUS_TEXT, await target.dataPlane.collectMetrics());
   return [
     { path: "/metrics", methods: { GET: collectMetrics } },
     { path: "/stats/prometheus", methods: { GET: collectMetrics } },

@@ -3,7 +3,11 @@ import { NANO_USD } from "../../src/base/log_text.ts";
 import { isDuration, parseDuration } from "../../src/api/schema/duration.ts";
 import type { UsageRow } from "../../src/dataplane/data_plane.ts";
 import { json } from "../admin_responses.ts";
-import { InvalidParameter, requireKnown } from "../query_parameters.ts";
+import {
+  InvalidParameter,
+  readChoice,
+  requireKnown,
+} from "../query_parameters.ts";
 import type { AdminTarget } from "../target.ts";
 
 const groups = ["key", "model", "route"] as const;
@@ -17,7 +21,7 @@ export async function showUsage(
 ): Promise<Response> {
   const query = new URL(request.url).searchParams;
   requireKnown(query, ["by", "since"], "usage: GET /usage?by=key&since=24h");
-  const by = readGroup(query.get("by") ?? "key");
+  const by = readChoice(query, "by", groups) ?? "key";
   const since = clock.now() - readAge(query.get("since") ?? "24h");
   const rows = await dataPlane.usage(since);
   return json({
@@ -41,12 +45,6 @@ export async function resetLimits(
   const entry = query.get("limit") ?? undefined;
   const key = query.get("key") ?? undefined;
   return json({ reset: await dataPlane.resetLimits({ entry, key }) });
-}
-
-function readGroup(text: string): Group {
-  const group = groups.find((each) => each === text);
-  if (group !== undefined) return group;
-  throw new InvalidParameter("invalid by: expected key, model or route");
 }
 
 /** Reads a duration such as `24h`, or days such as `7d`. */

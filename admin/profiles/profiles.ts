@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/base/clock.ts";
+import { type Clock, pause } from "../../src/base/clock.ts";
 import type { ThreadProfiler } from "../../src/dataplane/data_plane.ts";
 import { HeapSampling } from "../../src/telemetry/profiles/heap_profile.ts";
 import type { StackProfile } from "../../src/telemetry/profiles/stack_profile.ts";
@@ -15,6 +15,13 @@ export const cpuRanges = {
   frequency: { from: 1, to: 1000, or: 100 },
 } satisfies Readonly<Record<string, IntegerRange>>;
 
+/** Range of the time in which allocations are counted; default live memory. */
+export const allocationSeconds: IntegerRange<undefined> = {
+  from: 1,
+  to: 300,
+  or: undefined,
+};
+
 /** Handlers that return gzipped pprof profiles. */
 export type ProfileHandlers = {
   readonly heap: Handler;
@@ -27,12 +34,13 @@ export class Profiles implements AsyncDisposable {
   readonly handlers: ProfileHandlers = {
     ...(Deno.build.os === "linux" &&
       { cpu: (request: Request) => this.#takeCpu(request) }),
-    heap: () => this.#takeHeap(),
+    heap: (request) => this.#takeHeap(request),
   };
   readonly #clock: Clock;
   readonly #workers: ThreadProfiler;
   readonly #heap = new HeapSampling("main");
   #isBusy = false;
+  #countsAllocations = false;
 
   constructor(clock: Clock, workers: ThreadProfiler) {
     this.#clock = clock;
@@ -68,11 +76,37 @@ export class Profiles implements AsyncDisposable {
     }
   }
 
-  async #takeHeap(): Promise<Response> {
+  /**
+   * Takes a profile of live memory; with `seconds`, of all allocations in that time.
+   * @throws {InvalidParameter}
+   */
+  async #takeHeap(request: Request): Promise<Response> {
+    const query = new URL(request.url).searchParams;
+    const seconds = readInteger(query, "seconds", allocationSeconds);
+    if (this.#countsAllocations) {
+      return text(409, "another profile is in progress; retry later");
+    }
+    if (seconds === undefined) return await this.#sendHeap("heap");
+    this.#countsAllocations = true;
+    try {
+      await this.#heap.startAllocations();
+      await this.#workers.startAllocationProfiles();
+      await pause(this.#clock, seconds * 1000, request.signal);
+      return await this.#sendHeap("allocs");
+    } catch (error) {
+      // Counting would go on and need ever more memory.
+      await this.#heap.take(this.#clock);
+      throw error;
+    } finally {
+      this.#countsAllocations = false;
+    }
+  }
+
+  async #sendHeap(name: string): Promise<Response> {
     const own = await this.#heap.take(this.#clock);
     const others = await this.#workers.heapProfiles();
     const samples = [own, ...others].flatMap((profile) => profile.samples);
-    return await send("heap", { ...own, samples });
+    return await send(name, { ...own, samples });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -40,7 +40,8 @@ export function createGatewayUi(
   return async (request, access) => await uis[access](request);
 }
 
-const filePath = /^\/ui\/([\w.-]+\.(?:css|js))?$/;
+// The page is also where authorization servers send the browser of the playground back to.
+const filePath = /^\/ui\/(?:callback|([\w.-]+\.(?:css|js)))?$/;
 
 /** Reports whether a path is that of a static file of the page, which needs no admin token. */
 export function isPageFile(path: string): boolean {

@@ -9,11 +9,14 @@ import {
   showLogFilter,
 } from "../endpoints/logging_endpoint.ts";
 import { showMemory } from "../endpoints/memory_endpoint.ts";
+import { listRequests, showRequest } from "../endpoints/requests_endpoint.ts";
+import { showTraffic } from "../endpoints/traffic_endpoint.ts";
 import { showTasks } from "../endpoints/tasks_endpoint.ts";
 import { showUsage } from "../endpoints/usage_endpoint.ts";
 import { json, respond, text } from "../admin_responses.ts";
 import { selectBudgets } from "./select_budgets.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
+import { playgroundHandlers } from "./playground/playground_api.ts";
 import { sourceHandlers } from "./source_api.ts";
 import type { Endpoint, Handler } from "../router.ts";
 import type { AdminTarget } from "../target.ts";
@@ -48,11 +51,15 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
     get("memory", () => showMemory(target, clock)),
     get("tasks", (request) => showTasks(target, request)),
     get("usage", (request) => showUsage(target, clock, request)),
+    get("traffic", (request) => showTraffic(target, request)),
+    get("requests", (request) => listRequests(target, request)),
+    get("requests/*", (request) => showRequest(target, request)),
     get("failures", (request) => listFailures(target, request)),
     get("failures/*", (request) => showFailure(target, request)),
     stream("trace", (request) => traceRequests(target, clock, request)),
     logging(target, readOnly),
     ...source(options),
+    ...playground(options),
     ...Object.entries(profiles ?? {}).map(([name, handler]) =>
       stream(`profiles/${name}`, handler)
     ),
@@ -97,6 +104,16 @@ function source({ target, server }: UiOptions): readonly Endpoint[] {
   const shown = get("source", show);
   if (server !== "admin") return [shown];
   return [shown, post("source/check", check), post("source/apply", apply)];
+}
+
+/** Lists the endpoints of the playground. Only the admin server sends requests in the name of its user. */
+function playground({ target, server }: UiOptions): readonly Endpoint[] {
+  if (server !== "admin") return [];
+  const { send, evaluate } = playgroundHandlers(target.dataPlane);
+  return [
+    post("playground/send", send),
+    post("playground/evaluate", evaluate),
+  ];
 }
 
 function describeStatus(

@@ -2,7 +2,12 @@ import { isAdminToken } from "../../src/api/admin_token.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
 import { describeReadError } from "../../src/base/regular_file.ts";
-import { type AdminResponse, send } from "./admin_connection.ts";
+import {
+  type AdminResponse,
+  send,
+  UnreachableError,
+} from "./admin_connection.ts";
+import { portHint } from "./port_hint.ts";
 import { Failure } from "../process/exit.ts";
 
 /** Address of an admin interface. */
@@ -17,12 +22,18 @@ export interface AdminAddress {
 
 /** The admin interface returned an error. */
 export class AdminError extends Failure {
-  constructor(readonly status: number, readonly body: string, name: string) {
-    const hint = status === 401
+  /** @param hint Lines on what is at this address instead. */
+  constructor(
+    readonly status: number,
+    readonly body: string,
+    name: string,
+    readonly hint = "",
+  ) {
+    const advice = status === 401
       ? "\nProvide the token with --token-file <path> or in GATEWAY_ADMIN_TOKEN"
-      : "";
+      : hint;
     super(
-      `The gateway at ${name} returned ${status}: ${body.trimEnd()}${hint}`,
+      `The gateway at ${name} returned ${status}: ${body.trimEnd()}${advice}`,
     );
   }
 }
@@ -122,10 +133,14 @@ export async function streamAdmin(
 }
 
 /** Creates the error for a response that is not one of a gateway. */
-export function unexpectedResponse(name: string, reason: string): Failure {
+export function unexpectedResponse(
+  name: string,
+  reason: string,
+  hint = "",
+): Failure {
   return new Failure(
     `Unexpected response of ${name}: ${reason}
-Is it the admin interface of a gateway? Select another one with -p <port> or --admin <address>`,
+Is it the admin interface of a gateway? Select another one with -p <port> or --admin <address>${hint}`,
   );
 }
 
@@ -148,18 +163,23 @@ async function open(
     timeoutMs: TIMEOUT_MS + extraMs,
     signal,
   };
-  const result = await send(name, request, clock);
+  const result = await send(name, request, clock).catch(async (error) => {
+    if (!(error instanceof UnreachableError) || error.isTimeout) throw error;
+    throw new UnreachableError(error.message + await portHint(name));
+  });
   const { ok, status, headers } = result.response;
   const [got = ""] = headers.get("content-type")?.split(";") ?? [];
   if (ok && got === type) return result;
   using _ = result;
   if (ok || got !== "text/plain") {
     const found = got === "" ? `${status}` : `${status} with ${got}`;
-    throw unexpectedResponse(name, `expected ${type}, got ${found}`);
+    const reason = `expected ${type}, got ${found}`;
+    throw unexpectedResponse(name, reason, await portHint(name));
   }
   const body = await read(result.response, MAX_ERROR_BYTES, name);
   const text = new TextDecoder().decode(body.subarray(0, MAX_ERROR_BYTES));
-  throw new AdminError(status, text, name);
+  const hint = status === 404 ? await portHint(name) : "";
+  throw new AdminError(status, text, name, hint);
 }
 
 /** Reads a body; stops once it exceeds `maxBytes`. */

@@ -107,7 +107,11 @@ function tcpProxy(host: string, port: number): Deno.Proxy {
 }
 
 /** The admin interface is unreachable. */
-export class UnreachableError extends Failure {}
+export class UnreachableError extends Failure {
+  constructor(message: string, readonly isTimeout = false) {
+    super(message);
+  }
+}
 
 function unreachable(name: string, error: unknown): Failure {
   const [reason] =
@@ -118,5 +122,6 @@ function unreachable(name: string, error: unknown): Failure {
       reason?.toLowerCase() ?? describeError(error)
     }
 Is the gateway running with "config.adminAddr" at this address? Select another one with -p <port> or --admin <address>`,
+    error instanceof Deno.errors.TimedOut,
   );
 }

@@ -66,6 +66,7 @@ export async function withPods<Result>(
     environment: Deno.env.toObject(),
     clock: systemClock,
     kubeconfig,
+    startsPrograms: true,
   });
   using api = new KubernetesApi(access);
   const found = await findGatewayPods(

@@ -2,8 +2,8 @@ import { Cluster, type ManagedProxies } from "../../src/cluster/cluster.ts";
 import {
   type ClusterAccess,
   ClusterAccessError,
-  findClusterAccess,
-} from "../../src/cluster/client/cluster_access.ts";
+} from "../../src/cluster/client/api_access.ts";
+import { findClusterAccess } from "../../src/cluster/client/cluster_access.ts";
 import { POLICY_API_GROUP } from "../../src/api/resources/group.ts";
 import { parseAddress } from "../../src/api/schema/address.ts";
 import { parseDuration } from "../../src/api/schema/duration.ts";
@@ -37,6 +37,8 @@ export interface ClusterRunOptions {
   readonly publishService?: string;
   /** The only gateway to serve. */
   readonly gateway?: string;
+  /** File with what was read last. */
+  readonly clusterSnapshot?: string;
   /** Runs proxies instead of serving requests. */
   readonly managed?: boolean;
   readonly proxyImage?: string;
@@ -126,6 +128,9 @@ function createCluster(
     identity: `${Deno.hostname()}-${crypto.randomUUID().slice(0, 8)}`,
     ...(proxies !== undefined && { proxies }),
     ...(options.gateway !== undefined && { gateway: options.gateway }),
+    // With managed proxies, only they use the snapshot.
+    ...(options.clusterSnapshot !== undefined && proxies === undefined &&
+      { snapshot: options.clusterSnapshot }),
     ...(options.publishService !== undefined &&
       { service: options.publishService }),
     ...(options.addressPool !== undefined &&
@@ -138,7 +143,7 @@ const GRACE_SECONDS = 10;
 
 /** Describes the proxies, which have the settings of this process. @throws {UsageError} */
 async function describeProxies(
-  { proxyImage, proxyRole }: ClusterRunOptions,
+  { proxyImage, proxyRole, clusterSnapshot }: ClusterRunOptions,
   { statsAddr, lameDuck, drainTimeout }: LoadedConfig["settings"],
   source: ConfigurationSource,
 ): Promise<ManagedProxies> {
@@ -166,6 +171,7 @@ async function describeProxies(
       ),
       statsPort: address.port,
       terminationSeconds: Math.ceil(stopMs / 1000) + GRACE_SECONDS,
+      keepsSnapshot: clusterSnapshot !== undefined,
     },
   };
 }

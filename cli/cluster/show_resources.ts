@@ -90,6 +90,7 @@ async function readObjects(
     environment: Deno.env.toObject(),
     clock: systemClock,
     kubeconfig,
+    startsPrograms: true,
   });
   using api = new KubernetesApi(access);
   const folder = allNamespaces === true

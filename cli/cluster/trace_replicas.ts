@@ -1,10 +1,12 @@
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import type { Show } from "../ctl/trace/show.ts";
-import { openTrace, type TraceStream } from "../ctl/trace/stream.ts";
-import type {
-  InjectPlan,
-  TraceOptions,
-  WatchPlan,
+import { mergeLanes, openLanes } from "../ctl/trace/lanes.ts";
+import {
+  hasMany,
+  type InjectPlan,
+  queryOf,
+  type TraceOptions,
+  type WatchPlan,
 } from "../ctl/trace/trace_options.ts";
 import { Failure, UsageError } from "../process/exit.ts";
 import { withPods } from "./for_proxies.ts";
@@ -12,16 +14,11 @@ import { withPods } from "./for_proxies.ts";
 /** Traces requests to a gateway in a cluster: follows all its proxies, and stays with the first that sees one. */
 export async function watchReplicas(
   { namespace, kubeconfig, tokenFile }: TraceOptions,
-  { kind, gateway, filter, count, port }:
-    & Pick<WatchPlan, "gateway" | "port">
-    & {
-      readonly kind: (WatchPlan | InjectPlan)["kind"];
-      readonly filter?: string | undefined;
-      readonly count?: number | undefined;
-    },
+  plan: WatchPlan | InjectPlan,
   show: Show,
 ): Promise<number> {
-  if (kind === "inject") {
+  const { gateway } = plan;
+  if (plan.kind === "inject") {
     throw new UsageError(
       "Cannot send requests to a gateway in a cluster: trace without a URL, and send the request yourself",
     );
@@ -33,28 +30,24 @@ export async function watchReplicas(
   };
   return await withPods(target, gateway ?? "", async (pods) => {
     using streams = new DisposableStack();
-    const traces: TraceStream[] = [];
-    for (const { address } of pods) {
-      const query = {
-        ...(filter !== undefined && { filter }),
-        ...(count !== undefined && { count }),
-        ...(port !== undefined && { port }),
-      };
-      traces.push(streams.use(await openTrace(address, query)));
-    }
+    const addresses = pods.map(({ address }) => address);
+    // The proxies serve only this gateway.
+    const query = queryOf({ ...plan, gateway: undefined });
+    const traces = await openLanes(addresses, query, streams);
     return await show({
       title: `gateway/${gateway}`,
       waitingText: `waiting for a request at ${pods.length} proxies…`,
-      events: firstOf(traces),
+      events: plan.follow ? mergeLanes(traces) : firstOf(traces),
+      hasMany: hasMany(plan),
     });
   });
 }
 
 /** Yields the events of the stream that has the first one. */
 async function* firstOf(
-  traces: readonly TraceStream[],
+  traces: readonly AsyncIterable<ReceivedEvent>[],
 ): AsyncGenerator<ReceivedEvent> {
-  const iterators = traces.map(({ events }) => events[Symbol.asyncIterator]());
+  const iterators = traces.map((events) => events[Symbol.asyncIterator]());
   const starts = iterators.map(async (iterator) => {
     const first = await iterator.next();
     if (first.done === true) throw new Failure("The trace ended");

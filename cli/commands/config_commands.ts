@@ -4,7 +4,7 @@ import type { TableOptions } from "../ctl/print_as.ts";
 import { withGatewayOptions } from "./admin_options.ts";
 import * as help from "./help.ts";
 
-/** Adds `config all` and `config backends`. */
+/** Adds `config all`, and `backends` also as `config backends`. */
 export function addConfigCommands(proxy: Command, name: string): void {
   const config = proxy.command("config").description(
     "Show the active configuration",
@@ -17,15 +17,21 @@ export function addConfigCommands(proxy: Command, name: string): void {
       "--file <dump>",
       "a saved /config_dump instead of a running gateway; - for standard input",
     )
-    .addOption(formatOption("yaml", "json"))
+    .addOption(formatOption("yaml", "json", "short"))
     .addHelpText("after", help.configExamples(name))
     .action(async (gateway: string | undefined, options: ShowConfigOptions) => {
       const { forFirstProxy } = await import("../cluster/for_proxies.ts");
       const { showConfig } = await import("../ctl/show_config.ts");
       await forFirstProxy(options, gateway, showConfig);
     });
-  withGatewayOptions(config.command("backends"))
-    .description("Show backends and their connections")
+  for (const parent of [proxy, config]) addBackends(parent, name);
+}
+
+function addBackends(parent: Command, name: string): void {
+  withGatewayOptions(parent.command("backends"))
+    .description(
+      "Show backends: health, checks and connections of their endpoints",
+    )
     .addOption(formatOption("table", "yaml", "json"))
     .addHelpText("after", help.backendsExamples(name))
     .action(async (gateway: string | undefined, options: TableOptions) => {

@@ -37,6 +37,7 @@ export function addControlCommands(
   addMemoryCommand(proxy, name);
   addTasksCommand(proxy, name);
   addTraceCommand(proxy, name, call);
+  addTraceCommand(program, name, call, true);
   addExplainCommand(program, name);
   addMcpCommands(program, name);
   addResourceCommands(program, call);

@@ -147,5 +147,10 @@ export function addProfileCommands(
     new Option("--seconds <n>", "sampling duration, 1 to 300").default(30)
       .argParser(wholeNumber(1, 300)),
   );
-  add("heap", "Take a heap profile: allocation sites of live memory");
+  add("heap", "Take a heap profile: allocation sites of live memory").addOption(
+    new Option(
+      "--seconds <n>",
+      "count all allocations in this time instead, 1 to 300",
+    ).argParser(wholeNumber(1, 300)),
+  );
 }

@@ -2,7 +2,6 @@ import { nearest } from "../../src/api/schema/suggest.ts";
 import {
   type Call,
   type Command,
-  once,
   Option,
   parsePort,
   rejectCommand,
@@ -10,6 +9,7 @@ import {
 import type { ClusterRunOptions } from "../cluster/run_cluster.ts";
 import { addControlCommands } from "./control_commands.ts";
 import * as help from "./help.ts";
+import { addRunCommands, fileOption } from "./run_commands.ts";
 
 interface RunOptions extends ClusterRunOptions {
   readonly validateOnly?: boolean;
@@ -25,12 +25,7 @@ export function addGatewayCommands(program: Command, call: Call): void {
   program
     .description(help.GATEWAY)
     .usage("-f FILE|DIR|-\n       gateway <command>")
-    .addOption(
-      new Option(
-        "-f, --file <path>",
-        "configuration: a file, a directory of files, or - for standard input",
-      ).argParser(once),
-    )
+    .addOption(fileOption())
     .option("--validate-only", "check the configuration and exit")
     .option("--strict", "with --validate-only: warnings are errors")
     .option("--cluster", "configure from the resources of a Kubernetes cluster")
@@ -62,6 +57,10 @@ export function addGatewayCommands(program: Command, call: Call): void {
     .option(
       "--gateway <namespace/name>",
       "with --cluster: serve this Gateway only, and write no status",
+    )
+    .option(
+      "--cluster-snapshot <file>",
+      "with --cluster: keep what was read, Secrets too, for a start while the API server is away",
     )
     .option(
       "--managed",
@@ -96,6 +95,7 @@ export function addGatewayCommands(program: Command, call: Call): void {
       );
     });
   addDevCommand(program, call);
+  addRunCommands(program, call);
   addVersionCommand(program);
   addSchemaCommand(program);
   const control = program.command("ctl").description(help.CONTROL);

@@ -12,7 +12,8 @@ Examples:
   gateway dev                            try it out without configuration
   gateway -f gateway.yaml                run; the gateway reloads the file when it changes
   gateway -f conf.d/                     run with all .yaml, .yml and .json files of a directory
-  gateway -f gateway.yaml --validate-only
+  gateway validate gateway.yaml          check only; --strict: warnings are errors
+  gateway config diff gateway.yaml       show what would change in the running gateway
   gateway ctl proxy config all           show the configuration of the running gateway
 
 A minimal configuration:
@@ -25,6 +26,24 @@ A minimal configuration:
 SIGTERM and SIGINT shut down gracefully; a second one stops the process immediately. SIGHUP reloads the configuration.
 The log goes to standard error, the access log to standard output.
 ${EXIT_CODES}`;
+
+/** Shown below the options of `gateway config diff`. */
+export const DIFF_EXAMPLES = `
+Secrets are hidden on both sides, so a changed secret is no difference.
+
+Examples:
+  gateway config diff gateway.yaml              what the running gateway would change
+  gateway config diff -p 15001 gateway.yaml
+  gateway config diff old.yaml new.yaml         compare two files`;
+
+/** Shown below the options of `gateway import`. */
+export const IMPORT_EXAMPLES = `
+Reports what could not be taken over, with its line. Routes that would be open
+without it respond with 503.
+
+Examples:
+  gateway import config.yaml -o gateway.yaml
+  gateway import config.yaml | gateway validate -f -`;
 
 /** Description of `gateway dev`. */
 export const DEV = "Run a gateway with a demo MCP server and LLM server";
@@ -126,12 +145,12 @@ Examples:
   ${name} mcp doctor https://mcp.example.com/mcp --json | jq .clients`;
 }
 
-/** Shown below the options of `gwctl proxy config backends`. */
+/** Shown below the options of `gwctl proxy backends`. */
 export function backendsExamples(name: string): string {
   return `
 Examples:
-  ${name} proxy config backends
-  ${name} proxy config backends -o yaml`;
+  ${name} proxy backends
+  ${name} proxy backends -o yaml`;
 }
 
 /** Shown below the options of `gwctl proxy profile cpu` and `heap`. */
@@ -176,6 +195,7 @@ export function traceExamples(name: string): string {
   return `
 Examples:
     ${name} proxy trace                      trace the next request of any client
+    ${name} proxy trace --follow             list requests as they come
   ${name} proxy trace --filter 'request.path.startsWith("/mcp")' --count 10
   ${name} proxy trace gateway/default -- http://api.example.com/mcp -H 'accept: application/json'
   ${name} proxy trace --raw > trace.jsonl
@@ -183,10 +203,9 @@ Examples:
 
 Arguments after -- describe a request to send. It goes to a listener on
 127.0.0.1; the URL provides the Host header and, with several listeners, the
-port, unless --port does. curl sends the request if it is on the PATH; the
-executable can start only /usr/bin/curl. Without curl, these arguments are
-supported: -X -H -d -u -k -A -b -e -G -I --data-raw --data-binary
---json. The response body is discarded; -o <file> makes curl keep it.
+port, unless --port does. curl sends the request if it is on the PATH. Without
+curl, these arguments are supported: -X -H -d -u -k -A -b -e -G -I --data-raw
+--data-binary --json. The response body is discarded; -o <file> makes curl keep it.
 
 Without a terminal, or with TERM unset or dumb, events are printed as lines of
 text.

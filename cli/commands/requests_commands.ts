@@ -45,13 +45,14 @@ export function addExplainCommand(program: Command, name: string): void {
     );
 }
 
-/** Adds `trace`. */
+/** Adds `trace`; `isHidden` leaves it out of the list of commands. */
 export function addTraceCommand(
-  proxy: Command,
+  parent: Command,
   name: string,
   call: Call,
+  isHidden = false,
 ): void {
-  proxy.command("trace")
+  parent.command("trace", { hidden: isHidden })
     .description("Trace requests step by step")
     .argument("[gateway...]", "gateway/<name> (default: the only one)")
     .usage("[gateway/<name>] [options] [-- <url> [curl args]]")
@@ -74,9 +75,14 @@ export function addTraceCommand(
     .option("--raw", "print JSON Lines")
     .option("--filter <cel>", "trace only requests that match this expression")
     .addOption(
+      new Option("--expression <cel>", "the same as --filter")
+        .conflicts("filter").hideHelp(),
+    )
+    .addOption(
       new Option("--count <n>", "number of requests (default: 1)")
         .argParser(wholeNumber(1, 100_000)),
     )
+    .option("--follow", "trace requests until you quit, 8 at a time")
     .option(
       "--file <jsonl>",
       "a trace saved with --raw instead of a running gateway; - for standard input",

@@ -14,6 +14,7 @@ const heading = [
   "ACTIVE",
   "IDLE",
   "WAITING",
+  "CHECK",
 ];
 
 /** Prints the backends of a running gateway with their endpoints: health and connections. */
@@ -39,14 +40,48 @@ export async function showBackends(
       ? [[nameOf(backend), fieldOf(backend, "target"), "unused"]]
       : own.map((endpoint) => [nameOf(backend), ...rowOf(endpoint)]);
   });
-  await print(
-    rows.length === 0 ? "No backends\n" : tableOf([
-      heading,
-      ...rows.map((row) =>
-        heading.map((_, index) => printable(String(row[index] ?? "-")))
-      ),
-    ]),
-  );
+  const tables = [
+    rows.length === 0 ? "No backends\n" : format(heading, rows),
+    ...tableOfLookups(listOf(dump, "lookups")),
+    ...tableOfCooldowns(listOf(dump, "cooldowns")),
+  ];
+  await print(tables.join("\n"));
+}
+
+/** Formats the names whose addresses are looked up. */
+function tableOfLookups(lookups: readonly unknown[]): string[] {
+  const rows = lookups.map((each) => [
+    fieldOf(each, "host"),
+    listOf(each, "addresses").length,
+    fieldOf(each, "lookedUpAt") ?? "never",
+    fieldOf(each, "error"),
+  ]);
+  const titles = ["NAME", "ADDRESSES", "LOOKED UP AT", "ERROR"];
+  return rows.length === 0 ? [] : [format(titles, rows)];
+}
+
+/** Formats the backends that get no requests, because others have a higher priority for now. */
+function tableOfCooldowns(cooldowns: readonly unknown[]): string[] {
+  const rows = cooldowns.map((each) => [
+    fieldOf(each, "backend"),
+    fieldOf(each, "until"),
+    fieldOf(each, "reason"),
+    fieldOf(each, "failures"),
+  ]);
+  const titles = ["BACKEND", "RESTS UNTIL", "REASON", "FAILURES"];
+  return rows.length === 0 ? [] : [format(titles, rows)];
+}
+
+function format(
+  titles: readonly string[],
+  rows: readonly (readonly unknown[])[],
+): string {
+  return tableOf([
+    titles,
+    ...rows.map((row) =>
+      titles.map((_, index) => printable(String(row[index] ?? "-")))
+    ),
+  ]);
 }
 
 function nameOf(backend: unknown): unknown {
@@ -74,5 +109,12 @@ function rowOf(endpoint: unknown): readonly unknown[] {
     fieldOf(endpoint, "active"),
     fieldOf(endpoint, "idle"),
     fieldOf(endpoint, "waiting"),
+    describeCheck(fieldOf(endpoint, "check")),
   ];
+}
+
+function describeCheck(check: unknown): unknown {
+  return check === null || check === undefined
+    ? undefined
+    : fieldOf(check, "failure") ?? "passed";
 }

@@ -1,15 +1,18 @@
 import { describeError } from "../../src/base/errors.ts";
-import { describeReadError } from "../../src/base/regular_file.ts";
 import { type AdminAddress, readAdmin } from "../client/admin_client.ts";
+import { print } from "../output/output.ts";
 import { Failure, UsageError } from "../process/exit.ts";
+import { readInput } from "../process/read_input.ts";
+import { listOf, textOf } from "./json_fields.ts";
 import { printAs } from "./print_as.ts";
+import { tableOf } from "./table.ts";
 
 /** Source of a dump and output format. */
 export interface ShowConfigOptions extends AdminAddress {
   /** A saved dump; `-` is standard input. */
   readonly file?: string;
   readonly local?: boolean;
-  readonly output: "yaml" | "json";
+  readonly output: "yaml" | "json" | "short";
 }
 
 /** Prints a configuration dump from a running gateway or a file. */
@@ -25,18 +28,44 @@ export async function showConfig(options: ShowConfigOptions): Promise<void> {
   }
   const dump = file === undefined
     ? await readAdmin(options, "/config_dump", "version")
-    : parseDump(await readDump(file), file);
-  await printAs(output, dump);
+    : parseDump(await readInput(file), file);
+  await (output === "short"
+    ? print(summarizeDump(dump))
+    : printAs(output, dump));
 }
 
-async function readDump(file: string): Promise<string> {
-  try {
-    return file === "-"
-      ? await new Response(Deno.stdin.readable).text()
-      : await Deno.readTextFile(file);
-  } catch (error) {
-    throw new Failure(`Cannot read "${file}": ${describeReadError(error)}`);
-  }
+/** Returns a line for each part of a configuration. */
+function summarizeDump(dump: unknown): string {
+  const row = (kind: string, item: unknown, about: string) => [
+    kind,
+    textOf(item, "key") || textOf(item, "name"),
+    about,
+  ];
+  return tableOf([
+    ["KIND", "NAME", "ABOUT"],
+    ...listOf(dump, "listeners").map((item) =>
+      row(
+        "listener",
+        item,
+        `${textOf(item, "protocol")} ${textOf(item, "port")} ${
+          textOf(item, "hostname")
+        }`,
+      )
+    ),
+    ...listOf(dump, "routes").map((item) =>
+      row("route", item, textsIn(item, "backends", "backend") || "no backends")
+    ),
+    ...listOf(dump, "backends").map((item) =>
+      row("backend", item, textOf(item, "target"))
+    ),
+    ...listOf(dump, "policies").map((item) =>
+      row("policy", item, textsIn(item, "targetRefs", "name"))
+    ),
+  ]);
+}
+
+function textsIn(item: unknown, list: string, field: string): string {
+  return listOf(item, list).map((each) => textOf(each, field)).join(", ");
 }
 
 function parseDump(text: string, name: string): object {

@@ -22,6 +22,7 @@ const columns = [
   ["LIMIT", "entry"],
   ["LEFT", "remaining"],
   ["OF", "limit"],
+  ["HELD", "held"],
   ["RESET", "resetSeconds"],
   ["KEYS", "keys"],
   ["EVICTED", "evictedKeys"],

@@ -15,7 +15,7 @@ import { showProgress } from "./progress_bar.ts";
 export interface ProfileOptions extends AdminAddress {
   /** File; default: a name with the time in the current directory. */
   readonly output?: string;
-  /** Duration of a CPU profile. */
+  /** Duration of a CPU profile, or of counting allocations. */
   readonly seconds?: number;
 }
 
@@ -47,11 +47,11 @@ async function download(
   { seconds = 0, ...address }: ProfileOptions,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  await using _progress = kind === "cpu" ? showProgress(seconds) : undefined;
+  await using _progress = seconds > 0 ? showProgress(seconds) : undefined;
   const bytes = await requestAdmin(address, {
-    pathAndQuery: kind === "cpu"
-      ? `/debug/pprof/profile?seconds=${seconds}`
-      : "/debug/pprof/heap",
+    pathAndQuery:
+      (kind === "cpu" ? "/debug/pprof/profile" : "/debug/pprof/heap") +
+      (seconds > 0 ? `?seconds=${seconds}` : ""),
     type: "application/octet-stream",
     // Includes time for garbage collection and compression.
     extraMs: (seconds + 20) * 1000,

@@ -5,6 +5,7 @@ import { Failure } from "../process/exit.ts";
 import { printError } from "../output/output.ts";
 import { decodeEvent, type ReceivedEvent } from "./trace/decode_event.ts";
 import { followInjection } from "./trace/follow_injection.ts";
+import { mergeLanes, openLanes } from "./trace/lanes.ts";
 import { prepareInjection } from "./trace/inject.ts";
 import { readLines } from "./trace/lines.ts";
 import {
@@ -14,8 +15,10 @@ import {
 } from "./trace/listener.ts";
 import {
   explainPort,
+  hasMany,
   type InjectPlan,
   planTrace,
+  queryOf,
   type TraceOptions,
   type WatchPlan,
 } from "./trace/trace_options.ts";
@@ -54,6 +57,9 @@ export async function traceRequests(
   }
 }
 
+/** Requests that `--follow` traces at the same time: a stream of the gateway has one after the other. */
+const FOLLOWED_REQUESTS = 8;
+
 /** The port of a trace is that of a listener. */
 function withoutPort({ port: _, ...options }: TraceOptions) {
   return options;
@@ -85,20 +91,18 @@ async function* readFile(file: string): AsyncGenerator<ReceivedEvent> {
 }
 
 async function watch(plan: WatchPlan, show: Show): Promise<number> {
-  const { address, gateway, port, filter, count } = plan;
+  const { address, gateway, port } = plan;
   if (gateway !== undefined || port !== undefined) {
     selectListeners(await listListeners(address), gateway, port);
   }
-  using trace = await openTrace(address, {
-    ...(filter !== undefined && { filter }),
-    ...(count !== undefined && { count }),
-    ...(gateway !== undefined && { gateway }),
-    ...(port !== undefined && { port }),
-  });
+  using streams = new DisposableStack();
+  const lanes = plan.follow ? FOLLOWED_REQUESTS : 1;
+  const addresses = Array.from({ length: lanes }, () => address);
   return await show({
     title: gateway === undefined ? "the gateway" : `gateway/${gateway}`,
     waitingText: "waiting for a request…",
-    events: trace.events,
+    events: mergeLanes(await openLanes(addresses, queryOf(plan), streams)),
+    hasMany: hasMany(plan),
   });
 }
 
@@ -107,26 +111,34 @@ async function inject(plan: InjectPlan, show: Show): Promise<number> {
   const listeners = await listListeners(address);
   const candidates = selectListeners(listeners, gateway, plan.port);
   const port = choosePort(candidates, url);
-  const firstSourcePort = chooseSourcePort(Math.random());
-  const send = await prepareInjection({ url, curlArgs, port, firstSourcePort });
-  using trace = await openTrace(address, {
-    filter: filterFor(firstSourcePort),
-  });
   let message = "";
-  // Without parts of the URL that may be secret.
-  const { origin, pathname } = new URL(url);
   // A user who quits does not wait for the response.
   using ending = new DisposableStack();
   const abort = new AbortController();
   ending.defer(() => abort.abort());
-  const exitCode = await show({
-    title: origin + pathname,
-    waitingText: "request sent, waiting for its trace…",
-    events: followInjection(
+  const start = async () => {
+    const firstSourcePort = chooseSourcePort(Math.random());
+    const request = { url, curlArgs, port, firstSourcePort };
+    const send = await prepareInjection(request);
+    const filter = filterFor(firstSourcePort);
+    const trace = ending.use(await openTrace(address, { filter }));
+    return followInjection(
       trace.events,
       () => send(abort.signal),
       (text) => message = text,
-    ),
+    );
+  };
+  // Without parts of the URL that may be secret.
+  const { origin, pathname } = new URL(url);
+  let lane = 0;
+  const exitCode = await show({
+    title: origin + pathname,
+    waitingText: "request sent, waiting for its trace…",
+    events: await start(),
+    repeat: async function* () {
+      const own = ++lane;
+      for await (const event of await start()) yield { ...event, lane: own };
+    },
   });
   await printError(message);
   return exitCode;

@@ -38,7 +38,7 @@ export function protectedEndpoints(
   ];
 }
 
-/** Returns the configuration of the playground's gateway as JSON. */
+/** Returns the configuration of the playground's gateway as JSON, indented for readers of the web UI. */
 export function gatewayConfiguration(
   { port, admin, stats }: PlaygroundAddresses,
   neighbours: Neighbours,
@@ -54,7 +54,7 @@ export function gatewayConfiguration(
     // Its callbacks have `iss`, so strict clients accept no other issuer.
     IdpB: { idp: idpB, mcp: { issuerMode: "Upstream" } },
   };
-  return JSON.stringify({
+  const configuration = {
     config: { adminAddr: admin, statsAddr: stats },
     gateways: { default: { port, address: "localhost" } },
     routes: [
@@ -92,7 +92,8 @@ export function gatewayConfiguration(
         },
       },
     ],
-  });
+  };
+  return JSON.stringify(configuration, undefined, 2);
 }
 
 const cors = {

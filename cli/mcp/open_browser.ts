@@ -18,7 +18,7 @@ export async function openBrowser(url: string): Promise<void> {
   }
 }
 
-/** Full paths, because the executable may run these programs and no others. */
+/** Full paths, so that nothing else of the `PATH` runs. */
 const commands: Partial<Record<typeof Deno.build.os, string>> = {
   linux: "/usr/bin/xdg-open",
   darwin: "/usr/bin/open",

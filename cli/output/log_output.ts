@@ -1,14 +1,17 @@
 import type { Clock } from "../../src/base/clock.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import { LineWriter } from "../../src/telemetry/log/line_writer.ts";
+import { shortAccessLines } from "./access_line.ts";
+import { canDraw } from "./terminal.ts";
 
 const FLUSH_TIMEOUT_MS = 1000;
 
-/** Writes the log to standard error and the access log to standard output. */
+/** Writes the log to standard error and the access log to standard output, short lines if that is a terminal. */
 export class LogOutput implements AsyncDisposable {
   readonly log: LineWriter;
-  readonly access: LineWriter;
+  readonly #access: LineWriter;
   readonly #clock: Clock;
+  readonly #shorten: (lines: string) => string;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -17,11 +20,25 @@ export class LogOutput implements AsyncDisposable {
       clock,
       maxDelayMs: 0,
     });
-    this.access = new LineWriter({
+    const hasColor = canDraw() && !Deno.noColor;
+    this.#shorten = Deno.stdout.isTerminal()
+      ? (lines) => shortAccessLines(lines, hasColor)
+      : (lines) => lines;
+    this.#access = new LineWriter({
       write: (bytes) => Deno.stdout.write(bytes),
       clock,
       maxDelayMs: 100,
     });
+  }
+
+  /** Writes a line of the access log. */
+  writeAccess(line: string): void {
+    this.#access.write(this.#shorten(line));
+  }
+
+  /** Writes lines of the access log once there is room for them. */
+  writeAccessBatch(lines: string): Promise<void> {
+    return this.#access.writeBatch(this.#shorten(lines));
   }
 
   /** Describes the buffered lines for `/memory`. */
@@ -45,7 +62,7 @@ export class LogOutput implements AsyncDisposable {
         this.#writers().map(([name, { droppedLines }]) => [droppedLines, name]),
     );
     // Losses of the log itself cannot be logged.
-    this.access.onLoss((error) =>
+    this.#access.onLoss((error) =>
       gateway.log("process").warn("Access log is losing lines", { error })
     );
   }
@@ -60,6 +77,6 @@ export class LogOutput implements AsyncDisposable {
   }
 
   #writers(): readonly (readonly [name: string, writer: LineWriter])[] {
-    return [["log", this.log], ["access", this.access]];
+    return [["log", this.log], ["access", this.#access]];
   }
 }

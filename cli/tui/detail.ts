@@ -18,6 +18,12 @@ export interface DetailLine {
   readonly text: string;
 }
 
+/** A part of a line that fits into the pane. */
+export interface WrappedLine extends DetailLine {
+  /** Index of the whole line. */
+  readonly source: number;
+}
+
 /** Selected event and its presentation. */
 export interface DetailRequest {
   readonly events: readonly ReceivedEvent[];
@@ -33,13 +39,18 @@ const MAX_TEXT_LENGTH = 4096;
 export function detailLines(
   request: DetailRequest,
   width: number,
-): readonly DetailLine[] {
+): readonly WrappedLine[] {
+  return wholeLines(request).flatMap(({ kind, text }, source) =>
+    wrap(text, width).map((text) => ({ kind, text, source }))
+  );
+}
+
+/** Returns the lines of the detail pane, however long they are. */
+export function wholeLines(request: DetailRequest): readonly DetailLine[] {
   const event = request.events[request.selected];
   if (event === undefined) return [];
   return linesFor(event, request).flatMap(({ kind, text }) =>
-    text.split("\n").flatMap((line) =>
-      wrap(printable(line), width).map((text) => ({ kind, text }))
-    )
+    text.split("\n").map((line) => ({ kind, text: printable(line) }))
   );
 }
 

@@ -39,7 +39,11 @@ const controls: Readonly<Record<string, KeyName>> = {
   "\n": "enter",
   "\b": "backspace",
   "\x7f": "backspace",
+  "\x02": "pageUp",
   "\x03": "interrupt",
+  "\x04": "pageDown",
+  "\x06": "pageDown",
+  "\x15": "pageUp",
   "\x1a": "suspend",
 };
 

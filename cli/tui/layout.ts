@@ -18,6 +18,8 @@ export interface Layout {
   readonly isWide: boolean;
   readonly events: Pane;
   readonly detail: Pane;
+  /** Rows of the list of requests, which has the whole screen, with names of columns. */
+  readonly list: Pane;
 }
 
 /** Minimum size. */
@@ -30,12 +32,14 @@ export function layoutOf({ columns, rows }: Size): Layout {
   const isWide = columns >= WIDE_COLUMNS;
   // Title, status and help; then a heading for each pane.
   const height = Math.max(rows - 3 - (isWide ? 1 : 2), 0);
+  const list = { left: 0, width: columns, height: Math.max(rows - 5, 0) };
   if (isWide) {
     const width = Math.floor(columns * 0.55);
     return {
       isWide,
       events: { left: 0, width, height },
       detail: { left: width + 2, width: columns - width - 2, height },
+      list,
     };
   }
   const eventRows = Math.floor(height / 2);
@@ -43,5 +47,6 @@ export function layoutOf({ columns, rows }: Size): Layout {
     isWide,
     events: { left: 0, width: columns, height: eventRows },
     detail: { left: 0, width: columns, height: height - eventRows },
+    list,
   };
 }

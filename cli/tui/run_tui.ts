@@ -3,8 +3,9 @@ import { describeError } from "../../src/base/errors.ts";
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import { onSignal, type signalExitCodes } from "../process/signals.ts";
 import { KeyDecoder } from "./keys.ts";
+import { clipboardSequence, save } from "./effects.ts";
 import type { Size } from "./layout.ts";
-import { addEvents, initialModel, type Model } from "./model.ts";
+import { addEvents, type Effect, initialModel, type Model } from "./model.ts";
 import { type KeyInput, Screen } from "./screen.ts";
 import { toTerminal } from "./style.ts";
 import { update } from "./update.ts";
@@ -17,6 +18,10 @@ export interface TraceFeed {
   /** Shown until the first event. */
   readonly waitingText: string;
   readonly events: AsyncIterable<ReceivedEvent>;
+  /** Begins with the list of requests: there may be several. */
+  readonly hasMany?: boolean;
+  /** Sends the request again; the events have a new lane. */
+  readonly repeat?: () => AsyncIterable<ReceivedEvent>;
 }
 
 /** Result of a session. */
@@ -58,7 +63,8 @@ class Session implements Disposable {
   constructor(feed: TraceFeed, screen: Screen) {
     this.#feed = feed;
     this.#screen = screen;
-    this.#model = initialModel(feed.title, feed.waitingText);
+    const page = feed.hasMany === true ? "requests" : "events";
+    this.#model = initialModel(feed.title, feed.waitingText, page);
     this.#cleanup.use(onSignal("SIGWINCH", () => this.#planDraw()));
     this.#cleanup.use(onSignal("SIGCONT", () => {
       this.#screen.open();
@@ -116,10 +122,58 @@ class Session implements Disposable {
       for (const key of decoder.decode(buffer.subarray(0, count))) {
         if (key.name === "suspend") this.#suspend();
         this.#model = update(this.#model, key, currentSize());
+        await this.#takeEffects();
       }
       this.#planDraw();
     }
     this.#finish(undefined);
+  }
+
+  async #takeEffects(): Promise<void> {
+    const { effects } = this.#model;
+    if (effects.length === 0) return;
+    this.#model = { ...this.#model, effects: [] };
+    for (const effect of effects) this.#notify(await this.#perform(effect));
+  }
+
+  /** Does the work of a key; returns a message for the user. */
+  async #perform(effect: Effect): Promise<string> {
+    switch (effect.kind) {
+      case "save":
+        return await save(effect);
+      case "copy": {
+        const sequence = clipboardSequence(effect.text);
+        if (sequence === undefined) return "too long for the clipboard";
+        this.#screen.send(sequence);
+        return `copied ${effect.name}: ${effect.text.length} characters`;
+      }
+      case "repeat": {
+        const { repeat } = this.#feed;
+        if (repeat === undefined) {
+          return "only a request that follows -- can be sent again";
+        }
+        this.#model = { ...this.#model, opensNext: true };
+        void this.#readRepeated(repeat());
+        return "sent again, waiting for its trace…";
+      }
+    }
+  }
+
+  async #readRepeated(events: AsyncIterable<ReceivedEvent>): Promise<void> {
+    try {
+      for await (const event of events) {
+        this.#notify("");
+        this.#pending.push(event);
+        this.#planDraw();
+      }
+    } catch (error) {
+      this.#notify(describeError(error));
+    }
+  }
+
+  #notify(notice: string): void {
+    this.#model = { ...this.#model, notice };
+    this.#planDraw();
   }
 
   /** Suspends the process like Ctrl-Z in a shell; `fg` resumes it. */
@@ -130,8 +184,8 @@ class Session implements Disposable {
   }
 
   #finish(signal: TuiOutcome["signal"]): void {
-    const { events, stream } = this.#model;
-    const sawNothing = events.length === 0 && stream.kind !== "complete";
+    const { requests, stream } = this.#model;
+    const sawNothing = requests.length === 0 && stream.kind !== "complete";
     this.#outcome.resolve({ failure: this.#failure, signal, sawNothing });
   }
 

@@ -55,6 +55,11 @@ export class Screen implements Disposable {
     this.#size = size;
   }
 
+  /** Sends a sequence that draws nothing. */
+  send(sequence: string): void {
+    if (this.#isOpen) this.#write(sequence);
+  }
+
   [Symbol.dispose](): void {
     this.close();
   }

@@ -47,3 +47,35 @@ export function toTerminal(row: Row, hasColor: boolean): string {
       : `${move}\x1b[${attribute}m${text}\x1b[0m`;
   }).join("");
 }
+
+/** Marks the matches of a search: they are reversed, or not where the whole line is. */
+export function highlight(
+  text: string,
+  { style, query, isSelected }: {
+    readonly style: Style;
+    readonly query: string;
+    readonly isSelected: boolean;
+  },
+): Row {
+  if (query === "") return [{ text, style, isSelected }];
+  const mark = isSelected ? "strong" : "reversed";
+  const spans: Span[] = [];
+  let from = 0;
+  for (const match of text.matchAll(new RegExp(RegExp.escape(query), "giu"))) {
+    const [found] = match;
+    spans.push({ text: text.slice(from, match.index), style, isSelected });
+    spans.push({ text: found, style: mark });
+    from = match.index + found.length;
+  }
+  return [...spans, { text: text.slice(from), style, isSelected }];
+}
+
+/** Returns the first of `height` visible lines: the selected one is in the middle, except near both ends. */
+export function firstVisible(
+  length: number,
+  selected: number,
+  height: number,
+): number {
+  const last = Math.max(length - height, 0);
+  return Math.min(Math.max(selected - Math.floor(height / 2), 0), last);
+}

@@ -1,21 +1,25 @@
-import { summarize } from "../ctl/trace/summary.ts";
-import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
-import { detailLines, type DetailMode } from "./detail.ts";
+import { fieldAt } from "./copy_field.ts";
+import { detailLines, type DetailMode, wholeLines } from "./detail.ts";
 import type { Key, KeyName } from "./keys.ts";
 import { layoutOf, type Size } from "./layout.ts";
-import { type Model, select } from "./model.ts";
+import {
+  eventsOf,
+  type Model,
+  openRequest,
+  select,
+  selectRequest,
+} from "./model.ts";
+import { startSaving, type } from "./prompt.ts";
+import { search } from "./search.ts";
 
 /** Applies a key to the model, for a terminal of this size. */
 export function update(model: Model, key: Key, size: Size): Model {
-  const current = { ...model, notice: "" };
+  const current = { ...model, notice: "", isTouched: true };
   if (key.name === "interrupt") return { ...current, isDone: true };
   if (current.prompt !== undefined) return type(current, key, size);
+  if (current.isHelpOpen) return { ...current, isHelpOpen: false };
   if (key.name === "text") return command(current, key.text, size);
-  if (key.name === "tab") {
-    const focus = current.focus === "events" ? "detail" : "events";
-    return { ...current, focus };
-  }
-  return scroll(current, key.name, size);
+  return navigate(current, key.name, size);
 }
 
 const modes: Readonly<Record<string, DetailMode>> = {
@@ -24,55 +28,104 @@ const modes: Readonly<Record<string, DetailMode>> = {
   d: "diff",
 };
 
+/** Letters for keys that not every keyboard has within reach. */
+const moves: Readonly<Record<string, KeyName>> = {
+  j: "down",
+  k: "up",
+  g: "home",
+  G: "end",
+};
+
 function command(model: Model, letter: string, size: Size): Model {
   const mode = Object.hasOwn(modes, letter) ? modes[letter] : undefined;
-  if (mode !== undefined) return { ...model, mode, detailTop: 0 };
+  if (mode !== undefined) return { ...model, mode, detailLine: 0 };
+  const move = Object.hasOwn(moves, letter) ? moves[letter] : undefined;
+  if (move !== undefined) return navigate(model, move, size);
   switch (letter) {
     case "q":
       return { ...model, isDone: true };
     case "f": {
       const format = model.format === "yaml" ? "json" : "yaml";
-      return { ...model, format, detailTop: 0 };
+      return { ...model, format, detailLine: 0 };
     }
     case "/":
-      return { ...model, prompt: "" };
+      return { ...model, prompt: { kind: "search", text: "" } };
+    case ":":
+      return { ...model, prompt: { kind: "command", text: "" } };
+    case "?":
+      return { ...model, isHelpOpen: true };
     case "n":
       return search(model, 1, size);
     case "N":
       return search(model, -1, size);
+    case "w":
+      return startSaving(model);
+    case "r":
+      return { ...model, effects: [...model.effects, { kind: "repeat" }] };
+    case "y":
+      return copy(model, size);
+    case "[":
+      return openRequest(model, model.request - 1);
+    case "]":
+      return openRequest(model, model.request + 1);
     default:
       return model;
   }
 }
 
-function type(model: Model, key: Key, size: Size): Model {
-  const { prompt = "" } = model;
-  switch (key.name) {
-    case "text":
-      return { ...model, prompt: prompt + key.text };
-    case "backspace":
-      return { ...model, prompt: [...prompt].slice(0, -1).join("") };
-    case "escape":
-      return { ...model, prompt: undefined, query: "" };
-    case "enter":
-      return search({ ...model, prompt: undefined, query: prompt }, 1, size);
-    default:
-      return model;
-  }
+/** Copies the field under the cursor, or all details while the events have the focus. */
+function copy(model: Model, size: Size): Model {
+  if (model.page === "requests") return model;
+  const request = { ...model, events: eventsOf(model) };
+  const lines = wholeLines(request).map(({ text }) => text);
+  const { detail } = layoutOf(size);
+  const { source = 0 } = detailLines(request, detail.width)[model.detailLine] ??
+    {};
+  const isWhole = model.focus === "events";
+  const text = isWhole ? lines.slice(1).join("\n") : fieldAt(lines, source);
+  const name = isWhole ? "the details" : "the field";
+  const effects = [...model.effects, { kind: "copy", text, name } as const];
+  return { ...model, effects };
 }
 
-function scroll(model: Model, key: KeyName, size: Size): Model {
+function navigate(model: Model, key: KeyName, size: Size): Model {
+  if (model.page === "requests") return navigateRequests(model, key, size);
   const { events, detail } = layoutOf(size);
+  switch (key) {
+    case "tab":
+      return { ...model, focus: otherPane(model) };
+    case "enter":
+      return { ...model, focus: "detail" };
+    case "escape":
+      return model.focus === "detail"
+        ? { ...model, focus: "events" }
+        : { ...model, page: "requests", query: "" };
+  }
   if (model.focus === "events") {
-    const last = model.events.length - 1;
+    const last = eventsOf(model).length - 1;
     const to = target(key, model.selected, events.height, last);
     return to === undefined ? model : select(model, to);
   }
-  const { length } = detailLines(model, detail.width);
-  const last = Math.max(length - detail.height, 0);
-  const to = target(key, model.detailTop, detail.height, last);
+  const { length } = detailLines(
+    { ...model, events: eventsOf(model) },
+    detail.width,
+  );
+  const last = Math.max(length - 1, 0);
+  const to = target(key, model.detailLine, detail.height, last);
   if (to === undefined) return model;
-  return { ...model, detailTop: Math.min(Math.max(to, 0), last) };
+  return { ...model, detailLine: Math.min(Math.max(to, 0), last) };
+}
+
+function otherPane({ focus }: Model): Model["focus"] {
+  return focus === "events" ? "detail" : "events";
+}
+
+function navigateRequests(model: Model, key: KeyName, size: Size): Model {
+  if (key === "enter") return openRequest(model, model.request);
+  if (key === "escape") return { ...model, query: "" };
+  const last = model.requests.length - 1;
+  const to = target(key, model.request, layoutOf(size).list.height, last);
+  return to === undefined ? model : selectRequest(model, to);
 }
 
 function target(key: KeyName, from: number, page: number, last: number) {
@@ -92,49 +145,4 @@ function target(key: KeyName, from: number, page: number, last: number) {
     default:
       return undefined;
   }
-}
-
-/** Moves to the next match in the focused pane; wraps around. */
-function search(model: Model, step: 1 | -1, size: Size): Model {
-  const { query, focus, selected, detailTop, events } = model;
-  if (query === "") return model;
-  const needle = query.toLowerCase();
-  if (focus === "events") {
-    const found = findFrom(selected, step, events.length, (index) => {
-      const event = events[index];
-      return event !== undefined && textOf(event).includes(needle);
-    });
-    return found === undefined ? notFound(model) : select(model, found);
-  }
-  const { detail } = layoutOf(size);
-  const lines = detailLines(model, detail.width);
-  const found = findFrom(
-    detailTop,
-    step,
-    lines.length,
-    (index) => lines[index]?.text.toLowerCase().includes(needle) === true,
-  );
-  return found === undefined ? notFound(model) : { ...model, detailTop: found };
-}
-
-function textOf(event: ReceivedEvent): string {
-  return `${event.type} ${summarize(event)} ${event.line}`.toLowerCase();
-}
-
-function notFound(model: Model): Model {
-  return { ...model, notice: `not found: "${model.query}"` };
-}
-
-/** Returns the first match after `from`, wrapping around; `from` itself comes last. */
-function findFrom(
-  from: number,
-  step: 1 | -1,
-  length: number,
-  matches: (index: number) => boolean,
-): number | undefined {
-  for (let count = 1; count <= length; count++) {
-    const index = (from + step * count + length * count) % length;
-    if (matches(index)) return index;
-  }
-  return undefined;
 }

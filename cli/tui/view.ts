@@ -1,27 +1,30 @@
-import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import { summarize } from "../ctl/trace/summary.ts";
-import { textColumns } from "../ctl/trace/text.ts";
-import { type DetailLine, detailLines } from "./detail.ts";
-import { type Layout, layoutOf, type Size, smallest } from "./layout.ts";
-import { endOfSelected, hasFailed, type Model } from "./model.ts";
 import { printable } from "../output/printable.ts";
 import { fit, widthOf } from "./columns.ts";
-import type { Row, Span, Style } from "./style.ts";
+import { type DetailLine, detailLines } from "./detail.ts";
+import { eventRows } from "./event_rows.ts";
+import { helpRows } from "./help_page.ts";
+import { type Layout, layoutOf, type Size, smallest } from "./layout.ts";
+import { eventsOf, type Model, selectedRequest } from "./model.ts";
+import { requestRows } from "./request_rows.ts";
+import { endOf, hasFailed } from "./requests.ts";
+import {
+  firstVisible,
+  highlight,
+  type Row,
+  type Span,
+  type Style,
+} from "./style.ts";
 
 /** Renders the model to the rows of the screen. */
 export function view(model: Model, size: Size): readonly Row[] {
   if (size.columns < smallest.columns || size.rows < smallest.rows) {
     return tooSmall(size);
   }
-  const layout = layoutOf(size);
-  const events = [eventsHeading(model, layout), ...eventRows(model, layout)];
-  const detail = [...detailRows(model, layout)];
-  const panes = layout.isWide
-    ? events.map((row, index) => beside(row, detail[index] ?? [], layout))
-    : [...events, ...detail];
+  const rows = size.rows - 3;
   return [
     [span(fit(` ${title(model)}`, size.columns), "reversed")],
-    ...panes,
+    ...model.isHelpOpen ? helpRows({ ...size, rows }) : page(model, size),
     [statusSpan(model, size.columns)],
     [span(fit(helpText(model), size.columns), "faint")],
   ];
@@ -35,44 +38,38 @@ function tooSmall({ columns, rows }: Size): readonly Row[] {
   );
 }
 
-function title({ title, dropped }: Model): string {
-  const note = dropped === 0 ? "" : ` (${dropped} older events dropped)`;
+function title({ title, droppedRequests, droppedEvents }: Model): string {
+  const dropped = [
+    droppedRequests === 0 ? [] : [`${droppedRequests} older requests`],
+    droppedEvents === 0 ? [] : [`${droppedEvents} older events`],
+  ].flat().join(", ");
+  const note = dropped === "" ? "" : ` (${dropped} dropped)`;
   return `trace of ${printable(title)}${note}`;
 }
 
-function eventsHeading(
-  { focus, events, selected }: Model,
-  layout: Layout,
-): Row {
-  const { width } = layout.events;
-  const position = events.length === 0
-    ? ""
-    : ` ${selected + 1}/${events.length}`;
-  return [heading(`Events${position}`, focus === "events", width)];
+function page(model: Model, size: Size): readonly Row[] {
+  const layout = layoutOf(size);
+  const { requests, request, selected, focus } = model;
+  if (model.page === "requests") {
+    const name = `Requests${position(request, requests.length)}`;
+    return [
+      [heading(name, true, size.columns)],
+      ...requestRows(model, layout.list),
+    ];
+  }
+  const name = `Events${position(selected, eventsOf(model).length)}`;
+  const events = [
+    [heading(name, focus === "events", layout.events.width)],
+    ...eventRows(model, layout.events),
+  ];
+  const detail = [...detailRows(model, layout)];
+  return layout.isWide
+    ? events.map((row, index) => beside(row, detail[index] ?? [], layout))
+    : [...events, ...detail];
 }
 
-function eventRows(model: Model, { events: pane }: Layout): readonly Row[] {
-  const { events, selected } = model;
-  // Centers the selected event, except near both ends.
-  const lastTop = Math.max(events.length - pane.height, 0);
-  const middle = selected - Math.floor(pane.height / 2);
-  const top = Math.min(Math.max(middle, 0), lastTop);
-  return Array.from({ length: pane.height }, (_, row) => {
-    const event = events[top + row];
-    if (event === undefined) return [];
-    return eventRow(event, top + row === selected, pane.width);
-  });
-}
-
-function eventRow(
-  event: ReceivedEvent,
-  isSelected: boolean,
-  width: number,
-): Row {
-  const text = `${isSelected ? ">" : " "}${textColumns(event)} ${
-    printable(summarize(event))
-  }`;
-  return [{ ...span(fit(text, width), event.severity), isSelected }];
+function position(index: number, length: number): string {
+  return length === 0 ? "" : ` ${index + 1}/${length}`;
 }
 
 const modeNames = {
@@ -82,18 +79,24 @@ const modeNames = {
 } as const;
 
 function* detailRows(model: Model, { detail: pane }: Layout): Generator<Row> {
-  const { focus, mode, format, detailTop, query } = model;
-  const lines = detailLines(model, pane.width);
-  const top = Math.min(detailTop, Math.max(lines.length - 1, 0));
-  const shown = lines.slice(top, top + pane.height);
-  const position = lines.length <= pane.height && top === 0
-    ? ""
-    : ` ${top + 1}-${top + shown.length}/${lines.length}`;
-  const name = `Detail: ${modeNames[mode]}, ${format}${position}`;
-  yield [heading(name, focus === "detail", pane.width)];
+  const { focus, mode, format, detailLine, query } = model;
+  const lines = detailLines({ ...model, events: eventsOf(model) }, pane.width);
+  const at = Math.min(detailLine, Math.max(lines.length - 1, 0));
+  const top = firstVisible(lines.length, at, pane.height);
+  const name = `Detail: ${modeNames[mode]}, ${format}${
+    position(at, lines.length)
+  }`;
+  const hasFocus = focus === "detail";
+  yield [heading(name, hasFocus, pane.width)];
   for (let row = 0; row < pane.height; row++) {
-    const line = shown[row];
-    yield line === undefined ? [] : detailRow(line, query);
+    const line = lines[top + row];
+    if (line === undefined) yield [];
+    else {
+      const style = detailStyles[line.kind];
+      const isSelected = hasFocus && top + row === at;
+      const text = isSelected ? fit(line.text, pane.width) : line.text;
+      yield highlight(text, { style, query, isSelected });
+    }
   }
 }
 
@@ -103,21 +106,6 @@ const detailStyles: Readonly<Record<DetailLine["kind"], Style>> = {
   added: "success",
   removed: "error",
 };
-
-/** Renders a line of the detail pane; reverses matches of the search. */
-function detailRow({ kind, text }: DetailLine, query: string): Row {
-  const style = detailStyles[kind];
-  if (query === "") return [span(text, style)];
-  const spans: Span[] = [];
-  let from = 0;
-  for (const match of text.matchAll(new RegExp(RegExp.escape(query), "giu"))) {
-    const [found] = match;
-    spans.push(span(text.slice(from, match.index), style));
-    spans.push(span(found, "reversed"));
-    from = match.index + found.length;
-  }
-  return [...spans, span(text.slice(from), style)];
-}
 
 function heading(text: string, hasFocus: boolean, width: number): Span {
   const rule = `${hasFocus ? "▶" : "─"} ${text} `;
@@ -138,35 +126,65 @@ function beside(left: Row, right: Row, { detail }: Layout): Row {
 function statusSpan(model: Model, columns: number): Span {
   const { prompt, notice, stream } = model;
   if (prompt !== undefined) {
-    return span(fit(`search: ${printable(prompt)}_`, columns), "strong");
+    const mark = prompt.kind === "search" ? "search: " : ":";
+    return span(fit(`${mark}${printable(prompt.text)}_`, columns), "strong");
   }
   if (notice !== "") return span(fit(printable(notice), columns), "warn");
-  const end = endOfSelected(model);
-  const message = end?.message;
-  const failed = message?.type === "requestFinished" && hasFailed(message);
-  const outcome = end === undefined ? "" : ` · ${summarize(end)}`;
-  const text = printable(statusText(model) + outcome);
-  const isBad = stream.kind === "lost" || failed;
-  return span(fit(text, columns), isBad ? "error" : "plain");
+  const request = selectedRequest(model);
+  const isList = model.page === "requests";
+  const isBad = stream.kind === "lost" ||
+    (!isList && request !== undefined && hasFailed(request));
+  const text = isList ? listStatus(model) : requestStatus(model);
+  return span(fit(printable(text), columns), isBad ? "error" : "plain");
 }
 
-function statusText({ stream, events }: Model): string {
-  const { length } = events;
-  const count = `${length} ${length === 1 ? "event" : "events"}`;
+function listStatus({ requests, stream }: Model): string {
+  if (requests.length === 0 && stream.kind === "waiting") return stream.text;
+  const failed = requests.filter(hasFailed).length;
+  const counts = `${count(requests.length, "request")}, ${failed} failed`;
   switch (stream.kind) {
     case "waiting":
-      return length === 0 ? stream.text : `${count}, in progress`;
+      return `${counts}, live`;
     case "complete":
-      return `${count}, complete`;
+      return `${counts}, complete`;
     case "lost":
-      return `${count}; ${stream.reason.replaceAll("\n", " ")}`;
+      return `${counts}; ${onOneLine(stream.reason)}`;
   }
 }
 
-function helpText({ prompt, format }: Model): string {
-  if (prompt !== undefined) return "enter search  esc cancel";
+function requestStatus(model: Model): string {
+  const { stream, requests } = model;
+  const request = selectedRequest(model);
+  if (request === undefined && stream.kind === "waiting") return stream.text;
+  const end = request === undefined ? undefined : endOf(request);
+  const events = count(request?.events.length ?? 0, "event");
+  const place = requests.length < 2 ? "" : `request ${request?.number}: `;
+  const outcome = end === undefined ? "" : ` · ${summarize(end)}`;
+  if (stream.kind === "lost") {
+    return `${place}${events}; ${onOneLine(stream.reason)}${outcome}`;
+  }
+  const isComplete = end !== undefined || stream.kind === "complete";
+  const state = isComplete ? "complete" : "in progress";
+  return `${place}${events}, ${state}${outcome}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll("\n", " ");
+}
+
+function helpText({ prompt, format, page, isHelpOpen }: Model): string {
+  if (prompt?.kind === "search") return "enter search  esc cancel";
+  if (prompt !== undefined) return "enter run  tab complete  esc cancel";
+  if (isHelpOpen) return "any key closes";
+  if (page === "requests") {
+    return "q quit  enter open  jkgG move  / find  n next  w save  : command  ? help";
+  }
   const other = format === "yaml" ? "JSON" : "YAML";
-  return `q quit  tab pane  ↑↓ PgUp/Dn  e raw  s snapshot  d diff  f ${other}  / find  n next`;
+  return `q quit  tab pane  e raw  s snapshot  d diff  f ${other}  / find  n next  ? help`;
 }
 
 function span(text: string, style: Style): Span {

@@ -22,6 +22,22 @@ const tokenPrices = {
     "US dollars per million input tokens written to the prompt cache; `input` by default.",
     s.optional(price),
   ),
+  audioInput: s.field(
+    "US dollars per million input tokens of speech; `input` by default.",
+    s.optional(price),
+  ),
+  cachedAudioInput: s.field(
+    "US dollars per million tokens of speech read from the prompt cache; `cachedInput` by default.",
+    s.optional(price),
+  ),
+  audioOutput: s.field(
+    "US dollars per million output tokens of speech; `output` by default.",
+    s.optional(price),
+  ),
+  audioHour: s.field(
+    "US dollars per hour of speech, of models that bill it in place of tokens.",
+    s.optional(price),
+  ),
 };
 
 /** Prices of models: `config.prices`. */

@@ -1,7 +1,7 @@
 import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
-import { listenAddress } from "./schema/address.ts";
+import { listenAddress, parseAddress } from "./schema/address.ts";
 import { isAdminToken } from "./admin_token.ts";
-import { duration } from "./schema/duration.ts";
+import { duration, parseDuration } from "./schema/duration.ts";
 import {
   headerName,
   httpUrl,
@@ -11,6 +11,12 @@ import {
 } from "./schema/scalars.ts";
 import { pricesSchema } from "./prices.ts";
 import * as s from "./schema/schema.ts";
+import {
+  accessLogSchema,
+  metricsSchema,
+  otlpSchema,
+  tracingSchema,
+} from "./telemetry_settings.ts";
 
 /** Largest value of `config.workers`. */
 export const MAX_WORKERS = 64;
@@ -60,7 +66,7 @@ const kv = s.refine(
     ),
     url: s.field("URL of a remote store.", s.optional(httpUrl)),
     redis: s.field(
-      "URL of a Redis or Valkey server, `redis://` or `rediss://`, with user, password and database; for limits only.",
+      "URL of a Redis or Valkey server, `redis://` or `rediss://`, with user, password and database.",
       s.optional(redisUrl),
     ),
   }),
@@ -101,21 +107,25 @@ const logging = s.object({
   ),
 });
 
-const accessLog = s.object({
-  enabled: s.field(
-    "Writes a line to standard output for each request.",
-    s.withDefault(s.boolean(), true),
-  ),
-});
-
 const failureMemory = s.object({
   enabled: s.field(
     "Records failed requests.",
     s.withDefault(s.boolean(), true),
   ),
   size: s.field(
-    "Maximum number of records; new ones replace the oldest.",
+    "Maximum number of records, for each worker; new ones replace those of the reason and route that have the most.",
     s.withDefault(s.integer(1, 10_000), 256),
+  ),
+});
+
+const requestMemory = s.object({
+  enabled: s.field(
+    "Records requests.",
+    s.withDefault(s.boolean(), true),
+  ),
+  size: s.field(
+    "Maximum number of records; new ones replace those of the route that has the most.",
+    s.withDefault(s.integer(1, 10_000), 1000),
   ),
 });
 
@@ -140,19 +150,51 @@ export const settingsSchema = s.refine(
     ),
     accessLog: s.field(
       "The access log, on standard output.",
-      s.withDefault(accessLog, {}),
+      s.withDefault(accessLogSchema, {}),
+    ),
+    otlp: s.field(
+      "The OpenTelemetry collector for spans, metrics and logs.",
+      s.optional(otlpSchema),
+    ),
+    tracing: s.field(
+      "Spans of requests, which go to `config.otlp`. Without it, trace headers pass through unchanged.",
+      s.optional(tracingSchema),
+    ),
+    metrics: s.field(
+      "Metrics, besides `/metrics`.",
+      s.withDefault(metricsSchema, {}),
     ),
     failureMemory: s.field(
       "Records of recent failed requests for `gwctl explain`, without bodies and credentials.",
       s.withDefault(failureMemory, {}),
     ),
+    requestMemory: s.field(
+      "Records of recent requests that succeeded, up to 50 per second, for the page Requests of the web UI and `GET /requests`, without bodies and credentials.",
+      s.withDefault(requestMemory, {}),
+    ),
     trustedProxies: s.field(
       "Addresses of proxies in front of the gateway. The gateway keeps their `X-Forwarded-*` and `Forwarded` headers and replaces those of other peers.",
       s.withDefault(s.list(cidr), []),
     ),
+    loopbackPorts: s.field(
+      "Ports on the loopback interface of the gateway that a `GatewayBackend` of a cluster may have, such as that of a sidecar; every author of backends can reach them. Those of listeners and of the gateway itself stay closed. Configuration files may always name loopback addresses.",
+      s.withDefault(s.list(s.integer(1, 65_535), { max: 64 }), []),
+    ),
     kv: s.field(
       "Store that gateway processes share: for limits with `store: KV`, and to keep the keys and the metadata of identity providers across restarts.",
       s.optional(kv),
+    ),
+    sessionSecret: s.field(
+      "Seals the endpoint in cookies and headers of `sessionPersistence`, at least 32 characters, the same for every replica. Without it, routes of a cluster have keys of their own; routes of files have keys that whoever knows their names can find, and with them the addresses of endpoints.",
+      s.optional(
+        s.refine(
+          s.secret(),
+          s.rule(
+            (secret) => secret.length >= 32,
+            "must have at least 32 characters",
+          ),
+        ),
+      ),
     ),
     adminToken: s.field(
       "Bearer token that every path of the admin interface requires; at least 16 characters. Set it when `adminAddr` is not loopback.",
@@ -205,7 +247,42 @@ export const settingsSchema = s.refine(
     'cannot be used together with "adminToken"',
     () => ["adminTokenFile"],
   ),
+  s.rule(
+    (settings) => ownPortAmong(settings) < 0,
+    "is a port of the gateway itself, which backends must not reach",
+    (settings) => ["loopbackPorts", ownPortAmong(settings)],
+  ),
+  s.rule(
+    ({ otlp, tracing }) => tracing === undefined || otlp !== undefined,
+    'needs "otlp", the collector',
+    () => ["tracing"],
+  ),
+  s.rule(
+    ({ otlp, metrics }) =>
+      parseDuration(metrics.otlpInterval) === 0 || otlp !== undefined,
+    'needs "otlp", the collector',
+    () => ["metrics", "otlpInterval"],
+  ),
+  s.rule(
+    ({ otlp, accessLog }) => accessLog.format !== "otlp" || otlp !== undefined,
+    'needs "otlp", the collector',
+    () => ["accessLog", "format"],
+  ),
 );
+
+/** Returns the index of a port in `loopbackPorts` that the admin interface or the metrics have; -1 for none. */
+function ownPortAmong(
+  { adminAddr, statsAddr, loopbackPorts }: {
+    readonly adminAddr: string;
+    readonly statsAddr: string;
+    readonly loopbackPorts: readonly number[];
+  },
+): number {
+  const own = [adminAddr, statsAddr].map(parseAddress).map((address) =>
+    address?.kind === "tcp" ? address.port : undefined
+  );
+  return loopbackPorts.findIndex((port) => own.includes(port));
+}
 
 function sensitiveHeader() {
   return s.named(

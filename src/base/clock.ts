@@ -4,6 +4,8 @@ export interface Clock {
   now(): number;
   /** Monotonic time in milliseconds with sub-millisecond precision; only differences are meaningful. */
   monotonic(): number;
+  /** Monotonic time of up to 100 ms ago, where that costs less than the exact one. */
+  recent?(): number;
   /** Calls `callback` once after `delayMs`; the returned function cancels it. */
   setTimer(callback: () => void, delayMs: number): () => void;
 }
@@ -18,6 +20,39 @@ export const systemClock: Clock = {
     return () => clearTimeout(id);
   },
 };
+
+/** Returns the monotonic time, or that of up to 100 ms ago if the clock has it. */
+export function recentTime(clock: Clock): number {
+  return clock.recent?.() ?? clock.monotonic();
+}
+
+const TICK_MS = 100;
+
+/**
+ * A clock for serving requests: reading the exact time takes 0.3 µs, several times per request.
+ *
+ * It ticks only while `recent` is called.
+ */
+export function tickingClock(exact: Clock = systemClock): Clock {
+  let time = 0;
+  let isTicking = false;
+  let isUsed = false;
+  const tick = () => {
+    isTicking = isUsed;
+    isUsed = false;
+    if (!isTicking) return;
+    time = exact.monotonic();
+    exact.setTimer(tick, TICK_MS);
+  };
+  return {
+    ...exact,
+    recent() {
+      isUsed = true;
+      if (!isTicking) tick();
+      return time;
+    },
+  };
+}
 
 /** Resolves after `delayMs`, or as soon as `signal` aborts. */
 export function pause(

@@ -28,6 +28,7 @@ export type GatewayErrorCode =
   | "upstream_tls_failed"
   | "upstream_overloaded"
   | "no_endpoints"
+  | "mcp_session_lost"
   | "upstream_closed"
   | "upstream_protocol_error"
   | "upstream_timeout"
@@ -87,7 +88,19 @@ export class LlmApiError extends GatewayError {
 /** Formats a thrown value with the messages of its causes: `dial failed: connection refused`. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  const message = withoutErrorNumbers(error.message);
   return error.cause === undefined
-    ? error.message
-    : `${error.message}: ${describeError(error.cause)}`;
+    ? message
+    : `${message}: ${describeError(error.cause)}`;
+}
+
+/** An error of the operating system as Deno words it: `Is a directory (os error 21): readfile '/tmp'`. */
+const systemError =
+  /([A-Z][^:()]*?) \(os error \d+\)(?:[:,] [a-z_]+ '[^']*'(?: -> '[^']*')?)?/g;
+
+/** Words errors of the operating system like other errors: without their numbers and calls. */
+function withoutErrorNumbers(message: string): string {
+  return message.includes("(os error ")
+    ? message.replace(systemError, (_, phrase: string) => phrase.toLowerCase())
+    : message;
 }

@@ -1,4 +1,5 @@
 import type { JsonShape } from "../base/json/json_shape.ts";
+import { findTypeMistake } from "./check_types.ts";
 import { checkNames, type Usage } from "./check.ts";
 import type { EvaluationFailure } from "./evaluation_failure.ts";
 import { type Ast, parseExpression } from "./library.ts";
@@ -119,7 +120,10 @@ export function compileExpression(
       unknown: { name, candidates },
     };
   }
-  return new Expression(shown, parsed.ast, usage);
+  const mistake = findTypeMistake(parsed);
+  return mistake === undefined
+    ? new Expression(shown, parsed.ast, usage)
+    : fault(text, mistake);
 }
 
 function fault(
@@ -130,11 +134,14 @@ function fault(
     readonly remedy?: string;
   },
 ): ExpressionFault {
-  const before = text.slice(0, offset).split("\n");
+  // The parser places an operator at the space before it.
+  const space = /^\s*/.exec(text.slice(offset))?.[0].length ?? 0;
+  const at = offset + space;
+  const before = text.slice(0, at).split("\n");
   const column = (before.at(-1) ?? "").length + 1;
   const place = before.length === 1
     ? `column ${column}`
     : `line ${before.length}, column ${column}`;
   const advice = remedy === "" ? "" : `; ${remedy}`;
-  return { message: `${message} at ${place}${advice}`, offset };
+  return { message: `${message} at ${place}${advice}`, offset: at };
 }

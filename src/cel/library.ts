@@ -48,6 +48,8 @@ export type Ast = ReturnType<typeof parse>["expr"];
 export interface Parsed {
   readonly ast: Ast;
   offsetOf(part: Ast): number;
+  /** Returns the call of a macro as its author wrote it; `undefined` for parts that are none. */
+  macroCallOf(part: Ast): Ast | undefined;
 }
 
 /** Maps whose keys expressions cannot list; see `opaqueMap`. */
@@ -252,7 +254,12 @@ export function parseExpression(text: string): Parsed | SyntaxFault {
     const { expr, sourceInfo } = parse(text);
     const positions: Readonly<Record<string, number>> = sourceInfo?.positions ??
       {};
-    return { ast: expr, offsetOf: ({ id }) => positions[String(id)] ?? 0 };
+    const calls: Readonly<Record<string, Ast>> = sourceInfo?.macroCalls ?? {};
+    return {
+      ast: expr,
+      offsetOf: ({ id }) => positions[String(id)] ?? 0,
+      macroCallOf: ({ id }) => calls[String(id)],
+    };
   } catch (error) {
     return faultOf(error);
   }

@@ -52,7 +52,7 @@ export function visitParts(
 }
 
 /** Returns the parts right inside of a part that is no macro. */
-function childrenOf({ exprKind: kind }: Ast): readonly Ast[] {
+export function childrenOf({ exprKind: kind }: Ast): readonly Ast[] {
   const parts = (): readonly (Ast | undefined)[] => {
     switch (kind.case) {
       case "selectExpr":

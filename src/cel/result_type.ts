@@ -92,8 +92,6 @@ const functions: Types = table({
   contains: "boolean",
   matches: "boolean",
   bool: "boolean",
-  "-_": "number",
-  "_-_": "number",
   "_*_": "number",
   "_/_": "number",
   "_%_": "number",
@@ -121,6 +119,12 @@ function typeOfCall(
   switch (name) {
     case "_+_":
       return first && resultTypeOf(first) || second && resultTypeOf(second);
+    // Others are times and durations.
+    case "-_":
+    case "_-_":
+      return args.some((each) => resultTypeOf(each) === "number")
+        ? "number"
+        : undefined;
     case "_?_:_": {
       const type = second && resultTypeOf(second);
       return third && resultTypeOf(third) === type ? type : undefined;
@@ -146,6 +150,17 @@ function fieldType(
   return kind.case === "identExpr"
     ? fields[`${kind.value.name}.${field}`]
     : undefined;
+}
+
+/** Reports whether an expression is the value of a header. */
+export function isHeaderValue({ exprKind: kind }: Ast): boolean {
+  if (kind.case === "selectExpr") {
+    const { operand, testOnly } = kind.value;
+    return !testOnly && operand !== undefined && isHeaders(operand);
+  }
+  if (kind.case !== "callExpr" || kind.value.function !== "_[_]") return false;
+  const [operand] = kind.value.args;
+  return operand !== undefined && isHeaders(operand);
 }
 
 function isHeaders({ exprKind: kind }: Ast): boolean {

@@ -24,7 +24,15 @@ const fields = {
   basicAuth: ["username"],
   backend: ["name"],
   env: ["podName", "namespace", "gateway"],
-  llm: ["provider", "requestModel", "streaming"],
+  llm: [
+    "provider",
+    "requestModel",
+    "streaming",
+    "responseModel",
+    "inputTokens",
+    "outputTokens",
+    "cost",
+  ],
   mcp: ["methodName", "sessionId", "tool", "prompt", "resource"],
 } as const;
 

@@ -1,5 +1,5 @@
 import type { Outcomes } from "../compile/outcomes.ts";
-import type { ClusterAccess } from "./client/cluster_access.ts";
+import type { ClusterAccess } from "./client/api_access.ts";
 import { KubernetesApi } from "./client/kubernetes_api.ts";
 import {
   type KubernetesObject,
@@ -44,7 +44,7 @@ export interface ManagedProxies {
   /** Parts of the template that the command line and the settings give. */
   readonly template: Pick<
     ProxyTemplate,
-    "image" | "files" | "statsPort" | "terminationSeconds"
+    "image" | "files" | "statsPort" | "terminationSeconds" | "keepsSnapshot"
   >;
   /** ClusterRole of proxies. */
   readonly role: string;

@@ -9,6 +9,7 @@ import { runInSlices, runToEnd } from "../base/slices.ts";
 import { noopLeases } from "../policy/policy_services.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
+import { namespacedName } from "./precedence.ts";
 import { attachPolicies } from "./policies/attach_policies.ts";
 import { reportUnreachableMatches } from "./routes/unreachable_matches.ts";
 import {
@@ -39,7 +40,7 @@ import { Report } from "./report.ts";
 import { compileEndpoints } from "./routes/service_endpoints.ts";
 import { checkWebUi } from "./routes/compile_web_ui.ts";
 
-export { emptyDescription } from "./describe/describe.ts";
+export { type Description, emptyDescription } from "./describe/describe.ts";
 
 /** Dependencies of compilation. */
 export interface CompileOptions {
@@ -51,6 +52,10 @@ export interface CompileOptions {
   readonly compilations?: Compilations;
   /** The KV store of the process; omitted when it has none. */
   readonly kv?: Settings["kv"];
+  /** Ports on the loopback interface that backends of a cluster may have, unless a listener has them. */
+  readonly loopbackPorts?: readonly number[];
+  /** Seals persistent sessions. */
+  readonly sessionSecret?: string | undefined;
   /** Wall-clock time in milliseconds, to find expired certificates; without it, none is. */
   readonly now?: number;
 }
@@ -109,7 +114,8 @@ function* compileInSteps(
   const parts = compilations.begin(report, resources.environment);
   const { lookups } = parts;
   const references = new References(resources);
-  lookups.use({ readFile, references });
+  const loopbackPorts = allowedLoopbackPorts(resources, options);
+  lookups.use({ readFile, references, loopbackPorts });
   yield* checkPolicies(resources, { policies, report, ...parts });
   yield* checkPatterns(resources, report);
   const independentDiagnostics = report.diagnostics;
@@ -124,12 +130,19 @@ function* compileInSteps(
     report,
     memory: parts.certificates,
   });
-  checkReferences(resources, { policies, backends, kv: options.kv, report });
+  const { kv } = options;
+  checkReferences(resources, { policies, backends, lookups, kv, report });
   yield;
   const attachments = yield* attachPolicies(resources, report);
   const sites = listListeners(resources, { references, report });
+  const invalidBackends = new Set(
+    resources.gatewayBackends.map(namespacedName).filter((key) =>
+      !backends.has(key)
+    ),
+  );
   lookups.use({
     backends,
+    invalidBackends,
     clientCertificates,
     attachments,
     sites: byParent(resources, sites),
@@ -138,6 +151,7 @@ function* compileInSteps(
     policies,
     report,
     environment: resources.environment,
+    sessionSecret: options.sessionSecret,
     ...parts,
   });
   checkWebUi(listeners, report);
@@ -179,6 +193,19 @@ function* compileInSteps(
         sensitiveHeaders,
       ),
   };
+}
+
+/** Leaves out the ports of listeners: a backend there would reach the gateway as a peer of its own machine. */
+function allowedLoopbackPorts(
+  { gateways, listenerSets }: ResourceSet,
+  { loopbackPorts = [] }: CompileOptions,
+): ReadonlySet<number> {
+  const allowed = new Set(loopbackPorts);
+  if (allowed.size === 0) return allowed;
+  for (const { spec } of [...gateways, ...listenerSets]) {
+    for (const { port } of spec.listeners) allowed.delete(port);
+  }
+  return allowed;
 }
 
 function byParent(

@@ -7,6 +7,7 @@ import type {
   BackendGroup,
   Listener,
   Mirror,
+  PersistentSessions,
   Port,
   Route,
   WeightedBackend,
@@ -22,6 +23,7 @@ export interface Forwarding {
   /** As `Route.groups`. */
   readonly groups: readonly BackendGroup[] | undefined;
   readonly mirrors: readonly Mirror[];
+  readonly sessions?: PersistentSessions;
 }
 
 /** A rule of a route: the part that is the same for every listener. */

@@ -62,7 +62,7 @@ export function* describeOutcomes(
       resourceKey({ kind, metadata: { namespace, name } }),
   );
   const reportsOf = (resource: Parameters<typeof resourceKey>[0]) =>
-    reports.get(resourceKey(resource)) ?? [];
+    reports.size === 0 ? [] : reports.get(resourceKey(resource)) ?? [];
   const attached = countRoutes(listeners);
   const own = new Map(
     gateways.map((gateway) => [

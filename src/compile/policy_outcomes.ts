@@ -43,8 +43,7 @@ export function* describePolicyOutcomes(
   },
 ): Generator<void, readonly PolicyOutcome[]> {
   const policies = [...gatewayPolicies, ...backendTlsPolicies];
-  const gateways = findGateways(listeners, policies);
-  yield;
+  const gateways = yield* findGateways(listeners, policies);
   const outcomes: PolicyOutcome[] = [];
   for (const policy of policies) {
     outcomes.push(describePolicy(policy, gateways, reportsOf(policy)));
@@ -54,24 +53,24 @@ export function* describePolicyOutcomes(
 }
 
 /** Returns the gateways by the targets of policies that they use: themselves, their routes, and the backends of these. */
-function findGateways(
+function* findGateways(
   listeners: readonly CompiledListener[],
   policies: readonly Policy[],
-): ReadonlyMap<string, ReadonlySet<string>> {
-  const used = new Map<string, Set<string>>(
-    policies.flatMap(({ metadata: { namespace }, spec }) =>
-      spec.targetRefs.map(({ kind, name }) => [
-        `${kind}/${namespace}/${name}`,
-        new Set(),
-      ])
-    ),
-  );
+): Generator<void, ReadonlyMap<string, ReadonlySet<string>>> {
+  const used = new Map<string, Set<string>>();
+  for (const { metadata: { namespace }, spec } of policies) {
+    for (const { kind, name } of spec.targetRefs) {
+      used.set(`${kind}/${namespace}/${name}`, new Set());
+    }
+    yield;
+  }
   if (used.size === 0) return used;
   for (const { site, rules } of listeners) {
     const gateway = namespacedName(site.gateway);
     used.get(`Gateway/${gateway}`)?.add(gateway);
     used.get(resourceKey(site.owner))?.add(gateway);
     for (const { rule: { route, spec } } of rules) {
+      yield;
       used.get(`${route.kind}/${namespacedName(route)}`)?.add(gateway);
       for (const ref of spec.backendRefs ?? []) {
         const namespace = ref.namespace ?? route.metadata.namespace;

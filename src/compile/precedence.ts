@@ -9,8 +9,11 @@ interface Ranked {
  * Resources without a timestamp, as in files, are the oldest.
  */
 export function comparePrecedence(a: Ranked, b: Ranked): number {
-  return createdAt(a) - createdAt(b) ||
-    compareText(namespacedName(a), namespacedName(b));
+  const difference = createdAt(a) - createdAt(b);
+  if (difference !== 0) return difference;
+  return a.metadata.namespace === b.metadata.namespace
+    ? compareText(a.metadata.name, b.metadata.name)
+    : compareText(namespacedName(a), namespacedName(b));
 }
 
 /** Returns `namespace/name`, which messages and keys contain. */
@@ -18,8 +21,16 @@ export function namespacedName({ metadata }: Ranked): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
+/** Parsed times: sorting thousands of routes reads each of them a dozen times. */
+const times = new WeakMap<Ranked["metadata"], number>();
+
 function createdAt({ metadata }: Ranked): number {
-  const time = Date.parse(metadata.creationTimestamp ?? "");
+  if (metadata.creationTimestamp === undefined) return 0;
+  return times.getOrInsertComputed(metadata, parseTime);
+}
+
+function parseTime({ creationTimestamp }: Ranked["metadata"]): number {
+  const time = Date.parse(creationTimestamp ?? "");
   return Number.isNaN(time) ? 0 : time;
 }
 

@@ -8,7 +8,12 @@ import type {
 /** The parts of a resource that a diagnostic names. */
 export interface Named {
   readonly kind: string;
-  readonly metadata: { readonly namespace: string; readonly name: string };
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    /** Set for resources of a cluster. */
+    readonly uid?: unknown;
+  };
 }
 
 /** A problem of a resource, at a path in it. */

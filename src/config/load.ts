@@ -122,8 +122,8 @@ class Loader {
       placed.push(...this.#validated(item));
       yield;
     }
-    const settings = this.#settings(shorts);
-    this.#diagnostics.push(...checkConsistency(placed, settings));
+    const { settings, document } = this.#settings(shorts);
+    this.#diagnostics.push(...yield* checkConsistency(placed, settings));
     yield;
     if (!this.#diagnostics.some(isError)) {
       this.#diagnostics.push(...lint(placed));
@@ -132,6 +132,7 @@ class Loader {
     return yield* createLoadedConfig({
       placed,
       settings,
+      settingsDocument: document,
       sources,
       diagnostics: this.#diagnostics,
       files: [...this.#files],
@@ -188,7 +189,10 @@ class Loader {
     return [];
   }
 
-  #settings(shorts: readonly ShortDocument[]): Settings {
+  #settings(shorts: readonly ShortDocument[]): {
+    readonly settings: Settings;
+    readonly document: ConfigDocument | undefined;
+  } {
     const [first, ...others] = shorts.filter(({ value }) =>
       Object.hasOwn(value, "config")
     );
@@ -196,7 +200,10 @@ class Loader {
       const message = '"config" is already set in another document';
       this.#report(document)(["config"], { at: "key", message });
     }
-    return first?.settings ?? defaultSettings();
+    return {
+      settings: first?.settings ?? defaultSettings(),
+      document: first?.document,
+    };
   }
 
   #report(document: ConfigDocument) {

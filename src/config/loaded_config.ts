@@ -9,7 +9,8 @@ import {
   type Diagnostic,
   sortDiagnostics,
 } from "./diagnostics/located_diagnostic.ts";
-import { diagnose, type Placed, placedKey } from "./placed.ts";
+import type { ConfigDocument } from "./config_document.ts";
+import { diagnose, diagnoseAt, type Placed, placedKey } from "./placed.ts";
 
 /** The content of a configuration and its problems. */
 export interface LoadedConfig {
@@ -23,12 +24,16 @@ export interface LoadedConfig {
   readonly files: readonly string[];
   /** Converts a problem that was found later to a diagnostic; `key` is the `resourceKey` of its resource. */
   diagnose(key: string, problem: Problem): Diagnostic;
+  /** Does the same for a setting; the path begins below `config`. */
+  diagnoseSetting(problem: Problem): Diagnostic;
 }
 
 /** Results of the loader. */
 interface LoaderResult {
   readonly placed: readonly Placed[];
   readonly settings: Settings;
+  /** The document of the settings; `undefined` when there is none. */
+  readonly settingsDocument: ConfigDocument | undefined;
   readonly sources: readonly ConfigText[];
   /** Unsorted. */
   readonly diagnostics: readonly Diagnostic[];
@@ -39,19 +44,34 @@ interface LoaderResult {
 
 /** Assembles the results of the loader and keeps the source positions of resources, in steps. */
 export function* createLoadedConfig(
-  { placed, settings, sources, diagnostics, files, environment }: LoaderResult,
+  { placed, settings, settingsDocument, sources, diagnostics, files, ...rest }:
+    LoaderResult,
 ): Generator<void, LoadedConfig> {
-  const byKey = new Map(placed.map((item) => [placedKey(item), item]));
-  yield;
+  const byKey = new Map<string, Placed>();
+  for (const item of placed) {
+    byKey.set(placedKey(item), item);
+    yield;
+  }
   const start = { file: sources[0]?.name ?? "", line: 1, column: 1 };
   return {
     resources: {
       ...resourceSetOf(placed.map(({ resource }) => resource)),
-      ...(environment.length > 0 && { environment }),
+      ...(rest.environment.length > 0 && { environment: rest.environment }),
     },
     settings,
     diagnostics: sortDiagnostics(diagnostics, sources),
     files,
+    diagnoseSetting(problem) {
+      const path = ["config", ...problem.path];
+      return settingsDocument === undefined
+        ? {
+          ...start,
+          severity: "error",
+          path: formatPath(path),
+          message: problem.message,
+        }
+        : diagnoseAt(settingsDocument, path, { ...problem, path });
+    },
     diagnose(key, problem) {
       const item = byKey.get(key);
       if (item !== undefined) return diagnose(item, problem);

@@ -6,6 +6,7 @@ import {
   type WatcherState,
 } from "../telemetry/trace/trace_watchers.ts";
 import type { BoundedStore } from "./data_plane.ts";
+import type { RequestMemory } from "./request_memory.ts";
 
 /** Fill levels of everything that is kept in memory. */
 export interface StoreReadings {
@@ -22,7 +23,7 @@ export interface StoreReadings {
   readonly limits: Iterable<LimitCounts>;
   /** Request bodies that are read before they are forwarded. */
   readonly bodies: { readonly used: number; readonly capacity: number };
-  readonly failures: { readonly used: number; readonly capacity: number };
+  readonly requests: RequestMemory["fills"];
   readonly verifiers: Iterable<
     { readonly used: number; readonly capacity: number }
   >;
@@ -31,7 +32,7 @@ export interface StoreReadings {
 
 /** Describes what is kept in memory, one entry per store. */
 export function describeStores(
-  { ports, upstreams, limits, bodies, failures, verifiers, watchers }:
+  { ports, upstreams, limits, bodies, requests, verifiers, watchers }:
     StoreReadings,
 ): readonly BoundedStore[] {
   return [
@@ -65,7 +66,8 @@ export function describeStores(
       ...fill,
     })),
     { name: "requestBodies", unit: "bytes", ...bodies },
-    { name: "failedRequests", unit: "requests", ...failures },
+    { name: "failedRequests", unit: "requests", ...requests.failures },
+    { name: "sampledRequests", unit: "requests", ...requests.successes },
     {
       name: "traceWatchers",
       unit: "watchers",

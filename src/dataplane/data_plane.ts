@@ -1,15 +1,25 @@
+import type { MetricReading } from "../telemetry/metrics/metrics.ts";
 import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { Outcomes } from "../compile/outcomes.ts";
 import type { Description } from "../compile/describe/describe.ts";
-import type { HealthState } from "../proxy/balancing/endpoint_health.ts";
+import type { BackendTasks } from "./backend_tasks.ts";
 import type { LimitSelection } from "../ratelimit/local/counter_store.ts";
 import type { UsageRow } from "../ratelimit/usage/usage_book.ts";
 import type { FailingPart } from "../telemetry/failures/explanation.ts";
 import type { RecordedEvent } from "../telemetry/failures/failure_events.ts";
 import type { CpuProfile } from "../telemetry/profiles/cpu_profile.ts";
 import type { StackProfile } from "../telemetry/profiles/stack_profile.ts";
+import type {
+  RequestPage,
+  RequestQuery,
+  RequestReport,
+} from "../telemetry/requests/logged_request.ts";
+import type {
+  TrafficQuery,
+  TrafficReport,
+} from "../telemetry/traffic/traffic_report.ts";
 import type {
   TraceStream,
   WatcherState,
@@ -39,6 +49,8 @@ export interface DataPlane extends ThreadProfiler {
   addresses(): Promise<readonly PortAddress[]>;
   /** Returns the metrics in the Prometheus text format; only those in `names`, if given. */
   collectMetrics(names?: ReadonlySet<string>): Promise<string>;
+  /** Reads the same metrics. */
+  readMetrics(): Promise<readonly MetricReading[]>;
   /** Replaces the log filter; see `LogFilter`. */
   setLogLevel(filter: string): Promise<void>;
   /** Traces the next requests. Streams end when the data plane is drained. */
@@ -47,6 +59,12 @@ export interface DataPlane extends ThreadProfiler {
   failures(): Promise<readonly FailureSummary[]>;
   /** Explains the newest failed request with this id. */
   failure(id: string): Promise<FailureReport | undefined>;
+  /** Describes the traffic of the last minutes or hours. */
+  traffic(query: TrafficQuery): Promise<TrafficReport>;
+  /** Lists requests that have ended: those that failed, and a sample of the others. */
+  requests(query: RequestQuery): Promise<RequestPage>;
+  /** Describes one of them; `undefined` when it was displaced by newer ones. */
+  request(record: string): Promise<RequestReport | undefined>;
   /** Describes connections and requests under way. */
   tasks(limit: number): Promise<TaskTree>;
   /** Lists what is kept in memory, with its capacity. */
@@ -67,7 +85,9 @@ export interface ThreadProfiler {
   startCpuProfiles(frequency: number): Promise<void>;
   /** Ends the profiles that `startCpuProfiles` has begun. */
   stopCpuProfiles(): Promise<readonly CpuProfile[]>;
-  /** Takes profiles of live memory. */
+  /** Begins to count allocations, until the next `heapProfiles`. */
+  startAllocationProfiles(): Promise<void>;
+  /** Takes profiles of live memory, or of allocations. */
   heapProfiles(): Promise<readonly StackProfile[]>;
 }
 
@@ -120,7 +140,7 @@ export interface FailureReport extends FailureSummary {
 }
 
 /** Everything under way, for `/debug/tasks`. */
-export interface TaskTree {
+export interface TaskTree extends BackendTasks {
   /** RFC 3339. */
   readonly takenAt: string;
   /** Total numbers, omitted ones included. */
@@ -129,7 +149,6 @@ export interface TaskTree {
   /** Connections and requests beyond `limit`. */
   readonly omitted: number;
   readonly listeners: readonly ListenerTask[];
-  readonly upstreams: readonly UpstreamTask[];
   /** Keys of identity providers; `fetchingMs` is set during a fetch. */
   readonly keySets: readonly DocumentDescription[];
   /** Metadata of authorization servers; `fetchingMs` is set during a fetch. */
@@ -185,27 +204,6 @@ export type RequestPhase =
   | "upstream"
   | "response"
   | "tunnel";
-
-/** An endpoint of backends: its health and its connections. */
-export interface UpstreamTask {
-  /** `host:port`. */
-  readonly endpoint: string;
-  /** Keys of its backends, such as `default/tools`. */
-  readonly backends: readonly string[];
-  /** With several workers, the worst that one of them sees. */
-  readonly health: HealthState;
-  /** Attempts since the start. */
-  readonly requests: number;
-  /** Ejections since the start. */
-  readonly ejections: number;
-  /** Moving average of the time to the response head; `null` before the first one. */
-  readonly latencyMs: number | null;
-  /** Open connections with a request. */
-  readonly active: number;
-  readonly idle: number;
-  /** Requests that wait for a connection. */
-  readonly waiting: number;
-}
 
 /** A bounded store in memory. */
 export interface BoundedStore {

@@ -1,9 +1,15 @@
 import type { Clock } from "../base/clock.ts";
 import type { BodyMemory } from "../http/body_memory.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
-import type { EndpointReading, Upstreams } from "../proxy/upstreams.ts";
+import type { Cooldowns } from "../proxy/failover/cooldowns.ts";
+import type {
+  BackendLookup,
+  EndpointReading,
+  Upstreams,
+} from "../proxy/upstreams.ts";
 import { describeStores } from "./bounded_stores.ts";
-import type { BoundedStore, TaskTree, UpstreamTask } from "./data_plane.ts";
+import type { LookupTask, UpstreamTask } from "./backend_tasks.ts";
+import type { BoundedStore, TaskTree } from "./data_plane.ts";
 import type { Debugging } from "./debugging.ts";
 import { describeGlobalBudget, type PolicyState } from "./policy_state.ts";
 import { describeClients } from "./task_tree.ts";
@@ -13,6 +19,7 @@ export interface InventoryOptions {
   readonly clock: Clock;
   readonly listeners: Listeners;
   readonly upstreams: Upstreams;
+  readonly cooldowns: Cooldowns;
   readonly state: PolicyState;
   readonly debugging: Debugging;
   readonly bodyMemory: BodyMemory;
@@ -28,10 +35,17 @@ export class Inventory {
 
   tasks(limit: number): TaskTree {
     const { clock, listeners, upstreams, state, debugging } = this.#parts;
+    const now = clock.now();
     return {
-      takenAt: new Date(clock.now()).toISOString(),
+      takenAt: new Date(now).toISOString(),
       ...describeClients(listeners.connections(), limit, clock.monotonic()),
       upstreams: [...upstreams.describe()].map(describeUpstream),
+      lookups: [...upstreams.describeLookups()].map((each) =>
+        describeLookup(each, now)
+      ),
+      cooldowns: this.#parts.cooldowns.describe().map((
+        { name: _name, remainingMs, ...more },
+      ) => ({ ...more, until: new Date(now + remainingMs).toISOString() })),
       keySets: state.keySets(),
       providerMetadata: state.providerMetadata(),
       leases: state.globalLimits().map(describeGlobalBudget),
@@ -46,7 +60,7 @@ export class Inventory {
       ports: listeners.stats(),
       upstreams: upstreams.describe(),
       limits: state.limits(),
-      failures: debugging.memoryFill,
+      requests: debugging.memory.fills,
       verifiers: state.cachedTokens(),
       watchers: debugging.tracing.watchers(),
     });
@@ -54,13 +68,14 @@ export class Inventory {
 }
 
 function describeUpstream(
-  { endpoint, backends, health, requests, stats }: EndpointReading,
+  { endpoint, backends, health, requests, stats, check }: EndpointReading,
 ): UpstreamTask {
   const { latencyMs } = health;
   return {
     endpoint,
     backends,
     health: health.state,
+    check: check?.verdict ?? null,
     requests,
     ejections: Object.values(health.ejections).reduce((a, b) => a + b, 0),
     latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
@@ -68,4 +83,14 @@ function describeUpstream(
     idle: stats.idle,
     waiting: stats.pending,
   };
+}
+
+function describeLookup(
+  { host, backends, addresses, ignored, ageMs, error }: BackendLookup,
+  now: number,
+): LookupTask {
+  const lookedUpAt = ageMs === null
+    ? null
+    : new Date(now - ageMs).toISOString();
+  return { host, backends, addresses, ignored, lookedUpAt, error };
 }

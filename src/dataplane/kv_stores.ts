@@ -14,28 +14,28 @@ import {
   type LoginState,
 } from "../oauth/login_state.ts";
 
-/** Dependencies of stores that may be in Deno KV. */
+/** Dependencies of stores that processes may share. */
 export interface KvStoreOptions {
   readonly settings: Pick<Settings, "kv">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Creates the state of logins: in Deno KV if `config.kv` is set, else in memory. */
+/** Creates the state of logins: in Deno KV or Redis if `config.kv` is set, else in memory. */
 export function createLoginState(
   { settings: { kv }, clock }: KvStoreOptions,
 ): LoginState {
-  const store = kv?.url ?? kv?.path;
+  const store = kv?.redis ?? kv?.url ?? kv?.path;
   return store === undefined
     ? createMemoryLoginState(clock)
     : new KvLoginState(store, clock);
 }
 
-/** Creates the memory of who used what: in Deno KV if `config.kv` is set. */
+/** Creates the memory of who used what: in Deno KV or Redis if `config.kv` is set. */
 export function createUsageBook(
   { settings: { kv }, clock, logger }: KvStoreOptions,
 ): UsageBook | KvUsageBook {
-  const store = kv?.url ?? kv?.path;
+  const store = kv?.redis ?? kv?.url ?? kv?.path;
   if (store === undefined) return new UsageBook(clock);
   const log = logger.module("ratelimit");
   return new KvUsageBook({ store, clock, log, random: Math.random });
@@ -45,7 +45,7 @@ export function createUsageBook(
 export function createDocumentCache(
   { settings: { kv }, clock, logger }: KvStoreOptions,
 ): DocumentCache {
-  const store = kv?.url ?? kv?.path;
+  const store = kv?.redis ?? kv?.url ?? kv?.path;
   if (store === undefined) return noDocumentCache;
   return new KvDocumentCache({ store, clock, log: logger.module("identity") });
 }

@@ -7,6 +7,7 @@ import { readFileTextSync } from "../base/regular_file.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import type { LimitSelection } from "../ratelimit/local/counter_store.ts";
 import type { UsageRow } from "../ratelimit/usage/usage_book.ts";
+import { CountedResponses } from "../llm/usage/counted_responses.ts";
 import { PriceBook } from "../llm/cost/price_book.ts";
 import {
   type Compiled,
@@ -18,14 +19,27 @@ import { compileServiceSlices } from "../compile/routes/service_endpoints.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
+import { UnsettledCounts } from "../proxy/body/unsettled_counts.ts";
 import { Cooldowns } from "../proxy/failover/cooldowns.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
 import { SnapshotStore } from "../snapshot/snapshot.ts";
+import type { MetricReading } from "../telemetry/metrics/metrics.ts";
 import { addStateMetrics } from "../telemetry/metrics/state_metrics.ts";
 import type { CpuProfile } from "../telemetry/profiles/cpu_profile.ts";
 import type { StackProfile } from "../telemetry/profiles/stack_profile.ts";
+import type {
+  RequestPage,
+  RequestQuery,
+  RequestReport,
+} from "../telemetry/requests/logged_request.ts";
+import type { TrafficBucket } from "../telemetry/traffic/traffic_bucket.ts";
+import type {
+  TrafficQuery,
+  TrafficReport,
+} from "../telemetry/traffic/traffic_report.ts";
 import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
+import { describeCertificates } from "./telemetry/describe_certificates.ts";
 import { Debugging } from "./debugging.ts";
 import { Inventory } from "./inventory.ts";
 import { createListeners, type RequestPathOptions } from "./request_path.ts";
@@ -48,6 +62,7 @@ import type {
 import { PolicyState, type SharedPolicyState } from "./policy_state.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";
 import { bodyMemoryBytes } from "./granted_resources.ts";
+import { TrafficCounts } from "./traffic_counts.ts";
 
 /** Dependencies of the data plane. */
 export interface LocalDataPlaneOptions extends
@@ -57,9 +72,12 @@ export interface LocalDataPlaneOptions extends
     | "upstreams"
     | "cooldowns"
     | "debugging"
+    | "traffic"
     | "prices"
     | "usage"
     | "bodyMemory"
+    | "counted"
+    | "unsettled"
   > {
   /** The kinds of policies that resources can have. */
   readonly policies: PolicyRegistry;
@@ -71,11 +89,20 @@ export interface LocalDataPlaneOptions extends
   readonly opensPorts?: boolean | undefined;
   /** Number of data planes that share the limits of a backend; default 1. */
   readonly workers?: number;
-  /** See `DebuggingOptions`. */
+  /** See `RequestMemoryOptions`. */
   readonly nextRefusal?: () => number;
+  /** See `RequestMemoryOptions`. */
+  readonly thread?: number;
+  /** Receives the traffic that a data plane of several has counted. */
+  readonly onTraffic?: (bucket: TrafficBucket) => void;
   /** Memory for bodies of several data planes; by default, this one has its own. */
   readonly bodyMemory?: BodyMemory;
+  /** The same for responses in the background. */
+  readonly counted?: CountedResponses;
 }
+
+/** Time for the last export when requests have used up the time to drain. */
+const MIN_EXPORT_MS = 1000;
 
 /** The data plane in this thread. */
 export class LocalDataPlane implements DataPlane {
@@ -87,6 +114,8 @@ export class LocalDataPlane implements DataPlane {
     identities: [],
   });
   readonly #debugging: Debugging;
+  readonly #traffic: TrafficCounts;
+  readonly #unsettled: UnsettledCounts;
   readonly #upstreams: Upstreams;
   readonly #cooldowns: Cooldowns;
   readonly #listeners: Listeners;
@@ -103,9 +132,12 @@ export class LocalDataPlane implements DataPlane {
       ...options,
       snapshots: this.#snapshots,
     });
+    this.#traffic = new TrafficCounts(options.clock, options.onTraffic);
+    this.#unsettled = new UnsettledCounts(options.clock);
     this.#upstreams = new Upstreams({
       ...options,
       log: options.logger.module("proxy"),
+      healthTurns: options.shared?.healthTurns,
     });
     this.#cooldowns = new Cooldowns(options.clock);
     const prices = new PriceBook(options.settings.prices, {
@@ -119,6 +151,7 @@ export class LocalDataPlane implements DataPlane {
     this.#listeners = createListeners({
       ...options,
       bodyMemory,
+      counted: options.counted ?? new CountedResponses(),
       random: createEvenSequence(options.random),
       snapshots: this.#snapshots,
       prices,
@@ -126,19 +159,26 @@ export class LocalDataPlane implements DataPlane {
       upstreams: this.#upstreams,
       cooldowns: this.#cooldowns,
       debugging: this.#debugging,
+      traffic: this.#traffic,
+      unsettled: this.#unsettled,
     });
     this.#inventory = new Inventory({
       clock: options.clock,
       listeners: this.#listeners,
       upstreams: this.#upstreams,
+      cooldowns: this.#cooldowns,
       state: this.#state,
       debugging: this.#debugging,
       bodyMemory,
     });
     addStateMetrics(options.metrics.registry, {
+      requestsUnderWay: () => this.#listeners.requestsUnderWay,
+      certificates: () => describeCertificates(this.#snapshots.current),
       downstream: () => this.#listeners.stats(),
       upstream: () => this.#upstreams.stats(),
       endpoints: () => this.#upstreams.describe(),
+      lookups: () => this.#upstreams.describeLookups(),
+      cooldowns: () => this.#cooldowns.describe(),
       keySets: () => this.#state.fetchedKeySets(),
       localLimits: () => this.#state.limits(),
       globalLimiters: () => this.#state.globalLimiters(),
@@ -157,22 +197,31 @@ export class LocalDataPlane implements DataPlane {
   }
 
   async describe(): Promise<DataPlaneDescription> {
+    await this.settle();
     const { sensitiveHeaders } = this.#options.settings;
     const description = await this.#compiled?.describe(sensitiveHeaders) ??
       emptyDescription;
     return { ...description, ...this.#state.describe() };
   }
 
-  describeState(): Promise<PolicyStateDescription> {
-    return Promise.resolve(this.#state.describe());
+  async describeState(): Promise<PolicyStateDescription> {
+    await this.settle();
+    return this.#state.describe();
   }
 
   refreshKeys(): Promise<void> {
     return this.#state.refetchKeys();
   }
 
-  usage(since: number): Promise<readonly UsageRow[]> {
-    return this.#state.usage(since);
+  async usage(since: number): Promise<readonly UsageRow[]> {
+    await this.settle();
+    return await this.#state.usage(since);
+  }
+
+  /** Resolves when the responses that clients have received are counted, and passed to the thread that remembers who used what. */
+  async settle(): Promise<void> {
+    await this.#unsettled.settled();
+    this.#options.shared?.usage.send();
   }
 
   resetLimits(selection: LimitSelection): Promise<number> {
@@ -183,8 +232,16 @@ export class LocalDataPlane implements DataPlane {
     return Promise.resolve(this.#listeners.addresses());
   }
 
-  collectMetrics(names?: ReadonlySet<string>): Promise<string> {
-    return Promise.resolve(this.#options.metrics.registry.collect(names));
+  async collectMetrics(names?: ReadonlySet<string>): Promise<string> {
+    await this.settle();
+    return this.#options.metrics.registry.collect(names);
+  }
+
+  async readMetrics(
+    names?: ReadonlySet<string>,
+  ): Promise<readonly MetricReading[]> {
+    await this.settle();
+    return this.#options.metrics.registry.read(names);
   }
 
   setLogLevel(filter: string): Promise<void> {
@@ -198,11 +255,31 @@ export class LocalDataPlane implements DataPlane {
   }
 
   failures(): Promise<readonly FailureSummary[]> {
-    return Promise.resolve(this.#debugging.failures());
+    return Promise.resolve(this.#debugging.memory.failures());
   }
 
   failure(id: string): Promise<FailureReport | undefined> {
-    return Promise.resolve(this.#debugging.failure(id));
+    return Promise.resolve(this.#debugging.memory.failure(id));
+  }
+
+  async traffic(query: TrafficQuery): Promise<TrafficReport> {
+    await this.settle();
+    return this.#traffic.report(query);
+  }
+
+  /** Removes and returns the traffic that was not reported to `onTraffic` yet. */
+  async takeTraffic(): Promise<TrafficBucket | undefined> {
+    await this.settle();
+    return this.#traffic.take();
+  }
+
+  async requests(query: RequestQuery): Promise<RequestPage> {
+    await this.settle();
+    return this.#debugging.memory.requests(query);
+  }
+
+  request(record: string): Promise<RequestReport | undefined> {
+    return Promise.resolve(this.#debugging.memory.request(record));
   }
 
   tasks(limit: number): Promise<TaskTree> {
@@ -219,6 +296,10 @@ export class LocalDataPlane implements DataPlane {
 
   stopCpuProfiles(): Promise<readonly CpuProfile[]> {
     return Promise.resolve([]);
+  }
+
+  startAllocationProfiles(): Promise<void> {
+    return Promise.resolve();
   }
 
   heapProfiles(): Promise<readonly StackProfile[]> {
@@ -240,7 +321,11 @@ export class LocalDataPlane implements DataPlane {
 
   async drain(timeoutMs: number): Promise<DrainResult> {
     this.#debugging.tracing.stopAccepting();
+    const { clock, telemetry } = this.#options;
+    const startedAt = clock.monotonic();
     const result = await this.#listeners.drain(timeoutMs);
+    const leftMs = timeoutMs - (clock.monotonic() - startedAt);
+    await telemetry.close(Math.max(leftMs, MIN_EXPORT_MS));
     this.#debugging.tracing.close();
     this.#upstreams.close();
     this.#compilations.release();
@@ -257,6 +342,8 @@ export class LocalDataPlane implements DataPlane {
       readFile: readFileTextSync,
       compilations,
       kv: settings.kv,
+      loopbackPorts: settings.loopbackPorts,
+      sessionSecret: settings.sessionSecret,
       now: clock.now(),
       clock,
     }).then(async (compiled) => {
@@ -299,6 +386,7 @@ export class LocalDataPlane implements DataPlane {
     this.#upstreams.replaceEndpoints(compiled.endpoints);
     this.#upstreams.retainOnly(compiled.snapshot);
     this.#cooldowns.retainOnly(compiled.snapshot.backends);
+    this.#options.metrics.compiledRoutes.inc(this.#compilations.compiledRoutes);
     this.#compilations.commit();
     this.#state.warmUp();
   }

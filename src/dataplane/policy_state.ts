@@ -13,6 +13,7 @@ import {
   type RegistrationTurns,
 } from "../policy/mcp/registration_turns.ts";
 import type { PolicyLease, PolicyServices } from "../policy/policy_services.ts";
+import type { HealthTurns } from "../proxy/balancing/health/health_records.ts";
 import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type {
   CounterStore,
@@ -55,7 +56,11 @@ export interface SharedPolicyState {
   readonly registrations: RegistrationTurns;
   /** Limiters over Deno KV. */
   readonly kvLimiters: Pick<GlobalLimiters, "lease" | "open">;
-  readonly usage: UsageSink;
+  readonly usage: UsageSink & {
+    /** Passes on what was added. */
+    send(): void;
+  };
+  readonly healthTurns: HealthTurns;
 }
 
 /** State of policies that outlives their configuration: keys of identity providers, logins, budgets. */

@@ -1,10 +1,13 @@
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log, Logger } from "../base/log.ts";
+import type { CountedResponses } from "../llm/usage/counted_responses.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { BodyMemory } from "../http/body_memory.ts";
 import type { ClientRegister } from "../http/server/client_counts.ts";
+import type { EndedRequest } from "../policy/expressions/telemetry_expressions.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
+import type { UnsettledCounts } from "../proxy/body/unsettled_counts.ts";
 import type { Cooldowns } from "../proxy/failover/cooldowns.ts";
 import { Failover } from "../proxy/failover/failover.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
@@ -17,11 +20,12 @@ import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 import type { PortId, Snapshot, SnapshotStore } from "../snapshot/snapshot.ts";
 import type { UsageSink } from "../ratelimit/usage/usage_book.ts";
-import type { AccessLog } from "../telemetry/log/access_log.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
 import type { TrafficMetrics } from "../telemetry/metrics/gateway_metrics.ts";
-import { usageRow } from "./usage_row.ts";
+import { partialRow, usageRow } from "./usage_row.ts";
+import type { RequestTelemetry } from "./telemetry/request_telemetry.ts";
 import type { Debugging } from "./debugging.ts";
+import type { TrafficCounts } from "./traffic_counts.ts";
 
 /** Dependencies of the request path. */
 export interface RequestPathOptions {
@@ -29,7 +33,7 @@ export interface RequestPathOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: TrafficMetrics;
-  readonly accessLog: AccessLog;
+  readonly telemetry: RequestTelemetry;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly snapshots: SnapshotStore;
@@ -38,7 +42,10 @@ export interface RequestPathOptions {
   readonly upstreams: Upstreams;
   readonly cooldowns: Cooldowns;
   readonly debugging: Debugging;
+  readonly traffic: TrafficCounts;
   readonly bodyMemory: BodyMemory;
+  readonly counted: CountedResponses;
+  readonly unsettled: UnsettledCounts;
   /** Returns where the connections of a port are counted, of several data planes too; by default, by its server. */
   readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;
   /** Default: logs. */
@@ -47,7 +54,7 @@ export interface RequestPathOptions {
 
 /** Creates the listeners, still without ports, and connects them with everything that handles and records requests. */
 export function createListeners(options: RequestPathOptions): Listeners {
-  const { clock, logger, settings, debugging } = options;
+  const { clock, logger, settings, debugging, traffic, telemetry } = options;
   const record = recorder(options);
   const log = logger.module("proxy");
   const pipeline = new Pipeline({
@@ -57,18 +64,24 @@ export function createListeners(options: RequestPathOptions): Listeners {
     clock,
     prices: options.prices,
     bodyMemory: options.bodyMemory,
+    counted: options.counted,
     random: options.random,
     trustsPeer: trustedProxies(settings.trustedProxies),
     maxBodyBytes: settings.limits.maxBodyBytes,
     maxBufferBytes: settings.limits.maxBufferBytes,
     log,
     tracing: debugging.tracing,
+    spans: telemetry.spans,
+    onUsed: (exchange, usage) =>
+      options.usage.add([partialRow(exchange, usage, clock.now())]),
     onFinish: observeFinishedRequests(clock, (request, exchange) => {
-      record(request);
+      record(request, exchange);
+      telemetry.spans?.finished(request, exchange);
       const row = usageRow(request, exchange);
       if (row !== undefined) options.usage.add([row]);
-      debugging.finished(request, exchange);
-    }),
+      traffic.record(request, exchange);
+      debugging.memory.finished(request, exchange);
+    }, options.unsettled),
   });
   const observe = (port: PortId) => watchPort(port, options);
   return new Listeners({
@@ -118,7 +131,7 @@ function watchPort(
   { key, port }: PortId,
   options: RequestPathOptions,
 ): ServerWatch {
-  const { snapshots, clock, logger, metrics, debugging } = options;
+  const { snapshots, clock, logger, metrics, debugging, traffic } = options;
   const record = recorder(options);
   return new ServerWatch({
     port,
@@ -128,15 +141,16 @@ function watchPort(
     metrics,
     record: (request) => {
       record(request);
-      debugging.rejected(request);
+      traffic.record(request);
+      debugging.memory.rejected(request);
     },
   });
 }
 
-function recorder({ accessLog, metrics, logger }: RequestPathOptions) {
+function recorder({ telemetry, metrics, logger }: RequestPathOptions) {
   const warn = warnOfUncounted(logger.module("ratelimit"));
-  return (request: FinishedRequest): void => {
-    accessLog(request);
+  return (request: FinishedRequest, ended?: EndedRequest): void => {
+    telemetry.accessLog(request, ended);
     metrics.recordRequest(request);
     if (request.uncounted !== undefined) warn(request);
   };

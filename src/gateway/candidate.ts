@@ -6,7 +6,12 @@ import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { systemClock } from "../base/clock.ts";
 import { readFileText, readFileTextSync } from "../base/regular_file.ts";
 import { runInSlices } from "../base/slices.ts";
-import { type Compiled, compileInSlices } from "../compile/compile.ts";
+import {
+  type Compiled,
+  compileInSlices,
+  type Description,
+} from "../compile/compile.ts";
+import type { Settings } from "../api/settings.ts";
 import {
   type ConfigurationSource,
   isObjectSource,
@@ -26,6 +31,7 @@ import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
 import { type LibraryPolicy, registryWith } from "./library_policy.ts";
 import type { ApplyResult } from "../dataplane/data_plane.ts";
+import { checkTelemetry } from "../dataplane/telemetry/check_telemetry.ts";
 
 /** A configuration that was read but not applied. */
 export interface Candidate {
@@ -83,9 +89,17 @@ export async function loadCandidate(
     systemClock,
   );
   const objects = isObjectSource(source) ? source.objects() : undefined;
-  const loaded = objects === undefined ? fromTexts : {
+  const problems = await checkTelemetry(fromTexts.settings);
+  const checked = problems.length === 0 ? fromTexts : {
     ...fromTexts,
-    resources: mergeResourceSets(fromTexts.resources, objects.resources),
+    diagnostics: sortDiagnostics([
+      ...fromTexts.diagnostics,
+      ...problems.map(fromTexts.diagnoseSetting),
+    ], sources),
+  };
+  const loaded = objects === undefined ? checked : {
+    ...checked,
+    resources: mergeResourceSets(checked.resources, objects.resources),
   };
   const hash = await sha256(
     JSON.stringify(
@@ -142,15 +156,45 @@ export async function validateConfiguration(
 export async function checkCandidate(
   candidate: Candidate,
 ): Promise<readonly Diagnostic[]> {
-  const { resources, settings, diagnostics } = candidate.loaded;
-  const compiled = await compileInSlices(resources, {
-    policies: candidate.policies,
+  return diagnosticsOf(candidate, await compileCandidate(candidate));
+}
+
+/**
+ * Reads a configuration and describes it as `/config_dump` does, without its settings.
+ * @throws {ConfigReadError | ConfigurationError} When it cannot be read, or has an error.
+ */
+export async function describeConfiguration(
+  source: ConfigurationSource,
+  environment: Environment,
+): Promise<{ description: Description; settings: Settings }> {
+  const candidate = await loadCandidate(source, { environment });
+  const compiled = await compileCandidate(candidate);
+  const diagnostics = diagnosticsOf(candidate, compiled);
+  if (diagnostics.some(isError)) {
+    throw new ConfigurationError(diagnostics, candidate.sources);
+  }
+  const { settings } = candidate.loaded;
+  const description = await compiled.describe(settings.sensitiveHeaders);
+  return { description, settings };
+}
+
+function compileCandidate({ loaded, policies }: Candidate): Promise<Compiled> {
+  return compileInSlices(loaded.resources, {
+    policies,
     readFile: readFileTextSync,
-    kv: settings.kv,
+    kv: loaded.settings.kv,
+    loopbackPorts: loaded.settings.loopbackPorts,
+    sessionSecret: loaded.settings.sessionSecret,
     now: systemClock.now(),
     clock: systemClock,
   });
-  const found = diagnostics.some(isError)
+}
+
+function diagnosticsOf(
+  candidate: Candidate,
+  compiled: Compiled,
+): readonly Diagnostic[] {
+  const found = candidate.loaded.diagnostics.some(isError)
     ? independentErrors(compiled)
     : compiled.diagnostics;
   return locateDiagnostics(candidate, { diagnostics: found });

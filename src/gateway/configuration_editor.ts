@@ -78,10 +78,16 @@ export class ConfigurationEditor {
     const { text, result } = await this.#load(draft);
     if (text === undefined || result.diagnostics.some(isError)) return result;
     const { source, reload } = this.#options;
-    if (source.write === undefined) {
+    // Asked again: a file may have become a link, which must not be replaced.
+    if (source.write === undefined || !await source.isWritable?.()) {
       return { ...result, problem: "the source cannot be written" };
     }
     try {
+      if (!await this.#isInForce()) {
+        const problem =
+          "the source has changed and is not in force: fix it where it was changed, or undo that";
+        return { ...result, problem };
+      }
       await source.write(draft.name, text);
     } catch (error) {
       return {
@@ -91,6 +97,16 @@ export class ConfigurationEditor {
     }
     await reload();
     return result;
+  }
+
+  /** Reports whether the source is still as it was applied: a draft must not overwrite what others write. */
+  async #isInForce(): Promise<boolean> {
+    const { sources } = this.#options.current();
+    const found = await this.#options.source.read();
+    return found.length === sources.length &&
+      sources.every(({ name, text }) =>
+        found.some((each) => each.name === name && each.text === text)
+      );
   }
 
   async #load(
@@ -145,22 +161,14 @@ export class ConfigurationEditor {
     secrets: HiddenSecrets,
   ): Promise<ShownSource> {
     const isWritable = await this.#options.source.isWritable?.() ?? false;
-    const nothing = { hash, files: [], isWritable: false };
-    try {
-      const files = sources.map((each) => ({
-        ...each,
-        text: secrets.hide(each.text),
-      }));
-      if (secrets.areAllHidden) return { hash, files, isWritable };
-    } catch (error) {
-      if (error instanceof SecretError) {
-        return { ...nothing, problem: error.message };
-      }
-      throw error;
-    }
+    const files = sources.map((each) => ({
+      ...each,
+      text: secrets.hide(each.text),
+    }));
+    if (secrets.areAllHidden) return { hash, files, isWritable };
     const problem =
       "the source is not shown: it writes a secret in a form that cannot be hidden; write it on one line, or as ${NAME}";
-    return { ...nothing, problem };
+    return { hash, files: [], isWritable: false, problem };
   }
 
   #candidateOf(sources: readonly ConfigText[]): Promise<Candidate> {

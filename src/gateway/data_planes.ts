@@ -5,11 +5,11 @@ import type { Logger } from "../base/log.ts";
 import type { ApplyResult, DataPlane } from "../dataplane/data_plane.ts";
 import { LocalDataPlane } from "../dataplane/local_data_plane.ts";
 import { defaultWorkers } from "../dataplane/granted_resources.ts";
+import { loadRequestTelemetry } from "../dataplane/telemetry/request_telemetry.ts";
 import type { WorkerPoolOptions } from "../dataplane/workers/worker_pool.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
-import { createAccessLog } from "../telemetry/log/access_log.ts";
 import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 
 /** The program that workers run, and where their log goes. */
@@ -48,13 +48,15 @@ export type DataPlaneFactory = (gateway: {
 /** Returns the data plane for the settings: in this thread, or in workers, whose code is loaded only for them. */
 export async function chooseDataPlane(
   options: DataPlaneOptions,
-  { workers: count = defaultWorkers() }: Settings,
+  settings: Settings,
 ): Promise<DataPlaneFactory> {
+  const { workers: count = defaultWorkers() } = settings;
   const { workers, policies, webUi, opensPorts = true } = options;
   // Functions cannot be passed to another thread.
   const isLocal = workers === undefined || policies !== undefined;
   if (isLocal || count === 1 || !opensPorts) {
-    return (gateway) => createLocal(options, gateway);
+    const createTelemetry = await loadRequestTelemetry(settings);
+    return (gateway) => createLocal(options, gateway, createTelemetry);
   }
   const { WorkerPool } = await import("../dataplane/workers/worker_pool.ts");
   return (gateway) => new WorkerPool({ ...gateway, webUi, ...workers, count });
@@ -64,20 +66,19 @@ function createLocal(
   { policies = builtInPolicies, writeAccessLog, webUi, opensPorts }:
     DataPlaneOptions,
   gateway: Parameters<DataPlaneFactory>[0],
+  createTelemetry: Awaited<ReturnType<typeof loadRequestTelemetry>>,
 ): DataPlane {
-  const { logging, accessLog } = gateway.settings;
   return new LocalDataPlane({
     ...gateway,
     policies,
     webUi,
     opensPorts,
-    accessLog: writeAccessLog === undefined || !accessLog.enabled
-      ? () => {}
-      : createAccessLog({
-        write: writeAccessLog,
-        format: logging.format,
-        log: gateway.logger.module("request"),
-      }),
+    telemetry: createTelemetry({
+      ...gateway,
+      registry: gateway.metrics.registry,
+      random: Math.random,
+      writeAccessLog,
+    }),
     random: Math.random,
   });
 }

@@ -29,6 +29,7 @@ import {
 import type { Outcomes } from "../compile/outcomes.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
 import type { DataPlane, PortAddress } from "../dataplane/data_plane.ts";
+import { loadMetricsExporter } from "../dataplane/telemetry/load_exporter.ts";
 import {
   applyUsable,
   chooseDataPlane,
@@ -40,6 +41,7 @@ import {
   type GatewayStatus,
   type Readiness,
 } from "./gateway_status.ts";
+import type { MetricsExporter } from "../telemetry/otlp/metrics_exporter.ts";
 import {
   createGatewayMetrics,
   type GatewayMetrics,
@@ -59,6 +61,9 @@ export interface GatewayOptions extends DataPlaneOptions {
   readonly beforeListening?: (gateway: Gateway) => Promise<void>;
 }
 
+/** Time for the last export of metrics. */
+const MAX_EXPORT_MS = 1000;
+
 /**
  * A running gateway: applies the configuration and its changes to a data plane.
  *
@@ -74,6 +79,7 @@ export class Gateway {
   readonly #log: Log;
   readonly #stopWatching: AbortController;
   readonly #record: ConfigurationRecord;
+  readonly #metricsExporter: MetricsExporter | undefined;
   /** Shows, checks and replaces the source of the configuration. */
   readonly editor: ConfigurationEditor;
   /** Texts of the configuration in force. */
@@ -93,6 +99,7 @@ export class Gateway {
     settings: Settings,
     stopWatching: AbortController,
     createDataPlane: DataPlaneFactory,
+    createMetricsExporter: Awaited<ReturnType<typeof loadMetricsExporter>>,
   ) {
     this.settings = settings;
     this.#options = options;
@@ -134,6 +141,11 @@ export class Gateway {
       logger: this.#logger,
       metrics: this.metrics,
     });
+    this.#metricsExporter = createMetricsExporter?.({
+      clock: this.#clock,
+      logger: this.#logger,
+      read: () => this.dataPlane.readMetrics(),
+    });
   }
 
   /**
@@ -153,12 +165,19 @@ export class Gateway {
     const candidate = await loadCandidate(options.config, options);
     const { settings } = candidate.loaded;
     const createDataPlane = await chooseDataPlane(options, settings);
-    gateway = new Gateway(options, settings, stopWatching, createDataPlane);
+    gateway = new Gateway(
+      options,
+      settings,
+      stopWatching,
+      createDataPlane,
+      await loadMetricsExporter(settings),
+    );
     if (!candidate.loaded.diagnostics.some(isError)) {
       await options.beforeListening?.(gateway);
     }
     const diagnostics = await gateway.#apply(candidate);
     if (!gateway.#record.isRunning) {
+      await gateway.#metricsExporter?.close(0);
       await gateway.dataPlane.drain(0);
       throw new ConfigurationError(diagnostics, candidate.sources);
     }
@@ -234,7 +253,9 @@ export class Gateway {
     this.#log.info("Draining", { timeout: `${timeoutMs}ms` });
     this.#stopWatching.abort();
     await this.#reloading;
+    const exported = this.#metricsExporter?.close(MAX_EXPORT_MS);
     const { drained, cut } = await this.dataPlane.drain(timeoutMs);
+    await exported;
     await this.#watching;
     const durationMs = Math.round(this.#clock.monotonic() - startedAt);
     this.#log.info("Stopped", { drained, cut, duration: `${durationMs}ms` });

@@ -4,7 +4,7 @@ import { createRedaction } from "../compile/describe/redact_configuration.ts";
 import type { GenericSchema } from "../api/schema/schema.ts";
 import { type Candidate, schemasOf } from "./candidate.ts";
 
-/** Shorter secrets occur elsewhere by chance, so that hiding them would leave no readable text. */
+/** Shorter secrets, such as `team: red` of a key, occur in other words by chance: they are hidden only where they are a value. */
 const MIN_SECRET_LENGTH = 4;
 
 const marker = /<redacted ([0-9]+)>/g;
@@ -20,6 +20,8 @@ export class SecretError extends Error {
 export class HiddenSecrets {
   readonly #secrets: readonly string[];
   readonly #environment: readonly string[];
+  /** Strings of the configuration in force that are no secrets. */
+  readonly #shown: readonly string[];
   /** Texts that markers stand for. */
   readonly #hidden: string[] = [];
 
@@ -29,23 +31,21 @@ export class HiddenSecrets {
     for (const [value, shown] of redactedPairs(candidate)) {
       collectChanged(value, shown, found);
     }
+    this.#shown = shownTexts(candidate);
     // Longest first, so that one that contains another goes as a whole.
     this.#secrets = [...found].toSorted((a, b) => b.length - a.length);
     this.#environment = environment;
   }
 
-  /** Returns the text without secrets. @throws {SecretError} When one of them cannot be found as it is written. */
+  /** Returns the text without secrets. */
   hide(text: string): string {
     let shown = text;
     for (const secret of this.#secrets) {
-      if (secret.length < MIN_SECRET_LENGTH) {
-        throw new SecretError(
-          `the source is not shown: it has a secret of less than ${MIN_SECRET_LENGTH} characters, which cannot be hidden`,
-        );
-      }
       for (const form of formsOf(secret)) {
         if (!shown.includes(form)) continue;
-        shown = shown.replaceAll(form, this.#markerOf(form));
+        shown = isShort(secret)
+          ? shown.replace(valuesOf(form), () => this.#markerOf(form))
+          : shown.replaceAll(form, this.#markerOf(form));
       }
     }
     return shown;
@@ -73,18 +73,23 @@ export class HiddenSecrets {
   /** Removes secrets from a message. */
   clean(message: string): string {
     return this.#hidden.reduce(
-      (text, secret) => text.replaceAll(secret, "<redacted>"),
+      (text, secret) =>
+        text.replaceAll(
+          isShort(secret)
+            ? new RegExp(`(?<!\\w)${RegExp.escape(secret)}(?!\\w)`, "g")
+            : secret,
+          "<redacted>",
+        ),
       message,
     );
   }
 
   /** Reports whether a configuration uses a secret where it would be shown, because its marker was moved. */
   areRevealedBy(candidate: Candidate): boolean {
-    const shown: string[] = [];
-    for (const [, each] of redactedPairs(candidate)) collectTexts(each, shown);
-    const text = shown.join("\n");
+    const shown = shownTexts(candidate);
     return [...this.#hidden, ...this.#secrets].some((secret) =>
-      text.includes(secret)
+      // Other values may have contained it before, such as the name of a team.
+      countIn(shown, secret) > countIn(this.#shown, secret)
     );
   }
 
@@ -93,6 +98,22 @@ export class HiddenSecrets {
     const index = known >= 0 ? known : this.#hidden.push(form) - 1;
     return `<redacted ${index + 1}>`;
   }
+}
+
+function isShort(secret: string): boolean {
+  return secret.length < MIN_SECRET_LENGTH;
+}
+
+function countIn(texts: readonly string[], secret: string): number {
+  return texts.filter((text) =>
+    isShort(secret) ? text === secret : text.includes(secret)
+  ).length;
+}
+
+function shownTexts(candidate: Candidate): readonly string[] {
+  const shown: string[] = [];
+  for (const [, each] of redactedPairs(candidate)) collectTexts(each, shown);
+  return shown;
 }
 
 /** Yields each part of a configuration with its redacted copy. */
@@ -138,6 +159,15 @@ function collectTexts(value: unknown, into: string[]): void {
   else if (typeof value === "object" && value !== null) {
     for (const part of Object.values(value)) collectTexts(part, into);
   }
+}
+
+/** Matches a text where it is a whole value of YAML or JSON, with or without quotes. */
+function valuesOf(form: string): RegExp {
+  const text = RegExp.escape(form);
+  return new RegExp(
+    `(?<=[:,[{-][ \\t]*(?:["']|\\n[ \\t]*)?)${text}(?=["']?[ \\t]*(?:[,}\\]#\\n]|$))`,
+    "g",
+  );
 }
 
 /** Lists the ways in which YAML and JSON write a string; several lines are written one by one. */

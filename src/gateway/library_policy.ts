@@ -7,7 +7,7 @@ import {
 } from "../policy/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
 import { errorOf } from "../telemetry/failures/explanation.ts";
-import type { FailedRequest } from "../telemetry/failures/failed_request.ts";
+import type { RecordedRequest } from "../telemetry/failures/recorded_request.ts";
 import { adaptHooks, type PolicyHooks } from "./library_hooks.ts";
 
 /** Types of settings. */
@@ -84,7 +84,7 @@ export function createPolicy<const F extends PolicySettings>(
     trace: { event: reason, stage: name, selection: name },
     rejections: {
       [reason]: {
-        explain: (failed: FailedRequest) => ({
+        explain: (failed: RecordedRequest) => ({
           cause: `Policy "${name}" rejected the request: ${errorOf(failed)}.`,
           failing: undefined,
           advice: `Compare the request with the configuration of \`${name}\`.`,

@@ -12,20 +12,33 @@ export function* keepUnchanged(
   before: ResourceSet,
   next: ResourceSet,
 ): Generator<void, ResourceSet> {
-  const known = new Set(objectsOf(before));
-  for (const each of objectsOf(next)) {
-    if (known.has(each)) continue;
-    textOf(each);
+  const known = new Set(objectsOf(before).map(({ object }) => object));
+  yield;
+  const added = objectsOf(next).filter(({ object }) => !known.has(object))
+    .toArray();
+  yield;
+  const places = new Map<string, Place>();
+  for (const place of added.length === 0 ? [] : objectsOf(before)) {
+    places.set(resourceKey(place.object), place);
     yield;
   }
-  return combineResourceSets(before, next, (old, list) => {
-    const byKey = new Map(old.map((each) => [resourceKey(each), each]));
-    return list.map((each) => {
-      const same = byKey.get(resourceKey(each));
-      if (same === undefined || same === each) return each;
-      return textOf(same) === textOf(each) ? same : each;
-    });
-  });
+  const unchanged = new Map<object, number>();
+  for (const { object } of added) {
+    const place = places.get(resourceKey(object));
+    if (place !== undefined && textOf(place.object) === textOf(object)) {
+      unchanged.set(object, place.index);
+    }
+    yield;
+  }
+  return combineResourceSets(
+    listsOf(before),
+    next,
+    (old, list) =>
+      unchanged.size === 0 ? list : list.map((each) => {
+        const index = unchanged.get(each);
+        return index === undefined ? each : old[index] ?? each;
+      }),
+  );
 }
 
 const texts = new WeakMap<object, string>();
@@ -34,9 +47,22 @@ function textOf(resource: object): string {
   return texts.getOrInsertComputed(resource, (each) => JSON.stringify(each));
 }
 
-function* objectsOf(resources: ResourceSet): Generator<object> {
-  for (const field of Object.values(resources)) {
-    if (!Array.isArray(field)) continue;
-    for (const each of field) if (typeof each === "object") yield each;
+/** A resource and its index in its list. */
+interface Place {
+  readonly object: Parameters<typeof resourceKey>[0];
+  readonly index: number;
+}
+
+function* objectsOf(resources: ResourceSet): Generator<Place> {
+  for (const list of Object.values(listsOf(resources))) {
+    for (const [index, object] of list.entries()) yield { object, index };
   }
+}
+
+/** Returns the lists of objects, without other fields. */
+function listsOf(
+  { environment: _, isolatesErrors: _i, unusablePorts: _p, ...lists }:
+    ResourceSet,
+) {
+  return lists;
 }

@@ -48,8 +48,7 @@ export class BodyMemory {
 
   /** Takes memory for a request that holds `total` KiB then. @throws {GatewayError} `body_memory_full`. */
   take(kib: number, total: number): void {
-    const max = total > SMALL_KIB ? this.#maxKib * LARGE_SHARE : this.#maxKib;
-    if (this.#total() + kib > max) {
+    if (!this.hasRoom(kib, total)) {
       throw new GatewayError(
         "body_memory_full",
         "gateway",
@@ -59,8 +58,17 @@ export class BodyMemory {
     Atomics.add(this.#held, this.#at, kib);
   }
 
+  /** Returns whether `take` would succeed now. */
+  hasRoom(kib: number, total: number): boolean {
+    return this.#total() + kib <= this.#maxOf(total);
+  }
+
   release(kib: number): void {
     Atomics.sub(this.#held, this.#at, kib);
+  }
+
+  #maxOf(total: number): number {
+    return total > SMALL_KIB ? this.#maxKib * LARGE_SHARE : this.#maxKib;
   }
 
   #total(): number {
@@ -89,6 +97,12 @@ export class HeldBytes {
     if (kib > this.#kib) this.#memory.take(kib - this.#kib, kib);
     this.#bytes = held;
     this.#kib = kib;
+  }
+
+  /** Returns whether there is memory for so many bytes more; another worker may take it at the same time. */
+  hasRoom(bytes: number): boolean {
+    const kib = Math.ceil((this.#bytes + bytes) / KIBIBYTE);
+    return kib <= this.#kib || this.#memory.hasRoom(kib - this.#kib, kib);
   }
 
   /** Holds so many bytes less; by default, none any more. */

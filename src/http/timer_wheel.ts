@@ -1,4 +1,7 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, recentTime } from "../base/clock.ts";
+
+/** Delay whose exact start does not matter. */
+const LONG_MS = 5000;
 
 /** A time limit. */
 export interface Deadline {
@@ -39,10 +42,12 @@ export class TimerWheel {
 
   /** Returns the monotonic time in `delayMs` from now. */
   after(delayMs: number): number {
-    return this.#clock.monotonic() + delayMs;
+    const clock = this.#clock;
+    return delayMs +
+      (delayMs < LONG_MS ? clock.monotonic() : recentTime(clock));
   }
 
-  /** Makes a member due in `delayMs`; `undefined` is never. */
+  /** Makes a member due in `delayMs`, of which a long delay is exact to 100 ms; `undefined` is never. */
   set(deadline: Deadline, delayMs: number | undefined): void {
     this.setAt(
       deadline,

@@ -13,17 +13,44 @@ export class BodyChanges {
   constructor(defaults: Fields = {}, overrides: Fields = {}) {
     this.defaults = defaults;
     this.overrides = overrides;
-    const names = ["model", "stream", ...Object.keys(defaults)]
-      .concat(Object.keys(overrides));
+    const names = [...Object.keys(defaults), ...Object.keys(overrides)];
     this.selection = new JsonSelection(
-      Object.fromEntries(names.map((name) => [name, WHOLE])),
+      Object.fromEntries(
+        ["model", "stream", ...names.flatMap(namesOf)].map((
+          name,
+        ) => [name, WHOLE]),
+      ),
     );
+  }
+
+  /** Returns the fields to set in a body, under the names that it has them. */
+  of(body: JsonObject): Fields {
+    const usedNames = (field: string) =>
+      namesOf(field).filter((name) => Object.hasOwn(body, name));
+    const missing = Object.entries(this.defaults).filter(([field]) =>
+      usedNames(field).length === 0
+    );
+    const set = Object.entries(this.overrides).flatMap(([field, value]) => {
+      const used = usedNames(field);
+      return (used.length === 0 ? [field] : used).map((name) =>
+        [name, value] as const
+      );
+    });
+    return { ...Object.fromEntries(missing), ...Object.fromEntries(set) };
   }
 
   get isEmpty(): boolean {
     return Object.keys(this.defaults).length === 0 &&
       Object.keys(this.overrides).length === 0;
   }
+}
+
+/** Names of one field of OpenAI's API; servers that know both use only one of them. */
+const outputLimits: readonly string[] = ["max_tokens", "max_completion_tokens"];
+
+/** Returns all names of a field. */
+function namesOf(field: string): readonly string[] {
+  return outputLimits.includes(field) ? outputLimits : [field];
 }
 
 /** The fields of a body that changes concern. */
@@ -59,6 +86,7 @@ export function withFields(
   const edits: Edit[] = [];
   const added: string[] = [];
   for (const [name, value] of Object.entries(changes)) {
+    if (name === "model" && inPlaceOfModel !== undefined) continue;
     const span = spans.get(name);
     if (span === undefined) added.push(memberOf(name, value));
     else if (value !== fields[name]) {

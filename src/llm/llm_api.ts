@@ -2,6 +2,10 @@
 interface LlmApiFacts {
   /** Ends of its paths, in lower case. */
   readonly endings: readonly string[];
+  /** Of its requests; `GET` opens a WebSocket. */
+  readonly method: "POST" | "GET";
+  /** The size of a request in JSON and of its response tell about how many tokens they have. */
+  readonly isEstimated: boolean;
   /** Provider in traces. */
   readonly provider: string;
   /** Relation of `input_tokens` to the tokens of the prompt cache; `undefined` when the API does not use that name. */
@@ -17,6 +21,8 @@ interface LlmApiFacts {
 }
 
 const usual = {
+  method: "POST",
+  isEstimated: true,
   inputTokens: undefined,
   hasOutput: true,
   needsIncludeUsage: false,
@@ -110,6 +116,30 @@ const llmApis = {
     provider: "huggingface",
     streamKey: "generated_tokens",
   },
+  /** Models of Vertex other than Gemini: embeddings, older ones for text. */
+  predict: {
+    ...usual,
+    isEstimated: false,
+    endings: [":predict"],
+    provider: "gcp.vertex_ai",
+  },
+  /** OpenAI's transcriptions and translations of speech, which are forms. */
+  transcriptions: {
+    ...usual,
+    isEstimated: false,
+    endings: ["/audio/transcriptions", "/audio/translations"],
+    provider: "openai",
+    inputTokens: "withCache",
+  },
+  /** OpenAI's WebSockets: conversations, transcriptions, and responses one after the other. */
+  realtime: {
+    ...usual,
+    method: "GET",
+    isEstimated: false,
+    endings: ["/realtime", "/v1/responses"],
+    provider: "openai",
+    inputTokens: "withCache",
+  },
 } satisfies Readonly<Record<string, LlmApiFacts>>;
 
 /** Name of an LLM API: `llm.provider` in expressions. */
@@ -131,20 +161,34 @@ export function llmApiNames(): readonly LlmApi[] {
  * For an unknown path (`undefined`), the shape of the response decides.
  */
 export function detectLlmApi(method: string, path: string): LlmApi | undefined {
-  if (method !== "POST") return undefined;
+  if (method !== "POST" && method !== "GET") return undefined;
   const end = endOfPath(path);
-  for (const [ending, api] of endings) {
+  for (const [ending, api] of endings[method]) {
     if (end.endsWith(ending)) return api;
   }
   return undefined;
 }
 
-/** The longest first: of `/chat/completions` and `/completions`, the former decides. */
-const endings = llmApiNames().flatMap((api) =>
-  llmApiFacts(api).endings.map((ending) => [ending, api] as const)
-).sort(([one], [other]) => other.length - one.length);
+/** Reports whether a request reads a response of OpenAI again that an earlier one has begun. */
+export function isStoredResponse(method: string, path: string): boolean {
+  return method === "GET" && storedResponse.test(path);
+}
 
-const longestEnding = Math.max(...endings.map(([ending]) => ending.length));
+const storedResponse = /^[^?]*\/responses\/[\w-]{1,256}\/*(?:\?|$)/i;
+
+/** The longest first: of `/chat/completions` and `/completions`, the former decides. */
+const endings = { POST: endingsOf("POST"), GET: endingsOf("GET") };
+
+const longestEnding = Math.max(
+  ...[...endings.POST, ...endings.GET].map(([ending]) => ending.length),
+);
+
+function endingsOf(method: LlmApiFacts["method"]) {
+  return llmApiNames().filter((api) => llmApiFacts(api).method === method)
+    .flatMap((api) =>
+      llmApiFacts(api).endings.map((ending) => [ending, api] as const)
+    ).sort(([one], [other]) => other.length - one.length);
+}
 
 function isLlmApi(name: string): name is LlmApi {
   return Object.hasOwn(llmApis, name);
@@ -162,16 +206,31 @@ function endOfPath(path: string): string {
 
 /**
  * Reads the model from paths of Gemini, Vertex, Bedrock and Azure: `gemini-2.5-flash` for
- * `/v1beta/models/gemini-2.5-flash:generateContent`.
+ * `/v1beta/models/gemini-2.5-flash:generateContent`; of a WebSocket from its query.
  */
 export function readPathModel(path: string): string | undefined {
+  if (realtimePath.test(path)) return readQueryModel(path);
   const [, gemini, bedrock, deployment] = modelInPath.exec(path) ?? [];
   const model = gemini ?? bedrock ?? deployment;
   return model === undefined ? undefined : decode(model);
 }
 
 const modelInPath =
-  /^[^?]*\/(?:models\/([^/:?]{1,256}):\w+|model\/([^/?]{1,256})\/(?:converse|invoke)[^/?]*|openai\/deployments\/([^/?]{1,256})\/[^?]*)(?:\?|$)/;
+  /^[^?]*\/(?:(?:models|tunedModels|endpoints)\/([^/:?]+?)(?::|%3A)\w+\/*|model\/([^/?]+)\/(?:converse|invoke)[^/?]*\/*|openai\/deployments\/([^/?]+)\/[^?]*)(?:\?|$)/;
+
+/** Not that of responses, where a POST has the same path, and the model in its body. */
+const realtimePath = /^[^?]*\/realtime\/*(?:;[^?/]*)?\?/i;
+
+/** Reads `gpt-realtime` of `/v1/realtime?model=gpt-realtime`; `undefined` if the query names several. */
+function readQueryModel(path: string): string | undefined {
+  const start = path.indexOf("?");
+  const query = new URLSearchParams(start < 0 ? "" : path.slice(start));
+  const names = new Set(
+    ["model", "deployment"].flatMap((name) => query.getAll(name)),
+  );
+  const [model] = names;
+  return names.size === 1 ? model : undefined;
+}
 
 /** Reports whether the path requests a stream, as with Gemini, Vertex and Bedrock. */
 export function isStreamingPath(path: string): boolean {
@@ -179,7 +238,7 @@ export function isStreamingPath(path: string): boolean {
 }
 
 const streamingPath =
-  /^[^?]*(?::stream\w+|\/converse-stream|\/invoke-with-response-stream)(?:\?|$)/;
+  /^[^?]*(?:(?::|%3A)stream\w+|\/converse-stream|\/invoke-with-response-stream)\/*(?:\?|$)/;
 
 function decode(segment: string): string | undefined {
   try {

@@ -1,4 +1,6 @@
 import type { Clock } from "../base/clock.ts";
+import { closeOnceOpen, type KvHandle } from "../kv/kv_handle.ts";
+import { openKv } from "../kv/open_kv.ts";
 import { type GrantStore, MemoryGrantStore } from "./grant_store.ts";
 import { randomText } from "./seal.ts";
 
@@ -24,12 +26,12 @@ const secretKey = ["oauth", "secret"];
 const TIMEOUT_MS = 2000;
 const RETRY_MS = 20;
 
-/** Keeps the state in Deno KV: logins survive restarts, and all processes with the same store share them. */
+/** Keeps the state in Deno KV or Redis: logins survive restarts, and all processes with the same store share them. */
 export class KvLoginState implements LoginState {
   readonly grants: GrantStore;
   readonly #clock: Clock;
   readonly #store: string;
-  #kv: Promise<Deno.Kv> | undefined;
+  #kv: Promise<KvHandle> | undefined;
   #secret: string | undefined;
 
   /** @param store File, or URL of a remote store; opened by the first login that needs it. */
@@ -38,23 +40,16 @@ export class KvLoginState implements LoginState {
     this.#clock = clock;
     this.grants = {
       spend: (code, untilMs) =>
-        this.#use(async (kv) => {
-          const key = ["oauth", "code", code];
-          const { ok } = await kv.atomic()
-            .check({ key, versionstamp: null })
-            .set(key, true, { expireIn: this.#lifetime(untilMs) })
-            .commit();
-          return ok;
-        }),
+        this.#use((kv) => this.#mark(kv, ["oauth", "code", code], untilMs)),
       release: (code) => this.#use((kv) => kv.delete(["oauth", "code", code])),
-      end: (grant, untilMs) =>
-        this.#use(async (kv) => {
-          const expireIn = this.#lifetime(untilMs);
-          await kv.set(["oauth", "ended", grant], true, { expireIn });
-        }),
+      end: async (grant, untilMs) => {
+        const key = ["oauth", "ended", grant];
+        // A mark that is there already is that of the same grant.
+        await this.#use((kv) => this.#mark(kv, key, untilMs));
+      },
       isEnded: (grant) =>
         this.#use(async (kv) => {
-          const { value } = await kv.get(["oauth", "ended", grant]);
+          const { value } = await kv.read(["oauth", "ended", grant]);
           return value !== null;
         }),
     };
@@ -62,33 +57,36 @@ export class KvLoginState implements LoginState {
 
   async secret(): Promise<string> {
     return this.#secret ??= await this.#use(async (kv) => {
-      await kv.atomic().check({ key: secretKey, versionstamp: null })
-        .set(secretKey, randomText()).commit();
-      const { value } = await kv.get(secretKey);
+      await kv.replace(secretKey, null, { value: randomText() });
+      const { value } = await kv.read(secretKey);
       if (typeof value === "string" && value.length >= 32) return value;
       throw new TypeError("Cannot use the login secret of the store");
     });
   }
 
   async close(): Promise<void> {
-    const kv = await this.#kv?.catch(() => undefined);
+    const opening = this.#kv;
     this.#kv = undefined;
-    kv?.close();
+    await closeOnceOpen(opening);
   }
 
-  #lifetime(untilMs: number): number {
-    return Math.max(1, untilMs - this.#clock.now());
+  /** Writes a mark that expires; resolves to `false` when it was there already. */
+  #mark(kv: KvHandle, key: Deno.KvKey, untilMs: number): Promise<boolean> {
+    const expireInMs = Math.max(1, untilMs - this.#clock.now());
+    return kv.replace(key, null, { value: true, expireInMs });
   }
 
   /** Retries while another process has the store locked, as SQLite does for a moment when both open it. */
-  async #use<T>(action: (kv: Deno.Kv) => Promise<T>): Promise<T> {
+  async #use<T>(action: (kv: KvHandle) => Promise<T>): Promise<T> {
     const deadline = this.#clock.monotonic() + TIMEOUT_MS;
     while (true) {
+      const opening = this.#kv ??= openKv(this.#store);
       try {
-        return await this.#withDeadline(action);
+        return await this.#withDeadline(opening.then(action));
       } catch (error) {
         const isLocked = error instanceof Error &&
           error.message.includes("database is locked");
+        if (!isLocked) this.#drop(opening);
         if (!isLocked || this.#clock.monotonic() >= deadline) throw error;
         const { promise, resolve } = Promise.withResolvers<void>();
         this.#clock.setTimer(resolve, RETRY_MS);
@@ -97,23 +95,23 @@ export class KvLoginState implements LoginState {
     }
   }
 
-  async #withDeadline<T>(action: (kv: Deno.Kv) => Promise<T>): Promise<T> {
+  /** Closes a store that failed: the next login opens it again. */
+  #drop(opening: Promise<KvHandle>): void {
+    if (this.#kv !== opening) return;
+    this.#kv = undefined;
+    void closeOnceOpen(opening);
+  }
+
+  async #withDeadline<T>(action: Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     const stopTimer = this.#clock.setTimer(
       () => late.reject(new Error(`no response after ${TIMEOUT_MS} ms`)),
       TIMEOUT_MS,
     );
     try {
-      return await Promise.race([this.#open().then(action), late.promise]);
+      return await Promise.race([action, late.promise]);
     } finally {
       stopTimer();
     }
-  }
-
-  #open(): Promise<Deno.Kv> {
-    const kv = this.#kv ??= Deno.openKv(this.#store);
-    // If this attempt fails, the next login opens the store again.
-    kv.catch(() => this.#kv = undefined);
-    return kv;
   }
 }

@@ -1,5 +1,6 @@
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { Identity } from "./identity.ts";
+import type { ResponseUsage } from "./metered_usage.ts";
 import type { PolicyTrace } from "./policy_trace.ts";
 import type { Rejection } from "./rejection.ts";
 import type { Slots } from "./slot.ts";
@@ -31,6 +32,8 @@ export interface PolicyContext {
   readonly slots: Slots;
   /** Set while the request is traced. */
   readonly trace?: PolicyTrace | undefined;
+  /** Set once a request to an LLM goes upstream. */
+  readonly responseUsage?: ResponseUsage | undefined;
 }
 
 /**

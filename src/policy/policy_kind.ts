@@ -3,6 +3,7 @@ import type {
   TrafficPolicy,
 } from "../api/resources/gateway_policy_schema.ts";
 import type { PolicyBackendRef } from "../api/resources/policy_backend_ref.ts";
+import type { SecretRef } from "../api/resources/secret_ref.ts";
 import type * as s from "../api/schema/schema.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
 import type { Hide } from "../base/redaction.ts";
@@ -45,14 +46,27 @@ export interface CheckOptions {
 }
 
 /** Dependencies of creating a policy for one place where it runs. */
-export interface PolicyOptions extends CheckOptions, BackendAccess {
+export interface PolicyOptions
+  extends CheckOptions, BackendAccess, SecretAccess {
   /** Port of the listener that accepted the request. */
   readonly listenerPort: number;
   readonly services: PolicyServices;
 }
 
+/** Access to the Secrets that a policy's configuration names. */
+export interface SecretAccess {
+  /**
+   * Returns an entry of a Secret as text. @param entry Default of `key`.
+   * @throws {UnusableReferenceError} When it cannot be used; a policy whose creation throws this denies every request.
+   */
+  readSecret(ref: SecretRef, entry: string): string;
+}
+
+/** A reference that cannot be used. */
+export class UnusableReferenceError extends Error {}
+
 /** Resources that a policy's configuration may refer to. */
-export interface References {
+export interface References extends SecretAccess {
   /** Returns a backend; `undefined` when it does not exist. */
   backend(ref: PolicyBackendRef): ReferencedBackend | undefined;
   /** Describes a reference to a backend that does not exist. @param path Of the reference. */

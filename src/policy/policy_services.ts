@@ -29,6 +29,8 @@ export interface BackendAccess {
   readonly hide: Hide;
   /** Returns how to connect to a backend; `undefined` when it does not exist or its TLS is invalid. */
   connectionOf(ref: PolicyBackendRef): UpstreamOptions | undefined;
+  /** Set for policies of a cluster, whose authors must not reach servers next to the gateway. */
+  readonly forbidsLoopback?: true;
 }
 
 /** Dependencies of running policies; their state outlives the configuration. */
@@ -47,8 +49,11 @@ export interface PolicyServices {
   readonly registrations: RegistrationTurns;
   /** Budgets of this process. */
   readonly counters: Pick<CounterLease, "limit">;
-  /** Warns of models whose price is not known. */
-  readonly prices: Pick<PriceBook, "warnUnknown">;
+  /** Knows what tokens cost. */
+  readonly prices: Pick<
+    PriceBook,
+    "isLoaded" | "load" | "price" | "warnUnknown"
+  >;
   /** Returns the limiter of a `global` block; `undefined` when this process does not have that kind. */
   globalLimiter(
     config: GlobalRateLimit,
@@ -81,7 +86,12 @@ export function noopServices(): PolicyServices {
     logins: createMemoryLoginState(clock),
     registrations: new LocalRegistrationTurns(clock),
     counters: new LocalCounterStore(clock).lease(),
-    prices: { warnUnknown() {} },
+    prices: {
+      isLoaded: true,
+      load: () => Promise.resolve(),
+      price: () => ({ nanoUsd: 0, isKnown: false }),
+      warnUnknown() {},
+    },
     globalLimiter: () => undefined,
   };
 }

@@ -1,18 +1,21 @@
 import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
-import type { Cost, ServedModel } from "../llm/cost/price_book.ts";
-import type { TokenUsage } from "../llm/usage/token_usage.ts";
+import type { MeteredUsage } from "./metered_usage.ts";
 import type { PolicyContext } from "./policy.ts";
 import { defineSlot } from "./slot.ts";
 
-/** Tokens that a request used, and what they cost. */
-export interface MeteredUsage extends TokenUsage {
-  readonly cost: Cost;
-  /** Price list entry that the cost is from. */
-  readonly served: ServedModel;
+/** Counts what a request used. */
+export interface UsageListener {
+  /**
+   * Called once, when the response has ended or the client has disconnected; never when there was no usage: no LLM responded, or it
+   * returned an error.
+   */
+  settle(usage: MeteredUsage): void;
+  /**
+   * Called in place of `settle` with each part of what a connection uses, as soon as it is known; returns whether the connection has
+   * to end, because a budget is used up.
+   */
+  charge(usage: MeteredUsage): boolean | Promise<boolean>;
 }
-
-/** Receives what a request used. */
-export type UsageListener = (usage: MeteredUsage) => void;
 
 /** Ways to learn what a request used. */
 export interface UsageRules {
@@ -36,9 +39,7 @@ export interface UsageListeners {
 export const usageListeners = defineSlot<UsageListeners>("usage");
 
 /**
- * Calls `listener` once, when the response has ended or the client has disconnected; never when there was no usage: no LLM
- * responded, or it returned an error.
- *
+ * Calls `listener` with what the request used.
  * @param rules What all listeners allow applies, and what one of them denies.
  */
 export function onUsage(

@@ -4,10 +4,15 @@ import type { GatewayError } from "../base/errors.ts";
 import { type BodyMemory, HeldBytes } from "../http/body_memory.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
-import { detectLlmApi } from "../llm/llm_api.ts";
+import { detectLlmApi, isStoredResponse } from "../llm/llm_api.ts";
+import type { CountedResponses } from "../llm/usage/counted_responses.ts";
 import type { RunningPolicy } from "../policy/policy.ts";
 import type { Slots } from "../policy/slot.ts";
-import { usageListeners } from "../policy/usage_listeners.ts";
+import type { MeteredUsage } from "../policy/metered_usage.ts";
+import {
+  type UsageListeners,
+  usageListeners,
+} from "../policy/usage_listeners.ts";
 import type {
   Listener,
   PortId,
@@ -15,7 +20,9 @@ import type {
   SnapshotStore,
 } from "../snapshot/snapshot.ts";
 import type { Attempts } from "./attempts.ts";
+import { SocketMeter } from "./body/socket_meter.ts";
 import { TokenMeter, UnknownUsage } from "./body/token_meter.ts";
+import type { UsageMeter, UsageMeterOptions } from "./body/usage_meter.ts";
 import { requestIdOf } from "./forwarding_headers.ts";
 import { PolicyRun } from "./policies/policy_run.ts";
 import {
@@ -23,6 +30,7 @@ import {
   type RequestFacts,
 } from "./policies/request_context.ts";
 import { RoutedRequest } from "./routed_request.ts";
+import type { RequestSpan } from "./trace/spans/request_span.ts";
 import type { RequestTrace } from "./trace/request_trace.ts";
 
 /** Dependencies of an exchange. */
@@ -31,6 +39,11 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   readonly prices: PriceBook;
   readonly bodyMemory: BodyMemory;
+  readonly counted: Pick<CountedResponses, "claim">;
+  /** Receives the parts of what an exchange uses that stays open. */
+  readonly onUsed?:
+    | ((exchange: Exchange, usage: MeteredUsage) => void)
+    | undefined;
 }
 
 /**
@@ -59,24 +72,30 @@ export class Exchange implements RequestFacts {
   /** Set once the request goes upstream. */
   attempts: Attempts | undefined;
   /** Counts the tokens of the request; `undefined` before it goes upstream, and when they are not needed. */
-  meter: TokenMeter | undefined;
+  meter: UsageMeter | undefined;
+  /** Set where requests have spans. */
+  span: RequestSpan | undefined;
   /** Error for which the gateway responded in place of the upstream. */
   error: GatewayError | undefined;
   /** Set once the response is on its way to the client. */
   response: ResponseMessage | undefined;
   readonly #prices: PriceBook;
   readonly #clock: Clock;
+  readonly #counted: ExchangeOptions["counted"];
+  readonly #onUsed: ExchangeOptions["onUsed"];
   #trace: RequestTrace | undefined;
   #context: RequestContext | undefined;
 
   constructor(
     request: RequestMessage,
     arrivedOn: PortId,
-    { snapshots, clock, prices, bodyMemory }: ExchangeOptions,
+    { snapshots, clock, prices, bodyMemory, counted, onUsed }: ExchangeOptions,
   ) {
     this.request = request;
     this.#prices = prices;
     this.#clock = clock;
+    this.#counted = counted;
+    this.#onUsed = onUsed;
     this.snapshot = snapshots.current;
     this.port = arrivedOn.port;
     this.#arrivedOn = arrivedOn;
@@ -126,27 +145,63 @@ export class Exchange implements RequestFacts {
   runPolicies(
     policies: readonly RunningPolicy[],
   ): Promise<ResponseMessage | undefined> {
-    this.policyRun ??= new PolicyRun(this.context, this.#trace);
+    this.policyRun ??= new PolicyRun(this.context, this.#trace, this.span);
     return this.policyRun.handleRequest(policies);
   }
 
   /** Starts to count the tokens of a request to an LLM, also when no policy needs them. */
-  startMeter(): TokenMeter | undefined {
-    const { originalRequest, request: { method, target, upgrade } } = this;
+  startMeter(): UsageMeter | undefined {
     const listeners = this.slots?.get(usageListeners);
-    if (upgrade !== undefined && listeners?.rules.deniesUnknown === true) {
-      throw new UnknownUsage("it opens a WebSocket");
+    const host = this.routed.backend?.host;
+    const options = {
+      prices: this.#prices,
+      clock: this.#clock,
+      counted: this.#counted,
+      host,
+    };
+    this.meter = this.request.upgrade === undefined
+      ? this.#meterResponse(options, listeners)
+      : this.#meterSocket(options, listeners);
+    return this.meter;
+  }
+
+  #meterResponse(
+    options: UsageMeterOptions,
+    listeners: UsageListeners | undefined,
+  ): UsageMeter | undefined {
+    const { originalRequest, request: { method, target } } = this;
+    if (isStoredResponse(method, target)) {
+      return new TokenMeter(
+        "responses",
+        { ...options, isReading: true },
+        listeners,
+      );
     }
-    // Reading a response again, as `GET /v1/responses/{id}` does, uses no tokens.
     if (originalRequest.method !== "POST") return undefined;
     // Policies may have rewritten the path to the one that the provider knows.
     const api = detectLlmApi("POST", originalRequest.target) ??
       detectLlmApi(method, target) ?? listeners?.api;
-    if (listeners !== undefined || api !== undefined) {
-      const host = this.routed.backend?.host;
-      const options = { prices: this.#prices, clock: this.#clock, host };
-      this.meter = new TokenMeter(api, options, listeners);
+    return listeners === undefined && api === undefined
+      ? undefined
+      : new TokenMeter(api, options, listeners);
+  }
+
+  #meterSocket(
+    options: UsageMeterOptions,
+    listeners: UsageListeners | undefined,
+  ): UsageMeter | undefined {
+    const { originalRequest, request: { method, target, upgrade } } = this;
+    const isRealtime = /^websocket$/i.test(upgrade ?? "") &&
+      [originalRequest.target, target].some((path) =>
+        detectLlmApi(method, path) === "realtime"
+      );
+    if (isRealtime) {
+      const onUsed = (usage: MeteredUsage) => this.#onUsed?.(this, usage);
+      return new SocketMeter({ ...options, onUsed }, listeners);
     }
-    return this.meter;
+    if (listeners?.rules.deniesUnknown !== true) return undefined;
+    throw new UnknownUsage(
+      "it opens a WebSocket to a path of no known LLM API",
+    );
   }
 }

@@ -2,9 +2,11 @@ import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
 import type { Outcome, Reply, ResponseMessage } from "../http/message.ts";
 import { StalledClientError } from "../http/server/request_error.ts";
+import { endListeners } from "../policy/end_listeners.ts";
 import { failedExpressions } from "../policy/expressions/expression_slots.ts";
 import { pathOf } from "../route/normalize_target.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
+import type { UnsettledCounts } from "./body/unsettled_counts.ts";
 import type { Exchange } from "./exchange.ts";
 import { toGatewayError } from "./respond.ts";
 
@@ -37,10 +39,14 @@ export class ExchangeReply implements Reply {
   }
 }
 
-/** Turns an exchange that is over into one record and passes it to `record`: access log, metrics, failure memory. */
+/**
+ * Turns an exchange that is over into one record and passes it to `record`: access log, metrics, failure memory.
+ * @param unsettled Gets the responses that were delivered before they are counted.
+ */
 export function observeFinishedRequests(
   clock: Clock,
   record: (request: FinishedRequest, exchange: Exchange) => void,
+  unsettled?: Pick<UnsettledCounts, "add">,
 ): FinishObserver {
   return (exchange, response, outcome) => {
     const { attempts, error, meter, startedAt, trace } = exchange;
@@ -49,13 +55,15 @@ export function observeFinishedRequests(
     if (leftBeforeResponse) meter?.abandon();
     const durationMs = clock.monotonic() - startedAt;
     const finish = () => {
+      for (const end of exchange.slots?.get(endListeners) ?? []) end();
       const finished = describe(exchange, response, outcome, durationMs);
       record(finished, exchange);
       trace?.finished(finished);
     };
     const counting = meter?.counting;
-    if (counting === undefined) finish();
-    else counting.then(finish);
+    if (counting === undefined) return finish();
+    const counted = counting.then(finish);
+    if (outcome.error === undefined) unsettled?.add(counted);
   };
 }
 
@@ -88,14 +96,27 @@ function describe(
     upstreamRequestId: attempts?.providerRequestId ??
       upstreamIdOf(exchange, response),
     upstreamDurationMs: attempts?.durationMs,
+    firstTokenMs: firstTokenOf(exchange),
     reason: reasonOf(exchange, outcome),
     error: errorOf(exchange, response, outcome),
     retries: attempts?.retries ?? 0,
     failedOver: attempts?.failedOver,
+    trace: traceOf(exchange),
     usage: exchange.meter?.usage,
     uncounted: exchange.meter?.uncounted,
     failedExpressions: exchange.slots?.get(failedExpressions),
   };
+}
+
+function firstTokenOf({ meter, startedAt }: Exchange): number | undefined {
+  const at = meter?.usage && meter.firstOutputAt;
+  return at && at - startedAt;
+}
+
+function traceOf({ span }: Exchange): FinishedRequest["trace"] {
+  if (span === undefined) return undefined;
+  const { traceId, spanId, isSampled } = span;
+  return { traceId, spanId, isSampled };
 }
 
 /** Returns the request id that the upstream gave in place of ours. */
@@ -108,9 +129,10 @@ function upstreamIdOf(
 }
 
 function reasonOf(
-  { error, policyRun, attempts }: Exchange,
+  { error, policyRun, attempts, meter }: Exchange,
   outcome: Outcome,
 ): FinishedRequest["reason"] {
+  if (meter?.isUsedUp) return "rate_limit";
   if (error !== undefined) return error.code;
   if (outcome.error !== undefined) return toGatewayError(outcome.error).code;
   if (policyRun?.rejection !== undefined) return policyRun.rejection.reason;
@@ -119,10 +141,11 @@ function reasonOf(
 }
 
 function errorOf(
-  { error, policyRun }: Exchange,
+  { error, policyRun, meter }: Exchange,
   { status }: ResponseMessage,
   outcome: Outcome,
 ): string | undefined {
+  if (meter?.isUsedUp) return "Closed the WebSocket: a budget is used up";
   const cause = error ?? outcome.error;
   if (cause === undefined) return policyRun?.rejection?.message;
   // Closing is how a client ends a stream of events: the reason says it, and nothing is wrong.

@@ -2,17 +2,28 @@ import { type Cancellation, unlessCancelled } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
-import type { Body } from "../http/body.ts";
-import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+import { type Body, BytesBody } from "../http/body.ts";
+import type { ResponseMessage } from "../http/message.ts";
 import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { Attempts } from "./attempts.ts";
 import type { Destination } from "./balancing/attempt_target.ts";
 import { hashOf } from "./balancing/hash.ts";
+import {
+  endpointOfSession,
+  markSession,
+  sessionLost,
+  unmarkSession,
+} from "./balancing/session_mark.ts";
 import type { Exchange } from "./exchange.ts";
 import { modelSources } from "./llm/model_sources.ts";
 import { sendToProvider } from "./llm/llm_sender.ts";
 import type { Mirrors } from "./mirrors.ts";
 import { sendUntilGood } from "./retry.ts";
+import {
+  findOwner,
+  persistentSession,
+  persistSession,
+} from "./balancing/route_sessions.ts";
 import { type TimeLimit, withinLimit } from "./time_limit.ts";
 import type { Upstreams } from "./upstreams.ts";
 
@@ -36,6 +47,12 @@ interface Call {
   readonly route: Route;
   readonly backend: Backend;
   readonly destination: Destination;
+  /** Hash of the endpoint that began the MCP session of the request. */
+  readonly sessionEndpoint: number | undefined;
+  /** Hash of the endpoint to which the persistent session of the client belongs. */
+  readonly endpointOfClient: number | undefined;
+  /** The body, once an attempt has read it to change it: it is gone from the request then. */
+  readBody?: Uint8Array;
 }
 
 /** Sends requests to backends: mirrors, time limits, attempts. */
@@ -61,11 +78,20 @@ export class Forwarder {
       mirrors.send(exchange.request, route.mirrors, exchange.trace?.policies);
     }
     const attempts = exchange.attempts ??= new Attempts(clock.monotonic());
+    let call: Call | undefined;
     try {
-      const call = this.#resolve(exchange, attempts, route, target);
+      call = this.#resolve(exchange, attempts, route, target);
       const response = await this.#sendInTime(call);
       attempts.status = response.status;
+      if (keepsSessions(call)) {
+        markSession(response.headers, attempts.target?.label ?? "");
+      }
+      persistSession(call, response, clock);
       return response;
+    } catch (error) {
+      throw call?.sessionEndpoint !== undefined && isUnreachable(error)
+        ? sessionLost(error.message)
+        : error;
     } finally {
       attempts.endedAt = clock.monotonic();
     }
@@ -82,7 +108,56 @@ export class Forwarder {
       throw new GatewayError("invalid_backend", "gateway", message);
     }
     const destination = this.#options.upstreams.get(backend);
-    return { exchange, attempts, route, backend, destination };
+    const { headers } = exchange.request;
+    const sessionEndpoint = endpointOfSession(headers);
+    if (sessionEndpoint !== undefined) unmarkSession(headers);
+    const ofSession = sessionEndpoint !== undefined &&
+        backend.balancing?.sharesSessions !== true
+      ? destination.forSession?.(sessionEndpoint)
+      : undefined;
+    const session = persistentSession(exchange, route, this.#options.clock);
+    const preferred = session && session.backend === hashOf(backend.key)
+      ? session
+      : undefined;
+    return {
+      exchange,
+      attempts,
+      route,
+      backend,
+      destination: ofSession ??
+        (preferred && destination.preferring?.(preferred.endpoint)) ??
+        destination,
+      endpointOfClient: preferred?.endpoint,
+      sessionEndpoint: ofSession && sessionEndpoint,
+    };
+  }
+
+  /** Returns the backend of a route to which the session of a request belongs, that of MCP or a persistent one; `undefined` without one. */
+  findSession(
+    exchange: Exchange,
+    route: Route,
+  ): Promise<WeightedBackend | undefined> | undefined {
+    const endpoint = endpointOfSession(exchange.request.headers);
+    if (endpoint !== undefined) {
+      return this.#findEndpoint(endpoint, route.backends);
+    }
+    // With priorities, a session stays at its endpoint only within the backend that failover chooses.
+    if (route.groups !== undefined) return undefined;
+    const { clock, upstreams } = this.#options;
+    const session = persistentSession(exchange, route, clock);
+    return session && findOwner(session, route.backends, upstreams);
+  }
+
+  async #findEndpoint(
+    endpoint: number,
+    backends: readonly WeightedBackend[],
+  ): Promise<WeightedBackend | undefined> {
+    for (const each of backends) {
+      if (each.backend === undefined) continue;
+      const destination = this.#options.upstreams.get(each.backend);
+      if (await destination.hasEndpoint?.(endpoint)) return each;
+    }
+    return undefined;
   }
 
   /** Runs all attempts within the route's time limit. */
@@ -114,12 +189,11 @@ export class Forwarder {
     const { exchange, attempts, backend, destination } = call;
     const { retry } = call.route;
     const { clock, log, maxBufferBytes } = this.#options;
-    // The body for an LLM provider is read, and changed, before it is sent.
-    const maxReplayBytes = backend.llm !== undefined
-      ? maxBufferBytes
-      : retry === undefined
+    const maxReplayBytes = retry === undefined
       ? 0
-      : MAX_REPLAY_BYTES;
+      : backend.llm === undefined
+      ? MAX_REPLAY_BYTES
+      : maxBufferBytes;
     const trace = exchange.trace?.policies;
     const { request, requestId } = exchange;
     return sendUntilGood(
@@ -138,10 +212,11 @@ export class Forwarder {
 
   /** Runs one attempt within its time limit. */
   async #sendOnce(
-    { exchange, attempts, route, backend, destination }: Call,
-    body: Body | undefined,
+    origin: Call,
+    unread: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
+    const { exchange, attempts, route, backend, destination } = origin;
     const limit: TimeLimit = {
       clock: this.#options.clock,
       limitMs: route.backendTimeoutMs ?? 0,
@@ -154,42 +229,69 @@ export class Forwarder {
     }
     const target = destination.choose(
       attempts.tried,
-      keyOf(exchange.request, backend),
+      keyOf(exchange, backend),
     );
     attempts.target = target;
     attempts.providerRequestId = undefined;
     attempts.limitedBy = undefined;
-    const { request, trace } = exchange;
+    const { request, trace, span } = exchange;
     trace?.callStarts(target.label);
-    const call = withinLimit(cancellation, limit, (limited) => {
-      const { llm } = backend;
-      if (llm === undefined) return target.send(request, body, limited);
-      const { clock, maxBufferBytes } = this.#options;
-      return sendToProvider({
-        target: llm,
-        upstream: target,
-        request,
-        body,
-        held: request.held,
-        cancellation: limited,
-        attempts,
-        requestId: exchange.requestId,
-        trace: trace?.policies,
-        clock,
-        maxBufferBytes,
-        models: () => modelSources(exchange, route, this.#options.upstreams),
+    const send = (traceparent = "") =>
+      withinLimit(cancellation, limit, (limited) => {
+        const { llm } = backend;
+        if (llm === undefined) {
+          const body = span === undefined
+            ? unread
+            : span.stamp(unread, traceparent);
+          return target.send(request, body, limited);
+        }
+        const { clock, maxBufferBytes } = this.#options;
+        const { readBody } = origin;
+        const body = readBody === undefined ? unread : new BytesBody(readBody);
+        return sendToProvider({
+          target: llm,
+          upstream: target,
+          request,
+          body,
+          held: request.held,
+          cancellation: limited,
+          attempts,
+          requestId: exchange.requestId,
+          trace: trace?.policies,
+          clock,
+          maxBufferBytes,
+          onRead: (bytes) => origin.readBody = bytes,
+          models: () => modelSources(exchange, route, this.#options.upstreams),
+        });
       });
-    });
+    const call = span === undefined
+      ? send()
+      : span.attempt(request, backend, target.label, send);
     return await (trace === undefined ? call : trace.callEnds(call));
   }
 }
 
 /** Returns the hash by which a request keeps its endpoint; `undefined` when any will do. */
-function keyOf(
-  { headers }: RequestMessage,
-  { balancing }: Backend,
-): number | undefined {
-  const name = balancing?.hashHeader;
-  const value = name === undefined ? undefined : headers.getJoined(name);
+function keyOf(exchange: Exchange, { balancing }: Backend): number | undefined {
+  const { hashHeader: name, hashKey } = balancing ?? {};
+  const value = hashKey?.of(exchange.context) ??
+    (name && exchange.request.headers.getJoined(name));
   return value === undefined ? undefined : hashOf(value);
+}
+
+/** Reports whether MCP sessions of a response have to come back to its endpoint. */
+function keepsSessions(
+  { sessionEndpoint, route, backend, destination }: Call,
+): boolean {
+  if (sessionEndpoint !== undefined) return true;
+  if (backend.balancing?.sharesSessions === true) return false;
+  const { size = 0 } = destination;
+  return size > 1 || size === 1 && route.backends.length > 1;
+}
+
+/** Reports whether an endpoint is not there any more, and its sessions with it. */
+function isUnreachable(error: unknown): error is GatewayError {
+  return error instanceof GatewayError &&
+    (error.code === "upstream_connect_failed" ||
+      error.code === "upstream_tls_failed");
 }

@@ -18,6 +18,7 @@ import {
   type TrustsPeer,
 } from "./forwarding_headers.ts";
 import { respondToError, toGatewayError } from "./respond.ts";
+import type { RequestSpans } from "./trace/spans/request_spans.ts";
 import type { Tracing } from "./trace/tracing.ts";
 
 /** Dependencies of the pipeline. */
@@ -25,6 +26,8 @@ export interface PipelineOptions extends ExchangeOptions {
   readonly forwarder: Forwarder;
   readonly failover: Failover;
   readonly tracing: Tracing;
+  /** `undefined` where requests have no spans. */
+  readonly spans: RequestSpans | undefined;
   readonly log: Log;
   readonly trustsPeer: TrustsPeer;
   /** Larger request bodies are rejected; unlimited if `undefined`. */
@@ -43,15 +46,28 @@ export interface PipelineOptions extends ExchangeOptions {
  */
 export class Pipeline {
   readonly #options: PipelineOptions;
+  readonly #onFinish: FinishObserver;
+  #underWay = 0;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
+    this.#onFinish = (...finished) => {
+      this.#underWay--;
+      options.onFinish(...finished);
+    };
+  }
+
+  /** Requests whose responses are not delivered yet. */
+  get underWay(): number {
+    return this.#underWay;
   }
 
   /** Handles a request that arrived on `port`; never throws. */
   async handle(request: RequestMessage, port: PortId): Promise<Reply> {
     const exchange = new Exchange(request, port, this.#options);
+    this.#underWay++;
     exchange.trace = this.#options.tracing.begin(exchange);
+    exchange.span = this.#options.spans?.begin(exchange);
     let response: ResponseMessage;
     try {
       response = await this.#process(exchange);
@@ -73,7 +89,7 @@ export class Pipeline {
     setIfAbsent(response.headers, "x-request-id", exchange.requestId);
     exchange.response = response;
     exchange.trace?.responseStarts(response);
-    return new ExchangeReply(exchange, response, this.#options.onFinish);
+    return new ExchangeReply(exchange, response, this.#onFinish);
   }
 
   async #process(exchange: Exchange): Promise<ResponseMessage> {
@@ -101,12 +117,18 @@ export class Pipeline {
     }
     trace?.phaseEnds("route policies");
 
+    // A session cannot go on at another backend.
+    const pending = route.backends.length > 1
+      ? this.#options.forwarder.findSession(exchange, route)
+      : undefined;
+    const owner = pending && await pending;
     const { groups } = route;
-    const { response, isUpstream } = groups === undefined
+    const { response, isUpstream } = owner !== undefined ||
+        groups === undefined
       ? await this.#sendToBackend(
         exchange,
         route,
-        routed.chooseBackend(route, random),
+        owner ?? routed.chooseBackend(route, random),
       )
       : await this.#options.failover.send(
         exchange,
@@ -144,9 +166,11 @@ export class Pipeline {
     target: WeightedBackend,
   ): Promise<ResponseMessage> {
     const { request, requestId, originalRequest, trace } = exchange;
-    const { forwarder, maxBufferBytes, trustsPeer } = this.#options;
+    const { forwarder, maxBufferBytes, spans, trustsPeer } = this.#options;
     const meter = exchange.startMeter();
-    if (meter !== undefined) await meter.prepare(request, maxBufferBytes);
+    const pending = meter?.prepare(request, maxBufferBytes);
+    if (pending !== undefined) await pending;
+    if (spans !== undefined) await spans.readBody(exchange);
     const isTrusted = trustsPeer(request.source);
     addForwardingHeaders(
       request,
@@ -154,6 +178,7 @@ export class Pipeline {
       originalRequest.authority,
       isTrusted,
     );
+    exchange.span?.inject(request.headers);
     trace?.forwards();
     const response = await forwarder.forward(exchange, route, target);
     trace?.received(response);

@@ -43,6 +43,7 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   upstream_connect_failed: { status: 503, text: "upstream connect failed" },
   upstream_tls_failed: { status: 503, text: "upstream tls failed" },
   upstream_overloaded: { status: 503, text: "upstream overloaded" },
+  mcp_session_lost: { status: 404, text: "session not found" },
   no_endpoints: { status: 503, text: "no endpoints" },
   upstream_closed: { status: 502, text: "upstream closed the connection" },
   upstream_protocol_error: { status: 502, text: "bad upstream response" },

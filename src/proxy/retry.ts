@@ -56,7 +56,8 @@ export interface RetryOptions {
 /**
  * Sends a request until its outcome is good or no attempt is left; returns or throws the last outcome.
  *
- * A request that was never sent goes to another endpoint at once, also without `retry`. Otherwise waits between attempts, twice as
+ * A request that was never sent goes to another endpoint at once, also without `retry`; so does, once, an idempotent one without a
+ * body whose connection ended without a response. Otherwise waits between attempts, twice as
  * long each time; a body that is too large to keep is sent once.
  */
 export async function sendUntilGood(
@@ -67,7 +68,7 @@ export async function sendUntilGood(
 ): Promise<ResponseMessage> {
   const { request: { body, held }, attempts } = retried;
   const before = attempts.retries;
-  if (retry !== undefined) destination.retries?.earn();
+  destination.retries?.earn();
   const replay = body && maxReplayBytes > 0
     ? new ReplayableBody(body, maxReplayBytes, held)
     : undefined;
@@ -84,15 +85,12 @@ export async function sendUntilGood(
       const retries = attempts.retries - before;
       const hasAnother = target !== undefined &&
         destination.hasAnother([...tried, target]);
-      const mayRetry = wasSent
-        ? retries < (retry?.attempts ?? 0) &&
-          isWorthRetrying(failed, retry, retried.request) &&
-          destination.retries?.take() !== false
-        : retries <
-          Math.max(
-            retry?.attempts ?? 0,
-            hasAnother ? MAX_FURTHER_ENDPOINTS : 0,
-          );
+      const further = hasAnother
+        ? furtherEndpoints(failed, wasSent, retried.request)
+        : 0;
+      const mayRetry = retries < Math.max(retry?.attempts ?? 0, further) &&
+        (!wasSent || isWorthRetrying(failed, retry, retried.request) &&
+            destination.retries?.take() !== false);
       if (!mayRetry || replay?.replayable === false) return resultOf(outcome);
       replay?.endAttempt();
       if (!isError) outcome.body?.cancel("retried");
@@ -112,6 +110,18 @@ export async function sendUntilGood(
 function isUnsent(error: GatewayError): boolean {
   return notSent.has(error.code) ||
     error instanceof UnansweredError && error.refused;
+}
+
+/** Returns the number of attempts at further endpoints that a request gets without being configured. */
+function furtherEndpoints(
+  outcome: number | GatewayError,
+  wasSent: boolean,
+  { method, body }: RequestMessage,
+): number {
+  if (!wasSent) return MAX_FURTHER_ENDPOINTS;
+  const mayRepeat = outcome instanceof UnansweredError &&
+    isIdempotent(method) && body === undefined;
+  return mayRepeat ? 1 : 0;
 }
 
 function isWorthRetrying(

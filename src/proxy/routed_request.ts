@@ -4,7 +4,7 @@ import type { RequestMessage } from "../http/message.ts";
 import { hostnameOf, selectListener } from "../route/hostname.ts";
 import type { RouteMatch } from "../route/path_index.ts";
 import { ANY_MODEL, type RoutableRequest } from "../route/route_match.ts";
-import { detectLlmApi } from "../llm/llm_api.ts";
+import { detectLlmApi, readPathModel } from "../llm/llm_api.ts";
 import { isModelList, readShownModel } from "../llm/providers/operation.ts";
 import { readRequestModel } from "../policy/expressions/llm_variable.ts";
 import type {
@@ -82,11 +82,14 @@ export class RoutedRequest implements RoutableRequest {
    */
   async readModel(): Promise<void> {
     const { method, target } = this.#request;
+    const api = detectLlmApi(method, target);
     if (isModelList(method, target)) {
       this.model = ANY_MODEL;
+    } else if (api === "transcriptions") {
+      // The model of a form may come after the whole recording.
+      this.model = readPathModel(target);
     } else if (
-      detectLlmApi(method, target) !== undefined ||
-      readShownModel(method, target) !== undefined
+      api !== undefined || readShownModel(method, target) !== undefined
     ) {
       this.model = await readRequestModel(this.#request);
     }

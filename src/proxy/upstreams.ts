@@ -1,40 +1,32 @@
-import type { Clock } from "../base/clock.ts";
-import { GatewayError } from "../base/errors.ts";
-import { formatHostPort } from "../base/host_port.ts";
-import type { Log } from "../base/log.ts";
-import {
-  DEFAULT_MAX_CONNECTIONS,
-  DEFAULT_MAX_PENDING,
-  type UpstreamBounds,
-  type UpstreamStats,
-} from "../http/client/upstream.ts";
-import { createUpstream } from "../http/client/pooled_upstream.ts";
-import {
-  type Backend,
-  defaultBalancing,
-  type Endpoint,
-  type ServiceEndpoints,
-  type Snapshot,
+import type { UpstreamBounds, UpstreamStats } from "../http/client/upstream.ts";
+import type {
+  Backend,
+  Endpoint,
+  ServiceEndpoints,
+  Snapshot,
 } from "../snapshot/snapshot.ts";
 import type { Destination } from "./balancing/attempt_target.ts";
-import { BalancedDestination } from "./balancing/balanced_destination.ts";
+import type { BalancedDestination } from "./balancing/balanced_destination.ts";
 import type { BalancedEndpoint } from "./balancing/balanced_endpoint.ts";
-import { EndpointPool } from "./balancing/endpoint_pool.ts";
-import { type Lookup, systemLookup } from "./balancing/host_addresses.ts";
+import {
+  createDestination,
+  type DestinationDependencies,
+} from "./balancing/create_destination.ts";
+import type { EndpointCheck } from "./balancing/health/endpoint_check.ts";
+import {
+  HealthRecords,
+  type HealthTurns,
+} from "./balancing/health/health_records.ts";
+import type { LookupReading } from "./balancing/host_addresses.ts";
 import { createWebUi, type WebUiHandler } from "./web_ui_upstream.ts";
 
 /** Dependencies of the upstreams. */
-export interface UpstreamsOptions {
-  readonly clock: Clock;
-  /** Uniform in [0, 1); chooses endpoints. */
-  readonly random: () => number;
-  readonly log: Log;
+export interface UpstreamsOptions
+  extends Omit<DestinationDependencies, "healthTurns"> {
   /** `undefined` where there is no web UI. */
   readonly webUi?: WebUiHandler | undefined;
-  /** Number of threads that share the limits of a backend, each with an equal part; default 1. */
-  readonly workers?: number | undefined;
-  /** Default: that of the operating system. */
-  readonly lookup?: Lookup | undefined;
+  /** Shares checks of endpoints with other threads; default: this one makes all. */
+  readonly healthTurns?: HealthTurns | undefined;
 }
 
 type ServicePort = NonNullable<Backend["service"]>;
@@ -60,6 +52,15 @@ export interface EndpointReading
   readonly names: readonly string[];
   readonly stats: UpstreamStats;
   readonly bounds: UpstreamBounds;
+  readonly check: EndpointCheck | undefined;
+}
+
+/** State of the addresses of a name. */
+export interface BackendLookup extends LookupReading {
+  /** Keys of the backends with the name. */
+  readonly backends: readonly string[];
+  /** Names of these backends. */
+  readonly names: readonly string[];
 }
 
 /**
@@ -72,11 +73,14 @@ export class Upstreams {
   readonly #byConnection = new Map<string, Shared>();
   /** Saves the look-up by string for each request; garbage-collected with the snapshot. */
   #byBackend = new WeakMap<Backend, Destination>();
+  readonly #healthTurns: HealthTurns;
   readonly #keys = new WeakMap<Backend, string>();
   #services = new Map<string, ReadonlyMap<string, readonly Endpoint[]>>();
 
   constructor(options: UpstreamsOptions) {
+    const { clock, random } = options;
     this.#options = options;
+    this.#healthTurns = options.healthTurns ?? new HealthRecords(clock, random);
   }
 
   /**
@@ -102,7 +106,12 @@ export class Upstreams {
   }
 
   /** Replaces the endpoints of some services; requests at those that are gone finish. */
-  updateEndpoints(changed: ServiceEndpoints): void {
+  updateEndpoints(services: ServiceEndpoints): void {
+    const changed = new Map(
+      services.entries().filter(([service, ports]) =>
+        this.#services.get(service) !== ports
+      ),
+    );
     for (const [service, ports] of changed) {
       if (ports.size === 0) this.#services.delete(service);
       else this.#services.set(service, ports);
@@ -124,7 +133,10 @@ export class Upstreams {
       }
       if (wanted.has(key)) continue;
       this.#byConnection.delete(key);
-      destination.pool.retire();
+      destination.retire();
+    }
+    for (const backend of snapshot.backends.values()) {
+      if (isChecked(backend)) this.get(backend);
     }
   }
 
@@ -143,7 +155,7 @@ export class Upstreams {
   *describe(): Iterable<EndpointReading> {
     for (const { destination, backends } of this.#byConnection.values()) {
       for (const each of destination.pool.endpoints) {
-        const { label: endpoint, upstream, health, requests } = each;
+        const { label: endpoint, upstream, health, requests, check } = each;
         const { stats, bounds } = upstream;
         yield {
           endpoint,
@@ -153,6 +165,20 @@ export class Upstreams {
           requests,
           stats,
           bounds,
+          check,
+        };
+      }
+    }
+  }
+
+  /** Lists the names that are looked up. */
+  *describeLookups(): Iterable<BackendLookup> {
+    for (const { destination, backends } of this.#byConnection.values()) {
+      for (const lookup of destination.lookups()) {
+        yield {
+          ...lookup,
+          backends: [...backends.keys()],
+          names: [...new Set(backends.values())],
         };
       }
     }
@@ -161,7 +187,7 @@ export class Upstreams {
   /** Closes every connection. */
   close(): void {
     for (const { destination } of this.#byConnection.values()) {
-      destination.pool.close();
+      destination.close();
     }
     this.#byConnection.clear();
     this.#byBackend = new WeakMap();
@@ -189,7 +215,10 @@ export class Upstreams {
       known.backends.set(name, backend.name);
       return known.destination;
     }
-    const destination = this.#create(backend);
+    const destination = createDestination(backend, key, {
+      ...this.#options,
+      healthTurns: this.#healthTurns,
+    });
     const backends = new Map([[name, backend.name]]);
     this.#byConnection.set(key, { destination, service, backends });
     if (service !== undefined) {
@@ -197,46 +226,8 @@ export class Upstreams {
     }
     return destination;
   }
-
-  #create(backend: Backend): BalancedDestination {
-    const { clock, random, log, workers = 1, lookup = systemLookup } =
-      this.#options;
-    const { tls, service, host, port, balancing = defaultBalancing } = backend;
-    if (tls === "invalid") {
-      throw new GatewayError(
-        "upstream_tls_failed",
-        "gateway",
-        `Cannot connect to backend "${backend.key}": its TLS policy is invalid`,
-      );
-    }
-    const shared = { ...backend, tls, ...shareOf(backend, workers) };
-    const pool = new EndpointPool({
-      name: service === undefined
-        ? `"${formatHostPort(host, port)}"`
-        : `Service "${service.name}"`,
-      balancing,
-      connect: (endpoint) =>
-        createUpstream({ ...shared, ...endpoint }, clock, log),
-      clock,
-      random,
-      log,
-    });
-    const { hosts = [{ host, port }] } = backend;
-    const own = service === undefined ? hosts : [];
-    return new BalancedDestination({ pool, hosts: own, lookup, clock });
-  }
 }
 
-/** Returns the part of the limits of a backend that one worker has; each can have a connection. */
-function shareOf(
-  {
-    maxConnections = DEFAULT_MAX_CONNECTIONS,
-    maxPendingRequests = DEFAULT_MAX_PENDING,
-  }: Backend,
-  workers: number,
-): Pick<Backend, "maxConnections" | "maxPendingRequests"> {
-  return {
-    maxConnections: Math.max(1, Math.floor(maxConnections / workers)),
-    maxPendingRequests: Math.ceil(maxPendingRequests / workers),
-  };
+function isChecked({ healthCheck, tls }: Backend): boolean {
+  return healthCheck !== undefined && tls !== "invalid";
 }

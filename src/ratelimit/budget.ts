@@ -19,14 +19,53 @@ export function shownAmount(
   return unit === "usd" ? amount / NANO_USD : amount;
 }
 
-/** Returns what a budget is charged for a use; 0 for a request budget, which `take` charges. */
+/** Usage of a request that used nothing. */
+export const noUse: Use = {
+  tokens: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  usd: 0,
+};
+
+/** Returns what a budget is charged for a use; 0 for budgets of requests, which `take` charges. */
 export function amountOf(unit: BudgetDefinition["unit"], use: Use): number {
-  return unit === "requests" ? 0 : use[unit];
+  return isOfRequests(unit) ? 0 : use[unit];
+}
+
+/** Returns what a budget holds from the admission of a request to its end. @param expected Most that it is expected to use. */
+export function heldBy(
+  { unit, reserves }: Pick<BudgetDefinition, "unit" | "reserves">,
+  expected: Use,
+): number {
+  if (unit === "concurrentRequests") return 1;
+  return reserves === true ? amountOf(unit, expected) : 0;
+}
+
+/** Reports whether a budget holds anything for requests in progress. */
+export function holds(
+  { unit, reserves }: Pick<BudgetDefinition, "unit" | "reserves">,
+): boolean {
+  return unit === "concurrentRequests" || reserves === true;
+}
+
+/** Reports whether a unit is known at admission. */
+export function isOfRequests(
+  unit: BudgetDefinition["unit"],
+): unit is "requests" | "concurrentRequests" {
+  return unit === "requests" || unit === "concurrentRequests";
+}
+
+/** Reports whether a budget may be used up while a request is in progress, so that it has to end. */
+export function isEnforcedLater(
+  { unit, isSoft }: Pick<BudgetDefinition, "unit" | "isSoft">,
+): boolean {
+  return !isOfRequests(unit) && isSoft !== true;
 }
 
 /** Amount that may be used in a window, and what happens at its end. */
 export interface BudgetDefinition {
-  readonly unit: "requests" | keyof Use;
+  /** `concurrentRequests` has no windows: a request holds 1 from its admission to its end. */
+  readonly unit: "requests" | "concurrentRequests" | keyof Use;
   /** Amount that every window adds; at least 1. */
   readonly base: number;
   /** Amount beyond `base` that one window can use if earlier ones left it over; 0 or more. */
@@ -39,6 +78,8 @@ export interface BudgetDefinition {
   readonly overshoot: "Forgive" | "Carry";
   /** Only warns when it is used up. */
   readonly isSoft?: boolean;
+  /** Holds what a request is expected to use, from its admission until its usage is known. */
+  readonly reserves?: boolean;
   /** Tells budgets of one `global` block apart that differ in their numbers only. */
   readonly variant?: number;
 }
@@ -100,6 +141,8 @@ export interface BudgetReading {
   /** Until the window resets; its whole length while it is not open. */
   readonly resetMs: number;
   readonly windowMs: number;
+  /** Held for requests in progress, in budgets that do so; not part of `remaining`. */
+  readonly held?: number | undefined;
 }
 
 /** Returns the reading that resets last. */

@@ -1,9 +1,11 @@
 import type { Clock } from "../base/clock.ts";
 import type { Use } from "./budget.ts";
+import { DescriptorCounters } from "./descriptor_counts.ts";
 import type { FailureLog } from "./failure_log.ts";
 import type {
   DescriptorUse,
   GlobalLimiter,
+  HeldUse,
   LimiterDecision,
 } from "./global_limiter.ts";
 
@@ -32,6 +34,8 @@ export interface CountedLimiterOptions {
 export class CountedLimiter implements GlobalLimiter {
   readonly #limiter: GlobalLimiter;
   readonly #options: CountedLimiterOptions;
+  /** The same by limit, and what requests used. */
+  readonly limits = new DescriptorCounters();
   readonly #counts = { admitted: 0, refused: 0, failed: 0 };
   #lastError: unknown;
   #cancelProbe: (() => void) | undefined;
@@ -48,19 +52,22 @@ export class CountedLimiter implements GlobalLimiter {
 
   admit(
     uses: readonly DescriptorUse[],
+    expected?: Use,
   ): LimiterDecision | Promise<LimiterDecision> {
-    const decision = this.#limiter.admit(uses);
+    const decision = this.#limiter.admit(uses, expected);
     return decision instanceof Promise
-      ? decision.then((decided) => this.#count(decided))
-      : this.#count(decision);
+      ? decision.then((decided) => this.#count(decided, uses, expected))
+      : this.#count(decision, uses, expected);
   }
 
-  debit(uses: readonly DescriptorUse[], use: Use): void {
-    this.#limiter.debit(uses, use);
+  debit(uses: readonly DescriptorUse[], use: Use, held?: HeldUse): void {
+    this.limits.charged(uses, use, held);
+    this.#limiter.debit(uses, use, held);
   }
 
-  refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void {
-    this.#limiter.refund(uses, takenAt);
+  refund(uses: readonly DescriptorUse[], held: HeldUse): void {
+    this.limits.refunded(uses, held);
+    this.#limiter.refund(uses, held);
   }
 
   /** Ends the probes. */
@@ -69,8 +76,13 @@ export class CountedLimiter implements GlobalLimiter {
     this.#cancelProbe?.();
   }
 
-  #count(decision: LimiterDecision): LimiterDecision {
+  #count(
+    decision: LimiterDecision,
+    uses: readonly DescriptorUse[],
+    expected: Use | undefined,
+  ): LimiterDecision {
     this.#counts[decision.verdict]++;
+    this.limits.decided(uses, decision, expected);
     const failure = decision.verdict === "failed" ? decision : undefined;
     this.#lastError = failure?.error;
     this.#options.log.note(failure?.error);

@@ -39,6 +39,8 @@ export interface GlobalLimitReading
   readonly name: string;
   /** Keys whose budgets this process knows. */
   readonly keys?: number;
+  /** Held for requests of this process in progress, over all keys, by limits that reserve. */
+  readonly held?: number;
   /** Requests that this process can admit without contacting the store, over all keys. */
   readonly leased?: number;
   /** Tokens or US dollars not yet visible to other processes, over all keys. */
@@ -84,9 +86,11 @@ export function readKvLimit(
   let known = 0;
   let leased = 0;
   let pending = 0;
+  let held = 0;
   for (const budget of matching) {
     leased += budget.leased;
     pending += budget.pendingDebits;
+    held += budget.held ?? 0;
     if (!budget.isKnown) continue;
     known++;
     if (least === undefined || budget.remaining < least.remaining) {
@@ -100,6 +104,7 @@ export function readKvLimit(
     limit: shownAmount(unit, base + burst),
     windowMs,
     ...(least && { remaining: least.remaining, resetMs: least.resetMs }),
+    ...(definition.reserves === true && { held }),
     keys: known,
     leased,
     pending: shownAmount(unit, pending),

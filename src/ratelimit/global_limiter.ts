@@ -4,6 +4,8 @@ import type { BudgetDefinition, BudgetReading, Use } from "./budget.ts";
 export interface DescriptorUse {
   /** Index in the configured list of descriptors. */
   readonly index: number;
+  /** See `GlobalLimit`; counts go by it. */
+  readonly name?: string;
   readonly budget: BudgetDefinition;
   /** Evaluated entries, such as `[["user", "anna"]]`. */
   readonly entries: readonly (readonly [key: string, value: string])[];
@@ -42,6 +44,8 @@ export interface LimiterRejection extends Additions {
   readonly verdict: "refused";
   /** The exhausted budget, if the limiter knows it. */
   readonly refusedBy: DescriptorReading | undefined;
+  /** Amount that the request may use of a budget that reserves it, in the unit of that budget; set if less is left. */
+  readonly needed?: number;
   /** Body of the 429; the default text if `undefined` or empty. */
   readonly body?: Uint8Array | undefined;
 }
@@ -55,20 +59,30 @@ export interface LimiterFailure {
   readonly isLasting?: boolean;
 }
 
+/** Charges of an admission. */
+export interface HeldUse {
+  /** Monotonic time of the charge; `undefined` if it cannot be refunded. */
+  readonly takenAt: number | undefined;
+  /** Most that the request was expected to use; nothing by default. */
+  readonly expected?: Use;
+}
+
 /** Budgets shared by several processes. Never throws, never rejects. */
 export interface GlobalLimiter {
   /**
    * Decides about all descriptors at once: checks every budget before it charges any. Request budgets are charged 1; token budgets
-   * admit while something is left and are charged by `debit`. Returns no promise if there is nothing to wait for.
+   * admit while something is left and are charged by `debit`. Those that reserve hold what is expected until then. Returns no promise
+   * if there is nothing to wait for.
    */
   admit(
     uses: readonly DescriptorUse[],
+    expected?: Use,
   ): LimiterDecision | Promise<LimiterDecision>;
-  /** Charges what an admitted request used to its budgets other than those of requests. */
-  debit(uses: readonly DescriptorUse[], use: Use): void;
+  /** Charges what an admitted request used to its budgets other than those of requests, in place of what they held. */
+  debit(uses: readonly DescriptorUse[], use: Use, held?: HeldUse): void;
   /**
-   * Refunds the charge made at `takenAt` for a request that another limit then rejected, unless its window is over. Does nothing if
-   * the limiter cannot refund.
+   * Refunds the charges for a request that another limit then rejected, unless their windows are over. Does nothing if the limiter
+   * cannot refund.
    */
-  refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void;
+  refund(uses: readonly DescriptorUse[], held: HeldUse): void;
 }

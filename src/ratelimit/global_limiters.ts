@@ -122,7 +122,9 @@ export class GlobalLimiters {
 
   /** Counts of every limiter in use. */
   count(): readonly LimiterCounts[] {
-    return this.#inUse().map(({ handle }) => handle.count());
+    return this.#inUse().map(({ handle, users }) =>
+      handle.count([...users].flat())
+    );
   }
 
   /** Closes all limiters; takes at most two seconds. */
@@ -168,7 +170,7 @@ export class GlobalLimiters {
     try {
       await handle.open();
     } catch (error) {
-      const { domain, store } = handle.count();
+      const { domain, store } = handle.count([]);
       this.#log.error(
         "Cannot reach the store or service of global limits: until then, requests get 503, or pass if failureMode is Open",
         {

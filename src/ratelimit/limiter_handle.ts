@@ -1,4 +1,5 @@
 import { CountedLimiter, type DecisionCounts } from "./counted_limiter.ts";
+import type { DescriptorCounts } from "./descriptor_counts.ts";
 import { FailureLog } from "./failure_log.ts";
 import { KvLimiter, type KvLimiterOptions } from "./kv/kv_limiter.ts";
 import { formatAddress } from "./service/service_address.ts";
@@ -26,6 +27,8 @@ export interface LimiterCounts
   readonly exchanges: Readonly<Record<string, number>>;
   /** Tokens that were used and not counted. */
   readonly lostTokens: number;
+  /** By limit. */
+  readonly limits: readonly DescriptorCounts[];
 }
 
 /** A limiter of either kind with its lifecycle. */
@@ -41,7 +44,8 @@ export interface LimiterHandle {
     limits: readonly GlobalLimit[],
     key: string | undefined,
   ): Promise<number>;
-  count(): LimiterCounts;
+  /** @param limits Limits to count. */
+  count(limits: readonly GlobalLimit[]): LimiterCounts;
 }
 
 /** Creates a limiter over Deno KV. */
@@ -74,7 +78,7 @@ export function createKvLimiter(
         limits.some((limit) => isBudgetOf(limit, budget)) &&
         (key === undefined || budget.entries.some(([, value]) => value === key))
       ),
-    count() {
+    count(limits) {
       const state = kv.describe(1);
       const { lastError, ...decisions } = limiter.counts;
       const { writes, conflicts, locks, failures, waits, lostDebits } =
@@ -90,6 +94,7 @@ export function createKvLimiter(
           failed: failures,
         },
         lostTokens: lostDebits,
+        limits: limiter.limits.read(limits),
       };
     },
   };
@@ -119,7 +124,7 @@ export function createServiceLimiter(
       return limits.map((limit) => ({ ...status, ...readServiceLimit(limit) }));
     },
     reset: () => Promise.resolve(0),
-    count() {
+    count(limits) {
       const state = service.describe();
       const { lastError, ...decisions } = limiter.counts;
       const { calls, failures, unknown, droppedTokens } = state;
@@ -133,6 +138,7 @@ export function createServiceLimiter(
           unknown,
         },
         lostTokens: droppedTokens,
+        limits: limiter.limits.read(limits),
       };
     },
   };

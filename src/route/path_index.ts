@@ -24,9 +24,11 @@ export class PathIndex<T> {
   /** Lengths of the keys of `#prefixes`, longest first. */
   readonly #prefixLengths: readonly number[];
   readonly #patterns: Candidate<T>[] = [];
+  readonly #candidates: readonly Candidate<T>[];
 
   /** @param candidates Earlier ones win ties. */
   constructor(candidates: readonly Candidate<T>[]) {
+    this.#candidates = candidates;
     const ordered = candidates.toSorted((a, b) =>
       compareMatches(a.match, b.match)
     );
@@ -35,6 +37,13 @@ export class PathIndex<T> {
       this.#prefixes.keys().map((prefix) => prefix.length),
     );
     this.#prefixLengths = [...lengths].sort((a, b) => b - a);
+  }
+
+  /** Reports whether this is the index of these candidates. */
+  isOf(candidates: readonly Candidate<T>[]): boolean {
+    const own = this.#candidates;
+    return own.length === candidates.length &&
+      own.every((each, index) => each === candidates[index]);
   }
 
   /** Returns the matching candidate with the highest precedence. */

@@ -35,11 +35,12 @@ export function createRouteTable<T>(
   return runToEnd(createRouteTableInSteps(entries));
 }
 
-/** Does the same as `createRouteTable`, in steps; see `runInSlices`. */
+/** Does the same as `createRouteTable`, in steps; see `runInSlices`. @param memory Parts of earlier tables. */
 export function* createRouteTableInSteps<T>(
   entries: readonly RouteEntry<T>[],
+  memory: RouteTableMemory<T> = new RouteTableMemory<T>(),
 ): Generator<void, RouteTable<T>> {
-  const byHostname = yield* indexByHostname(entries);
+  const byHostname = yield* indexByHostname(entries, memory);
   const everyHost = byHostname.get("*");
   const hasWildcards = byHostname.keys().some((name) =>
     name !== "*" && isWildcard(name)
@@ -92,12 +93,42 @@ function* patternsOf(hostname: string): Generator<string> {
   yield "*";
 }
 
+/** Remembers the parts of route tables whose entries are the same objects. */
+export class RouteTableMemory<T> {
+  readonly #candidates = new WeakMap<RouteEntry<T>, readonly Candidate<T>[]>();
+  /** By hostname and the first candidate. */
+  readonly #indexes = new WeakMap<Candidate<T>, Map<string, PathIndex<T>>>();
+
+  /** Returns the matches of an entry. */
+  candidatesOf(entry: RouteEntry<T>): readonly Candidate<T>[] {
+    return this.#candidates.getOrInsertComputed(
+      entry,
+      ({ matches, value }) =>
+        matches.map((match) => createCandidate(match, value)),
+    );
+  }
+
+  /** Returns the index of the candidates of a hostname. */
+  indexOf(hostname: string, list: readonly Candidate<T>[]): PathIndex<T> {
+    const [first] = list;
+    if (first === undefined) return new PathIndex(list);
+    const indexes = this.#indexes.getOrInsertComputed(first, () => new Map());
+    const known = indexes.get(hostname);
+    if (known?.isOf(list)) return known;
+    const index = new PathIndex(list);
+    indexes.set(hostname, index);
+    return index;
+  }
+}
+
 function* indexByHostname<T>(
   entries: readonly RouteEntry<T>[],
+  memory: RouteTableMemory<T>,
 ): Generator<void, ReadonlyMap<string, PathIndex<T>>> {
   const candidates = new Map<string, Candidate<T>[]>();
-  for (const { hostnames, matches, value } of entries) {
-    const own = matches.map((match) => createCandidate(match, value));
+  for (const entry of entries) {
+    const { hostnames } = entry;
+    const own = memory.candidatesOf(entry);
     for (const hostname of new Set(hostnames.length > 0 ? hostnames : ["*"])) {
       const known = candidates.get(hostname);
       if (known === undefined) candidates.set(hostname, [...own]);
@@ -107,7 +138,7 @@ function* indexByHostname<T>(
   }
   const byHostname = new Map<string, PathIndex<T>>();
   for (const [hostname, list] of candidates) {
-    byHostname.set(hostname, new PathIndex(list));
+    byHostname.set(hostname, memory.indexOf(hostname, list));
     yield;
   }
   return byHostname;

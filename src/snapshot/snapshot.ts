@@ -2,6 +2,7 @@ import type { JsonValue } from "../base/json.ts";
 import type { UpstreamOptions, UpstreamTls } from "../http/client/upstream.ts";
 import type { LlmTarget } from "../llm/llm_target.ts";
 import type { Identity } from "../policy/identity.ts";
+import type { HashKey } from "../policy/http/hash_key.ts";
 import type { RunningPolicy } from "../policy/policy.ts";
 import type { RouteTable } from "../route/route_table.ts";
 
@@ -126,11 +127,25 @@ export interface Route {
   /** The backends by priority, the first one first; set when there are several priorities. */
   readonly groups?: readonly BackendGroup[] | undefined;
   readonly mirrors: readonly Mirror[];
+  /** Set when requests of a client stay at one endpoint. */
+  readonly sessions?: PersistentSessions | undefined;
   /** From the acceptance of the request to the end of the response head; 0 and `undefined` are unlimited. */
   readonly requestTimeoutMs: number | undefined;
   /** For each attempt. */
   readonly backendTimeoutMs: number | undefined;
   readonly retry: Retry | undefined;
+}
+
+/** Sessions of a route's clients, whose endpoint is in a cookie or header. */
+export interface PersistentSessions {
+  readonly type: "Cookie" | "Header";
+  readonly name: string;
+  /** `undefined` for no limit. */
+  readonly lifetimeMs: number | undefined;
+  /** Clients keep the cookie for `lifetimeMs`. */
+  readonly isPermanent: boolean;
+  /** Of 32 bytes; seals the endpoint. */
+  readonly key: Uint8Array;
 }
 
 /** The backends of a route with the same priority. */
@@ -190,6 +205,10 @@ export interface Backend extends Omit<UpstreamOptions, "tls"> {
   readonly hosts?: readonly Endpoint[];
   /** Omitted for the defaults. */
   readonly balancing?: Balancing;
+  /** Omitted when only the responses to requests tell the health of endpoints. */
+  readonly healthCheck?: HealthCheck;
+  /** Omitted for the defaults. */
+  readonly lookups?: LookupSettings;
 }
 
 /** Settings that spread the requests of a backend over its endpoints. */
@@ -197,6 +216,10 @@ export interface Balancing {
   readonly policy: "LeastRequest" | "RoundRobin" | "Random" | "ConsistentHash";
   /** Header whose value decides with `ConsistentHash`, in lower case. */
   readonly hashHeader?: string | undefined;
+  /** In place of the header. */
+  readonly hashKey?: HashKey | undefined;
+  /** True if any endpoint can serve any MCP session. */
+  readonly sharesSessions?: boolean;
   /** Time in which a new endpoint gets a growing share of the requests; 0 for all at once. */
   readonly slowStartMs: number;
   readonly ejection: Ejection;
@@ -216,6 +239,34 @@ export interface Ejection {
   /** Part of the endpoints that errors and latency may eject. */
   readonly maxPercent: number;
 }
+
+/** Checks of endpoints by requests of the gateway's own. */
+export interface HealthCheck {
+  readonly path: string;
+  /** Host, with its port unless that is implied. */
+  readonly authority: string;
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  /** Failed checks in a row. */
+  readonly unhealthyThreshold: number;
+  /** Passed checks in a row. */
+  readonly healthyThreshold: number;
+  /** Of a passed check; `undefined` for 200 to 299. */
+  readonly statuses: readonly number[] | undefined;
+}
+
+/** Look-ups of the addresses of names. */
+export interface LookupSettings {
+  /** Age from which addresses are looked up again. */
+  readonly refreshMs: number;
+  readonly timeoutMs: number;
+}
+
+/** Look-ups of backends without settings of their own. */
+export const defaultLookups: LookupSettings = {
+  refreshMs: 30_000,
+  timeoutMs: 5000,
+};
 
 /** Balancing of backends without settings of their own. */
 export const defaultBalancing: Balancing = {

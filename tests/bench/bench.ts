@@ -1,5 +1,6 @@
 // `make bench` compares the gateway with other proxies. All variants alternate in one run, because only ratios are comparable.
 // Arguments choose groups of rows, such as `get post`; `make bench ARGS=post`.
+import { backendRows } from "./backends.ts";
 import { getRows, httpsRows, postRows } from "./requests.ts";
 import { jwtRows } from "./jwt.ts";
 import { limitRows } from "./limits.ts";
@@ -39,6 +40,7 @@ const groups: Readonly<Record<string, (upstreamPort: number) => Rows>> = {
   latency: latencyRows,
   events: eventRows,
   jwt: (port) => jwtRows(port, repetition),
+  backends: (port) => backendRows(port, repetition),
   limits: (port) => limitRows(port, repetition),
   observation: (port) => observationRows(port, repetition),
   tokens: () => tokenRows(ROUNDS),

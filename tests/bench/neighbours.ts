@@ -9,9 +9,9 @@ export interface Neighbour extends AsyncDisposable {
 
 /**
  * CPUs of a process: `alone` on the first one, as the processes that are compared, or `beside` it on the others, as their clients
- * and upstreams. All CPUs if there is only one, or no `taskset`.
+ * and upstreams; `anywhere` on all. All CPUs if there is only one, or no `taskset`.
  */
-export type Place = "alone" | "beside";
+export type Place = "alone" | "beside" | "anywhere";
 
 /** Starts the naive proxy: `Deno.serve` and `fetch`. */
 export async function startNaiveProxy(
@@ -32,6 +32,20 @@ export async function startGateway(
   settings: Readonly<Record<string, unknown>> = {},
   listener: Readonly<Record<string, unknown>> = {},
 ): Promise<Neighbour> {
+  const routes = [{
+    name: "plain",
+    backends: [{ host: `127.0.0.1:${upstreamPort}` }],
+    policies,
+  }];
+  return await startGatewayWith({ routes }, settings, listener);
+}
+
+/** Starts the gateway with these routes and backends. */
+export async function startGatewayWith(
+  parts: Readonly<Record<string, unknown>>,
+  settings: Readonly<Record<string, unknown>> = {},
+  listener: Readonly<Record<string, unknown>> = {},
+): Promise<Neighbour> {
   const port = freePort();
   const config = {
     config: {
@@ -42,11 +56,7 @@ export async function startGateway(
       ...settings,
     },
     gateways: { default: { port, ...listener } },
-    routes: [{
-      name: "plain",
-      backends: [{ host: `127.0.0.1:${upstreamPort}` }],
-      policies,
-    }],
+    ...parts,
   };
   const file = await Deno.makeTempFile({ suffix: ".json" });
   await Deno.writeTextFile(file, JSON.stringify(config));
@@ -57,9 +67,10 @@ export async function startGateway(
 export async function startGatewayFrom(
   file: string,
   port: number,
+  place: Place = "alone",
 ): Promise<Neighbour> {
   const command = [...gatewayCommand(), "-f", file];
-  return await startProcess(command, port, "alone");
+  return await startProcess(command, port, place);
 }
 
 /** Returns the command line of the gateway under test. */
@@ -113,7 +124,7 @@ export async function startProcess(
 /** Returns the start of a command line that runs the rest on the CPUs of `place`. */
 export async function pinning(place: Place): Promise<string[]> {
   const last = navigator.hardwareConcurrency - 1;
-  if (last === 0 || !await hasTaskset) return [];
+  if (place === "anywhere" || last === 0 || !await hasTaskset) return [];
   return ["taskset", "-c", place === "alone" ? "0" : `1-${last}`];
 }
 

@@ -20,14 +20,22 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-/** Starts nginx as an upstream with `/large` (64 KiB), `/missing` (404), and about 300 bytes elsewhere. */
-export async function startUpstream(): Promise<Neighbour> {
+/**
+ * Starts nginx as an upstream with `/large` (64 KiB), `/missing` (404), and about 300 bytes elsewhere.
+ * @param addresses Number of addresses from 127.0.0.1 that it listens on.
+ */
+export async function startUpstream(addresses = 1): Promise<Neighbour> {
   const root = await Deno.makeTempDir();
   await Deno.chmod(root, 0o755);
   await Deno.writeTextFile(`${root}/large`, "y".repeat(64 * 1024));
   return await startNginx("beside", (port) => `
     server {
-      listen 127.0.0.1:${port};
+      ${
+    Array.from(
+      { length: addresses },
+      (_, index) => `listen 127.0.0.${index + 1}:${port};`,
+    ).join(" ")
+  }
       default_type application/json;
       location / { return 200 '${answer}'; }
       location = /large { root ${root}; open_file_cache max=8; }

@@ -105,7 +105,7 @@ async function postToGetRows(
 }
 
 /** Returns a request of `bytes` bytes to an LLM. */
-function chat(bytes: number): string {
+export function chat(bytes: number): string {
   return padded(bytes, (content) => ({
     model: "gpt-4o",
     messages: [{ role: "user", content }],

@@ -1,16 +1,17 @@
 import { generateKeyPairSync } from "node:crypto";
 import { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
-import { createAuthority } from "../harness/certificates.ts";
+import { createAuthority, type KeyPair } from "../harness/certificates.ts";
 
 const PORT = 6443;
 /** Address of the bridge that pods are connected to, at which they reach the API server. */
-const BRIDGE_ADDRESS = "10.244.0.1";
+export const BRIDGE_ADDRESS = "10.244.0.1";
 /** Environment of pods with a service account. */
 export const inCluster = {
   KUBERNETES_SERVICE_HOST: BRIDGE_ADDRESS,
   KUBERNETES_SERVICE_PORT: String(PORT),
 };
-const ETCD_PORT = 2379;
+/** Port of the store. */
+export const ETCD_PORT = 2379;
 const TOKEN = "admin-token";
 const SERVER = `https://127.0.0.1:${PORT}`;
 
@@ -25,14 +26,17 @@ export interface ApiServer {
   stop(): Promise<void>;
   /** Starts it again; resolves when it is ready. */
   restart(): Promise<void>;
+  /** Issues a certificate for clients that are the user of that name. */
+  issueClient(user: string): Promise<KeyPair>;
   /** Certificate of the kubelet, which the API server asks for the logs of pods. */
-  readonly kubelet: { readonly cert: string; readonly key: string };
+  readonly kubelet: KeyPair;
 }
 
-/** Starts etcd and kube-apiserver with all state in `directory`; they end with the process namespace. */
+/** Starts etcd and kube-apiserver with all state in `directory`; they end with the process namespace. @param flags More of them. */
 export async function startApiServer(
   directory: string,
   programs: string,
+  flags: readonly string[] = [],
 ): Promise<ApiServer> {
   const path = (name: string) => `${directory}/${name}`;
   const authority = await createAuthority();
@@ -73,6 +77,7 @@ export async function startApiServer(
       "--endpoint-reconciler-type=none",
       `--tls-cert-file=${path("apiserver.crt")}`,
       `--tls-private-key-file=${path("apiserver.key")}`,
+      `--client-ca-file=${path("ca.crt")}`,
       `--token-auth-file=${path("tokens.csv")}`,
       "--authorization-mode=RBAC",
       "--service-account-issuer=https://kubernetes.default.svc",
@@ -83,6 +88,7 @@ export async function startApiServer(
       "--kubelet-preferred-address-types=InternalIP",
       "--enable-priority-and-fairness=false",
       "--profiling=false",
+      ...flags,
     ]);
   let running = startServer();
   const api = new KubernetesApi({
@@ -96,6 +102,7 @@ export async function startApiServer(
     api,
     kubeconfig: path("kubeconfig"),
     kubelet,
+    issueClient: (user) => authority.issueClient(user),
     async signal(signal) {
       running.kill(signal);
       if (signal === "SIGKILL") await running.status;

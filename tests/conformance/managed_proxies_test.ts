@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { render } from "../../.ci/render_chart.ts";
 import { isJsonObject } from "../../src/base/json.ts";
 import { proxyName } from "../../src/cluster/infrastructure/proxy_objects.ts";
+import { BRIDGE_ADDRESS } from "./api_server.ts";
+import { createUsers, writeKubeconfig } from "./cluster_users.ts";
 import { install } from "./install.ts";
 import { listOf } from "./pods.ts";
 import {
@@ -127,7 +129,8 @@ const variants = [
   ["mode=shared", "autoscaling.enabled=true", "networkPolicy.enabled=true"],
   ["watchNamespaces={team}", "networkPolicy.enabled=true"],
   ["mode=shared", "watchNamespaces={team}", "serviceAccount.create=false"],
-  ["valkey.enabled=true"],
+  ["valkey.enabled=true", "snapshot.enabled=true"],
+  ["mode=shared", "snapshot.enabled=true"],
 ];
 for (const values of variants) {
   Deno.test(`the API server accepts the chart with ${values.join(", ")}`, async () => {
@@ -305,18 +308,26 @@ async function podsOf(gateway: string) {
 }
 
 /** Starts `gwctl` with the kubeconfig of the cluster. */
-function startControl(...args: readonly string[]): Deno.ChildProcess {
+function startControl(
+  args: readonly string[],
+  kubeconfig = cluster.kubeconfig,
+): Deno.ChildProcess {
   const [program = "", ...first] = gatewayCommand();
   return new Deno.Command(program, {
     args: [...first, "ctl", ...args, "-n", "team"],
-    env: { KUBECONFIG: cluster.kubeconfig, NO_COLOR: "1", TERM: "dumb" },
+    env: { KUBECONFIG: kubeconfig, NO_COLOR: "1", TERM: "dumb" },
     stdout: "piped",
     stderr: "piped",
   }).spawn();
 }
 
-async function control(...args: readonly string[]) {
-  const { code, stdout, stderr } = await startControl(...args).output();
+function control(...args: readonly string[]) {
+  return controlAs(cluster.kubeconfig, ...args);
+}
+
+async function controlAs(kubeconfig: string, ...args: readonly string[]) {
+  const { code, stdout, stderr } = await startControl(args, kubeconfig)
+    .output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, text: decode(stdout), error: decode(stderr) };
 }
@@ -325,7 +336,12 @@ Deno.test("gwctl reaches the proxies of a gateway by port-forward", async () => 
   const config = await control("proxy", "config", "all", "gateway/one");
   assert.equal(config.error, "");
   assert.match(config.text, /one\.example\.com/);
-  for (const command of ["limits", "keys", "tasks", "memory", "log"]) {
+  for (
+    const command of [
+      ...["limits", "usage", "keys", "tasks", "memory", "log"],
+      "backends",
+    ]
+  ) {
     const { code, text, error } = await control(
       "proxy",
       command,
@@ -381,7 +397,7 @@ Deno.test("gwctl explains a request that any of the proxies remembers", async ()
 });
 
 Deno.test("gwctl traces the first request that any of the proxies sees", async () => {
-  const tracing = startControl("proxy", "trace", "gateway/one");
+  const tracing = startControl(["proxy", "trace", "gateway/one"]);
   const ended = tracing.output();
   const addresses = await untilReady("one", 2);
   let isOver = false;
@@ -394,6 +410,151 @@ Deno.test("gwctl traces the first request that any of the proxies sees", async (
   const text = new TextDecoder().decode(stdout);
   assert.equal(code, 0, new TextDecoder().decode(stderr) + text);
   assert.match(text, /HTTPRoute|one/);
+});
+
+Deno.test("gwctl follows the requests of all proxies", async () => {
+  const [first = "", second = ""] = await untilReady("one", 2);
+  const tracing = startControl([
+    ...["proxy", "trace", "gateway/one", "--follow", "--raw"],
+  ]);
+  const errors = new Response(tracing.stderr).text();
+  let text = "";
+  const reading = (async () => {
+    for await (
+      const part of tracing.stdout.pipeThrough(new TextDecoderStream())
+    ) {
+      text += part;
+    }
+  })();
+  let count = 0;
+  // Each proxy is followed from some time after the start.
+  await until("traces of both proxies", async () => {
+    count++;
+    for (const [name, address] of [["a", first], ["b", second]]) {
+      const response = await fetch(`http://${address}/${name}-${count}`, {
+        redirect: "manual",
+      });
+      await response.body?.cancel();
+    }
+    return text.includes("/a-") && text.includes("/b-") ? true : undefined;
+  });
+  // It goes on after the first of them.
+  const seen = text.length;
+  await until("further traces", async () => {
+    await requestFrom(first, 80);
+    return text.length > seen ? true : undefined;
+  });
+  tracing.kill("SIGINT");
+  await reading;
+  await tracing.status;
+  assert.equal((await errors).includes("Error"), false, await errors);
+  for (const line of text.trimEnd().split("\n")) JSON.parse(line);
+});
+
+/** A server that pods reach. */
+function serveFor(pods: string, name: string) {
+  const server = Deno.serve(
+    { hostname: pods, port: 0, onListen() {} },
+    () => new Response(name),
+  );
+  return { server, name, port: server.addr.port };
+}
+
+function serviceOf(name: string) {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: "team" },
+    spec: { clusterIP: "None", ports: [{ name: "http", port: 80 }] },
+  };
+}
+
+/** Endpoints of a service at a port; none with `isReady: false`. */
+function sliceOf(service: string, port: number, isReady = true) {
+  return {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: {
+      name: `${service}-${port}`,
+      namespace: "team",
+      labels: { "kubernetes.io/service-name": service },
+    },
+    addressType: "IPv4",
+    ports: [{ name: "http", port }],
+    endpoints: [{
+      addresses: [BRIDGE_ADDRESS],
+      conditions: { ready: isReady },
+    }],
+  };
+}
+
+Deno.test("requests go to the endpoints of the first priority that has some", async () => {
+  const [address = ""] = await untilReady("one", 2);
+  const [main, more, reserve] = ["main", "main too", "reserve"].map((name) =>
+    serveFor(BRIDGE_ADDRESS, name)
+  );
+  assert(main !== undefined && more !== undefined && reserve !== undefined);
+  await apply(
+    serviceOf("main"),
+    serviceOf("reserve"),
+    sliceOf("main", main.port),
+    sliceOf("reserve", reserve.port),
+    {
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "HTTPRoute",
+      metadata: {
+        name: "priorities",
+        namespace: "team",
+        annotations: {
+          "policy.gateway.internal/priorities": "main=0, reserve=1",
+        },
+      },
+      spec: {
+        parentRefs: [{ name: "one" }],
+        rules: [{
+          matches: [{ path: { value: "/priorities" } }],
+          backendRefs: ["main", "reserve"].map((name) => ({ name, port: 80 })),
+        }],
+      },
+    },
+  );
+  const ask = async () => {
+    const response = await fetch(`http://${address}/priorities`);
+    return await response.text();
+  };
+  const untilAnswer = (expected: string) =>
+    until(
+      `${expected} responds`,
+      async () => await ask() === expected ? true : undefined,
+    );
+
+  await untilAnswer("main");
+  await apply(sliceOf("main", more.port));
+  await untilAnswer("main too");
+  await apply(sliceOf("main", main.port, false));
+  await apply(sliceOf("main", more.port, false));
+  await untilAnswer("reserve");
+  await apply(sliceOf("main", main.port));
+  await untilAnswer("main");
+  for (let i = 0; i < 20; i++) assert.equal(await ask(), "main");
+  await Promise.all(
+    [main, more, reserve].map(({ server }) => server.shutdown()),
+  );
+});
+
+Deno.test("gwctl has the credentials that its kubeconfig names", async (t) => {
+  for (const [name, user] of Object.entries(await createUsers(cluster))) {
+    const kubeconfig = await writeKubeconfig(cluster, user);
+    await t.step(name, async () => {
+      const get = await controlAs(kubeconfig, "get", "gateways");
+      assert.equal(get.error, "");
+      assert.match(get.text, /Gateway\/one/);
+      const limits = await controlAs(
+        ...[kubeconfig, "proxy", "limits", "gateway/one"] as const,
+      );
+      assert.equal(limits.code, 0, limits.error);
+    });
+  }
 });
 
 Deno.test("gwctl shows resources with their conditions, and what is wrong", async () => {

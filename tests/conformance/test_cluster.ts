@@ -3,7 +3,7 @@ import {
   ApiError,
   type KubernetesApi,
 } from "../../src/cluster/client/kubernetes_api.ts";
-import { startApiServer } from "./api_server.ts";
+import { type ApiServer, startApiServer } from "./api_server.ts";
 import { install } from "./install.ts";
 import { ClusterNode } from "./node.ts";
 import { listOf } from "./pods.ts";
@@ -12,6 +12,7 @@ import { listOf } from "./pods.ts";
 export interface TestCluster {
   readonly api: KubernetesApi;
   readonly kubeconfig: string;
+  readonly issueClient: ApiServer["issueClient"];
   /** Folder with the programs. */
   readonly programs: string;
   /** Logs and volumes. */
@@ -24,7 +25,7 @@ const DEADLINE_MS = 60_000;
 export async function startTestCluster(): Promise<TestCluster> {
   const programs = requireVariable("KUBE_BIN");
   const directory = await Deno.makeTempDir({ prefix: "kube." });
-  const { api, kubeconfig, kubelet } = await startApiServer(
+  const { api, kubeconfig, kubelet, issueClient } = await startApiServer(
     directory,
     programs,
   );
@@ -37,7 +38,7 @@ export async function startTestCluster(): Promise<TestCluster> {
     onError: (message) => void print(message),
   });
   void node.run(new AbortController().signal);
-  return { api, kubeconfig, programs, directory };
+  return { api, kubeconfig, issueClient, programs, directory };
 }
 
 /** Returns the command that runs the gateway: the source, or the executable `GATEWAY_BIN`. */

@@ -31,7 +31,9 @@ import {
   watchVictim,
 } from "./drill.ts";
 
-import { failingEndpoints, failingOver } from "./endpoint_drills.ts";
+import { failingEndpoints } from "./endpoint_drills.ts";
+import { failingOver, limitedProvider } from "./failover_drills.ts";
+import { uiCost, uiFrames, uiMemory } from "./ui_drills.ts";
 import { reloads, soak } from "./worker_drills.ts";
 
 const LARGEST_WINDOW = 0x7fff_ffff;
@@ -52,8 +54,12 @@ const drills: Readonly<Record<string, () => Promise<Finding[]>>> = {
   connections: manyConnections,
   endpoints: failingEndpoints,
   failover: failingOver,
+  limited: limitedProvider,
   reloads,
   soak,
+  "ui-cost": uiCost,
+  "ui-frames": uiFrames,
+  "ui-memory": uiMemory,
 };
 
 /** Clients that never read an endless response: the memory of the gateway has to stay level. */

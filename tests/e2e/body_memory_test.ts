@@ -1,6 +1,7 @@
 /** Memory for bodies that are read before they are forwarded: of all requests and workers together. */
 import assert from "node:assert/strict";
 import { GatewayProcess } from "../harness/gateway_process.ts";
+import { startProvider } from "../harness/provider_server.ts";
 import { connectRaw, statusOf } from "../harness/raw_exchange.ts";
 
 const KIB = 1024;
@@ -59,3 +60,52 @@ for (const workers of [1, 2]) {
     for (const client of [large, small, again]) client.close();
   });
 }
+
+Deno.test("a translated request holds no memory while its response streams, and its whole answer does", async () => {
+  const event = 'data: {"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}';
+  await using provider = startProvider(({ target }) =>
+    target.includes(":stream")
+      ? new Response(
+        ReadableStream.from((async function* () {
+          yield new TextEncoder().encode(`${event}\n\n`);
+          await new Promise(() => {});
+        })()),
+        { headers: { "content-type": "text/event-stream" } },
+      )
+      : Response.json({ text: "a".repeat(900 * KIB) })
+  );
+  await using gateway = await GatewayProcess.start({
+    config: {
+      config: { limits: { maxBodyMemoryBytes: KIB * KIB } },
+      routes: [{
+        name: "llm",
+        backends: [{
+          llm: { provider: "Gemini", host: provider.host, plainText: true },
+        }],
+      }],
+    },
+  });
+  const ask = (stream: boolean) =>
+    fetch(`http://127.0.0.1:${gateway.port}/v1/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({
+        model: "m",
+        stream,
+        messages: [{ role: "user", content: "a".repeat(300 * KIB) }],
+      }),
+    });
+
+  const streams = [await ask(true), await ask(true), await ask(true)];
+  const { stores } = await (await fetch(`${gateway.admin}/memory`)).json();
+  const whole = await ask(false);
+  await whole.body?.cancel();
+  for (const { body } of streams) await body?.cancel();
+
+  assert.deepEqual(streams.map(({ status }) => status), [200, 200, 200]);
+  const { used } = stores.find(({ name }: { name: string }) =>
+    name === "requestBodies"
+  );
+  assert.equal(used, 0);
+  assert.equal(whole.status, 503);
+  assert.equal(whole.headers.get("x-gateway-error"), "body_memory_full");
+});

@@ -99,7 +99,7 @@ const rows: readonly {
   {
     args: ["complete", "--", "ctl", "proxy", "trace", "--f"],
     code: 0,
-    stdout: /^--filter\t.*\n--file\t/,
+    stdout: /^--filter\t.*\n--follow\t.*\n--file\t/,
     stderr: nothing,
   },
   { args: [], code: 2, stdout: nothing, stderr: /^Usage: gateway -f FILE/ },
@@ -196,11 +196,11 @@ const rows: readonly {
   },
   { args: ["ctl"], code: 2, stdout: nothing, stderr: /^Usage: gateway ctl/ },
   {
-    args: ["ctl", "trace", "--count", "2"],
+    args: ["ctl", "limits", "-o", "json"],
     code: 2,
     stdout: nothing,
     stderr:
-      /unknown command 'trace'\n\(Did you mean gateway ctl proxy trace\?\)\n\(see "gateway ctl --help"\)/,
+      /unknown command 'limits'\n\(Did you mean gateway ctl proxy limits\?\)\n\(see "gateway ctl --help"\)/,
   },
   {
     args: ["ctl", "explan"],
@@ -289,7 +289,7 @@ const rows: readonly {
     args: ["complete", "--", "ctl", "proxy", ""],
     code: 0,
     stdout:
-      /^config\t.*\nkeys\t.*\nlimits\t.*\nusage\t.*\nlog\t.*\nprofile\t.*\nmemory\t.*\ntasks\t.*\ntrace\t.*\n:4\n$/,
+      /^config\t.*\nbackends\t.*\nkeys\t.*\nlimits\t.*\nusage\t.*\nlog\t.*\nprofile\t.*\nmemory\t.*\ntasks\t.*\ntrace\t.*\n:4\n$/,
     stderr: nothing,
   },
   {

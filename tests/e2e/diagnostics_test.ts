@@ -51,7 +51,7 @@ Deno.test("/debug/tasks and gwctl proxy tasks show a request that waits for its 
   await arrived;
   const tasks = await (await fetch(`${gateway.admin}/debug/tasks`)).json();
   const shown = await gwctl(["tasks", "-p", port]);
-  const backends = await gwctl(["config", "backends", "-p", port]);
+  const backends = await gwctl(["backends", "-p", port]);
   answer();
   await (await response).body?.cancel();
   await server.shutdown();
@@ -77,6 +77,7 @@ Deno.test("/debug/tasks and gwctl proxy tasks show a request that waits for its 
     endpoint,
     backends: ["default/slow/backend0"],
     health: "healthy",
+    check: null,
     requests: 1,
     ejections: 0,
     latencyMs: null,
@@ -88,7 +89,7 @@ Deno.test("/debug/tasks and gwctl proxy tasks show a request that waits for its 
   assert.match(shown.stdout, /upstream +GET +\/late +slow/);
   assert.match(
     backends.stdout,
-    new RegExp(`${endpoint} +healthy +1 +- +1 +0 +0\n`),
+    new RegExp(`${endpoint} +healthy +1 +- +1 +0 +0 +-\n`),
   );
 });
 

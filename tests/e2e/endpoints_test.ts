@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { FakeClock } from "../harness/fake_clock.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { answer, RawUpstream } from "../harness/raw_upstream.ts";
+import { NodeUpstream } from "../harness/node_upstreams.ts";
 import { startReloadableGateway } from "../harness/reloadable_gateway.ts";
 import { freePort } from "../harness/free_port.ts";
 
@@ -71,6 +72,27 @@ for (const method of ["GET", "POST"]) {
     const retried = lines.filter((line) => line.includes("retry.attempt=1"));
     // Two failures eject the endpoint.
     assert.equal(retried.length, 2);
+  });
+}
+
+for (const [method, failed] of [["GET", 0], ["POST", 5]] as const) {
+  Deno.test(`of two endpoints, one closes each connection: ${failed} times a ${method} fails`, async () => {
+    await using closing = new RawUpstream(async (connection) => {
+      await connection.request();
+    });
+    await using alive = saying("alive");
+    await using gateway = await startTestGateway(
+      backend([closing.port, alive.port]),
+    );
+
+    const counts = await countResponses(gateway.origin, 40, {
+      method,
+      ...(method === "POST" && { body: "x" }),
+    });
+
+    assert.equal(counts["200 alive"], 40 - failed);
+    // Five errors in a row eject the endpoint.
+    assert.equal(closing.accepted, 5);
   });
 }
 
@@ -213,6 +235,55 @@ Deno.test("retry.on repeats a POST after a closed connection", async () => {
   assert.equal(await response.text(), "second");
 });
 
+for (const on of [["Timeout"], ["Closed"]]) {
+  Deno.test(`retry.on ${on.join()}: a POST after a time-out`, async () => {
+    const clock = new FakeClock();
+    const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+    await using hung = new RawUpstream(async (connection) => {
+      await connection.request();
+      asked();
+      await connection.closedByPeer();
+    });
+    await using alive = saying("alive");
+    const config = backend([hung.port, alive.port], {
+      loadBalancing: { policy: "ConsistentHash", hashHeader: "x-user" },
+    });
+    await using gateway = await startTestGateway(
+      {
+        ...config,
+        routes: [{
+          backends: [{ backend: "fleet" }],
+          timeouts: { backendRequest: "5s" },
+          retry: { attempts: 1, on, backoff: "1ms" },
+        }],
+      },
+      {},
+      [],
+      { clock },
+    );
+    // Users until one is sent to the endpoint that hangs.
+    let isOver = false;
+    void isAsked.then(() => isOver = true);
+    let last: Promise<Response> | undefined;
+    for (let user = 0; !isOver; user++) {
+      const headers = { "x-user": String(user) };
+      last = fetch(gateway.origin, { method: "POST", body: "x", headers });
+      const text = last.then((response) => response.clone().text());
+      await Promise.race([isAsked, text]);
+    }
+
+    // Fires the time-out, then the pause before the second attempt.
+    while (clock.monotonic() < 6000) {
+      clock.advance(100);
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+
+    const response = await last;
+    assert.equal(response?.status, on.includes("Timeout") ? 200 : 504);
+    await response?.text();
+  });
+}
+
 Deno.test("a response has ten minutes to begin, an event stream any time", async () => {
   const clock = new FakeClock();
   const arrivals = [0, 1].map(() => Promise.withResolvers<void>());
@@ -261,4 +332,33 @@ Deno.test("ConsistentHash sends the same value of a header to the same endpoint"
     for (const text of Object.keys(counts)) seen.add(text);
   }
   assert.equal(seen.size, 2);
+});
+
+Deno.test("requests are spread over endpoints with HTTP/2, and none fails when one dies", async () => {
+  const counts = { one: 0, two: 0 };
+  const start = (name: "one" | "two") =>
+    NodeUpstream.http2((stream) => {
+      counts[name]++;
+      stream.respond({ ":status": 200 });
+      stream.end(name);
+    });
+  await using two = await start("two");
+  const one = await start("one");
+  await using gateway = await startTestGateway(
+    backend([one.port, two.port], {
+      protocol: "HTTP2",
+      loadBalancing: { policy: "RoundRobin" },
+    }),
+  );
+  const init = { method: "POST", body: "x" };
+  assert.deepEqual(await countResponses(gateway.origin, 20, init), {
+    "200 one": 10,
+    "200 two": 10,
+  });
+
+  await one[Symbol.asyncDispose]();
+
+  assert.deepEqual(await countResponses(gateway.origin, 20, init), {
+    "200 two": 20,
+  });
 });

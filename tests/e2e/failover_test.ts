@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { FakeClock } from "../harness/fake_clock.ts";
 import { freePort } from "../harness/free_port.ts";
 import { startTestGateway } from "../harness/gateway.ts";
+import { eventsOf, startTracedGateway } from "../harness/traced_gateway.ts";
 import {
   answer,
   type RawConnection,
@@ -167,6 +168,49 @@ Deno.test("a backend that limits requests gets none for as long as it says", asy
   await (await fetch(gateway.origin)).text();
 
   assert.deepEqual([first.requests.length, second.requests.length], [2, 6]);
+});
+
+Deno.test("the rest of a backend is shown, and why it got no request", async () => {
+  const clock = new FakeClock();
+  await using first = upstream((connection) => connection.send(limited));
+  await using second = well();
+  await using gateway = await startTracedGateway(
+    routeTo([first.port, second.port]),
+    { clock },
+  );
+  await (await fetch(gateway.origin)).text();
+  const events = eventsOf(await gateway.watch());
+  await (await fetch(gateway.origin)).text();
+
+  const { dataPlane } = gateway.gateway;
+  const { cooldowns } = await dataPlane.tasks(0);
+  assert.deepEqual(cooldowns, [{
+    backend: "default/provider0",
+    until: "2026-01-01T00:01:00.000Z",
+    failures: 1,
+    reason: "429",
+  }]);
+  const metrics = await dataPlane.collectMetrics(
+    new Set(["gateway_backend_cooldown_seconds"]),
+  );
+  assert(
+    metrics.includes(
+      'gateway_backend_cooldown_seconds{backend="provider0"} 60',
+    ),
+    metrics,
+  );
+  const traced = (await events).flatMap(({ message }) =>
+    message.type === "policyEvent" ? [[message.kind, message.details]] : []
+  );
+  assert.deepEqual(traced, [["failover", {
+    to: "default/provider1",
+    restsUntil: { "default/provider0": "2026-01-01T00:01:00.000Z" },
+  }]]);
+
+  const dump = await (await fetch(`${gateway.admin}/config_dump`)).json();
+  assert.deepEqual(dump.cooldowns, cooldowns);
+  clock.advance(60_000);
+  assert.deepEqual((await dataPlane.tasks(0)).cooldowns, []);
 });
 
 Deno.test("a stream stays with its backend after the first event", async () => {

@@ -23,6 +23,9 @@ const pathOf: Readonly<Record<LlmApi, string>> = {
   watsonxGeneration: "/ml/v1/text/generation",
   llamacpp: "/completion",
   tgi: "/generate",
+  predict: "/v1/projects/p/locations/l/publishers/google/models/m:predict",
+  transcriptions: "/v1/audio/transcriptions",
+  realtime: "/v1/realtime",
 };
 
 function whole(

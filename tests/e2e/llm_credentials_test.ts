@@ -9,6 +9,7 @@ import {
 import { freePort } from "../harness/free_port.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { GatewayProcess } from "../harness/gateway_process.ts";
+import { startOtlpCollector } from "../harness/otlp_collector.ts";
 import { startProvider } from "../harness/provider_server.ts";
 
 const KEY = "sk-planted-0f6b1ce2";
@@ -35,17 +36,26 @@ Deno.test("the provider's key goes to the provider, and is shown nowhere", async
       aliases: { m1: "m2" },
     },
   });
+  await using collector = await startOtlpCollector("http");
+  const { endpoint, protocol } = collector;
+  const policies = { rateLimit: { local: [{ tokens: 9, unit: "Days" }] } };
   await using gateway = await GatewayProcess.start({
     env: { PROVIDER_KEY: KEY },
     config: {
-      config: { logging: { level: "trace" } },
+      config: {
+        logging: { level: "trace" },
+        otlp: { endpoint, protocol },
+        tracing: {},
+        metrics: { otlpInterval: "1s" },
+      },
       routes: [
         {
           name: "env",
           matches: [{ headers: [{ name: "x-place", value: "env" }] }],
+          policies,
           backends: [backend({ fromEnv: "PROVIDER_KEY" })],
         },
-        { name: "key", backends: [backend({ key: KEY })] },
+        { name: "key", policies, backends: [backend({ key: KEY })] },
       ],
     },
   });
@@ -65,15 +75,34 @@ Deno.test("the provider's key goes to the provider, and is shown nowhere", async
   const requests = await (
     await fetch(`${gateway.admin}/debug/requests`)
   ).json();
+  const logged = await (await fetch(`${gateway.admin}/requests`)).json();
+  assert.equal(logged.requests.length, 8);
   const paths = [
-    ...["/config_dump", "/ui/api/config", "/debug/tasks", "/memory"],
-    ...["/debug/pprof/heap?debug=1", "/debug/requests"],
+    ...["/config_dump", "/debug/tasks", "/memory", "/debug/requests"],
+    ...["/debug/pprof/heap?debug=1", "/requests"],
     ...requests.map(({ id }: { id: string }) => `/debug/requests/${id}`),
+    ...logged.requests.map(({ record }: { record: string }) =>
+      `/requests/${record}`
+    ),
+    ...["route", "backend", "model", "key"].map((by) => `/traffic?by=${by}`),
+    ...["route", "model", "key"].map((by) => `/usage?by=${by}`),
+    ...["status", "config", "metrics", "budgets", "keys", "memory", "tasks"]
+      .map((page) => `/ui/api/${page}`),
+    ...["usage", "traffic", "requests", "failures"].map((page) =>
+      `/ui/api/${page}`
+    ),
   ];
   for (const path of paths) {
     const response = await fetch(gateway.admin + path);
+    assert.equal(response.status, 200, path);
     shown.push(await response.text());
   }
+  // A span of each request, and one of its attempt.
+  await collector.until(() =>
+    collector.spans.length >= 16 &&
+    collector.received.some(({ signal }) => signal === "metrics")
+  );
+  shown.push(JSON.stringify(collector.received));
   shown.push(await (await fetch(`${gateway.stats}/metrics`)).text());
   shown.push(...gateway.log.all, ...gateway.accessLog.all);
 
@@ -127,6 +156,7 @@ routes:
     const { text } = await validateConfiguration(textSource(config), {});
 
     assert.match(text, problem);
+    assert.doesNotMatch(text, /Backend .* not found/);
     assert.ok(!text.includes(KEY), text);
   });
 }
@@ -161,6 +191,7 @@ for (
     );
 
     assert.match(text, problem);
+    assert.doesNotMatch(text, /Backend .* not found/);
   });
 }
 

@@ -73,7 +73,7 @@ for (const coding of [undefined, "gzip", "br", "zstd"] as const) {
 
     await leaveEarly(limited, "/v1/chat/completions");
 
-    const expected = asked + text.length / 4;
+    const expected = asked + Math.ceil(text.length / 3);
     assert.equal(await limited.charged(expected), expected);
     assert.equal(await limited.answers("estimated"), 1);
     assert.equal(await limited.answers("reported"), 0);
@@ -89,7 +89,7 @@ Deno.test("a client that disconnects is charged the reported tokens and an estim
 
   await leaveEarly(limited, "/v1/messages");
 
-  const expected = 70 + 1 + text.length / 4;
+  const expected = 70 + 1 + Math.ceil(text.length / 3);
   assert.equal(await limited.charged(expected), expected);
 });
 
@@ -132,7 +132,7 @@ Deno.test("a response that the provider breaks off is charged by estimate", asyn
     await (await post(limited, "/v1/chat/completions")).text()
   );
 
-  const expected = asked + text.length / 4;
+  const expected = asked + Math.ceil(text.length / 3);
   assert.equal(await limited.charged(expected), expected);
 });
 
@@ -289,6 +289,6 @@ Deno.test("the response of a mirror is not charged, and a mirrored chat requests
 
   assert.equal(response.status, 200);
   assert.match(await arrived.promise, /"include_usage":true/);
-  const expected = asked + text.length / 4;
+  const expected = asked + Math.ceil(text.length / 3);
   assert.equal(await limited.charged(expected), expected);
 });

@@ -136,7 +136,7 @@ Deno.test("unknownUsage: Deny rejects what cannot be counted, before the provide
   ];
   assert.deepEqual(rejected, [400, 400, 400]);
   assert.equal(limited.upstream.requests.length, 0);
-  const socket = await fetchRaw(`${limited.origin}/v1/realtime`, {
+  const socket = await fetchRaw(`${limited.origin}/v1/live`, {
     headers: { connection: "upgrade", upgrade: "websocket" },
   });
   assert.equal(socket.status, 400);
@@ -169,4 +169,32 @@ Deno.test("a model that only the body of the request names is in the log", async
     limited.gateway.accessLog.join(""),
     / gen_ai\.response\.model=text-embed /,
   );
+});
+
+Deno.test("embeddings of Vertex are charged, and images, which have no counts, are said to be uncounted", async () => {
+  const models = "/v1/projects/p/locations/l/publishers/google/models";
+  const statistics = { truncated: false, token_count: 7 };
+  const predictions = [{ embeddings: { values: [0.5], statistics } }];
+  await using embedding = await openTokenBudget({
+    contentType: json,
+    body: bytesOf(JSON.stringify({ predictions })),
+  });
+  const path = `${models}/text-embedding-005:predict`;
+  assert.equal(await post(embedding.origin, path), 200);
+  assert.equal(await embedding.charged(7), 7);
+  await embedding.finished(1);
+  assert.match(
+    embedding.gateway.accessLog.join(""),
+    / gen_ai\.response\.model=text-embedding-005 /,
+  );
+
+  const image = { bytesBase64Encoded: "A".repeat(4000) };
+  await using images = await openTokenBudget({
+    contentType: json,
+    body: bytesOf(JSON.stringify({ predictions: [image] })),
+  });
+  await post(images.origin, `${models}/imagen-4:predict`);
+  await images.finished(1);
+  assert.equal(await images.charged(0), 0);
+  assert.equal(await images.answers("none"), 1);
 });

@@ -46,6 +46,28 @@ Deno.test("executable tells its version on a machine without Deno and home direc
   assert.equal(stderr, "");
 });
 
+for (const name of ["gateway", "gwctl"] as const) {
+  Deno.test(`${name} answers --help as the program does`, async () => {
+    const file = executable.replace(/[^/]*$/, name);
+
+    const [short, long, words] = await Promise.all(
+      [["-h"], ["--help"], ["help"]].map((args) => run({ file, args })),
+    );
+    // Not what the launcher knows.
+    const whole = await run({ file, args: ["--help", "--help"] });
+
+    assert.match(whole.stdout, new RegExp(`^Usage: ${name} `));
+    for (
+      const { code, stdout } of [short, long, words].flatMap((each) =>
+        each ?? []
+      )
+    ) {
+      assert.equal(code, 0);
+      assert.equal(stdout.trimEnd(), whole.stdout.trimEnd());
+    }
+  });
+}
+
 Deno.test("executable runs the whole gateway when it validates a configuration", async () => {
   const directory = await Deno.makeTempDir();
   const file = `${directory}/two words.yaml`;

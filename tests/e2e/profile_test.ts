@@ -142,6 +142,25 @@ Deno.test({
   },
 });
 
+Deno.test("/debug/pprof/heap?seconds= counts allocations of freed memory, then memory in use again", async () => {
+  await using gateway = await GatewayProcess.start({ config });
+  await using _load = await burn(gateway.port);
+  const url = `${gateway.admin}/debug/pprof/heap`;
+
+  const allocations = await download(`${url}?seconds=2`);
+  const inUse = await download(url);
+
+  const sizeOf = (bytes: Uint8Array) =>
+    hotFunctions(bytes).reduce((sum, { value }) => sum + value, 0);
+  assert.deepEqual(valueTypes(allocations), ["alloc_space/bytes"]);
+  assert.deepEqual(valueTypes(inUse), ["inuse_space/bytes"]);
+  assert.ok(sizeOf(allocations) > sizeOf(inUse));
+  assert.ok(
+    hotFunctions(allocations).some(({ file }) => file.startsWith("src/")),
+  );
+  await assertGoReads(allocations, /src\/\w+/);
+});
+
 Deno.test("/debug/pprof/heap shows what holds memory that was allocated before", async () => {
   await using gateway = await GatewayProcess.start({ config });
   await useManyKeys(gateway.port, 80_000);

@@ -222,6 +222,24 @@ const places: readonly Planted[] = [
     },
   },
   {
+    place: "a header that a transformation makes of an API key's metadata",
+    secret: "planted-upstream-key",
+    headers: { authorization: "Bearer planted-api-key" },
+    policies: {
+      apiKeyAuthentication: {
+        keys: [{
+          key: "planted-api-key",
+          metadata: { upstream: { keys: ["planted-upstream-key"] } },
+        }],
+      },
+      transformation: {
+        request: {
+          set: [{ name: "x-upstream", value: "apiKey.upstream.keys[0]" }],
+        },
+      },
+    },
+  },
+  {
     place: "a sensitive header that a transformation makes of another",
     secret: "planted-plain",
     headers: { "x-plain": "planted-plain" },
@@ -280,6 +298,11 @@ for (const planted of places) {
           `/debug/requests/${answer.headers["x-request-id"]}`,
         ),
         metrics: await gateway.gateway.dataPlane.collectMetrics(),
+        traffic: await textAt(gateway, "/traffic?by=model"),
+        usage: await textAt(gateway, "/usage?by=route"),
+        // Metadata is the name of its key there.
+        ...(!place.includes("metadata") &&
+          { requests: await textAt(gateway, "/requests") }),
       };
       for (const [name, text] of Object.entries(shown)) {
         assert.ok(text.length > 0 || name === "log", `${name} is empty`);

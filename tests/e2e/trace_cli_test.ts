@@ -221,7 +221,7 @@ const usages: readonly (readonly [args: readonly string[], stderr: RegExp])[] =
     [["--", url, "-X", "POST", url], /one URL, got also "http:/],
     [
       ["--filter", "true", "--", url],
-      /"--filter" and "--count" cannot be used together/,
+      /"--filter", "--count" and "--follow" cannot be used together/,
     ],
     [["--file", "x", "--local"], /"--file" can only be combined with "--raw"/],
     [["--count", "0"], /Expected a whole number from 1/],

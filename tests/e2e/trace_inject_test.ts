@@ -13,7 +13,9 @@ import { refusedTrace, toJsonLines } from "../harness/sample_trace.ts";
 import { TraceServer } from "../harness/trace_server.ts";
 
 /** Everything that the executable needs to unpack itself, and no curl. */
-const tools = "sh dd wc ls id rm mv tail chmod mkdir mktemp".split(" ");
+const tools = "sh dd wc ls id rm mv head gzip tail chmod mkdir mktemp".split(
+  " ",
+);
 const noCurl = { PATH: await linkTools(tools) };
 const senders = [["curl", {}], ["our own client", noCurl]] as const;
 
@@ -205,7 +207,7 @@ for (const [sender, env] of senders) {
   });
 }
 
-Deno.test("trace sends with the curl of the system when another one is first on the PATH", async () => {
+Deno.test("trace sends with the curl that is first on the PATH", async () => {
   const other = await Deno.makeTempDir();
   await Deno.writeTextFile(
     `${other}/curl`,

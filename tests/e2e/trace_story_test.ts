@@ -42,7 +42,7 @@ const stories: readonly Story[] = [
   {
     name: "401",
     path: "/mcp",
-    selected: /^> .* error +policy +401 jwt: a bearer token is required/m,
+    selected: /^> .* error +policy[ ·]+401 jwt: a bearer token is required/m,
     outcome: /complete · 401 a bearer token is required/,
     detail: /status: 401/,
   },
@@ -51,7 +51,7 @@ const stories: readonly Story[] = [
     path: "/mcp",
     token: "DENIED",
     selected:
-      /^> .* error +authorizationResult +denied by 'call:mcp' in jwt\.perm/m,
+      /^> .* error +authorizationResult[ ·]+denied by 'call:mcp' in jwt\.perm/m,
     outcome: /complete · 403 rule "'call:mcp' in jwt.permissions" is false/,
     detail: /- name: "'call:mcp' in jwt\.permissions"\n +matched: false/,
   },
@@ -59,7 +59,7 @@ const stories: readonly Story[] = [
     name: "429",
     path: "/limited",
     selected:
-      /^> .* error +rateLimit +429 local: 1 requests? per hour exceeded/m,
+      /^> .* error +rateLimit[ ·]+429 local: 1 requests? per hour exceeded/m,
     outcome:
       /complete · 429 Limit "1 requests? per hour" of HTTPRoute\/default\//,
     detail: /kind: local/,
@@ -67,7 +67,7 @@ const stories: readonly Story[] = [
   {
     name: "404",
     path: "/nowhere",
-    selected: /^> .* error +routeSelection +no route matched of 2/m,
+    selected: /^> .* error +routeSelection[ ·]+no route matched of 2/m,
     outcome: /complete · 404 No route matches/,
     detail: /selectedRoute: null/,
   },
@@ -75,7 +75,7 @@ const stories: readonly Story[] = [
     name: "200",
     path: "/mcp",
     token: "ALLOWED",
-    selected: /^> .* info +requestFinished +200/m,
+    selected: /^> .* info +requestFinished[ ·]+200/m,
     outcome: /events, complete · 200/,
     detail: /reason: upstream/,
   },

@@ -129,6 +129,43 @@ Deno.test("a redacted value that is moved to where it would be shown is rejected
   assert.match(await Deno.readTextFile(gateway.file), /first/);
 });
 
+Deno.test("metadata of keys that other words and values contain leaves the source readable", async () => {
+  const { policies } = route;
+  const keys = [
+    { key: password, metadata: { team: "red" } },
+    { key: `${password} and bob`, metadata: { team: "blue" } },
+  ];
+  await using gateway = await GatewayProcess.start({
+    config: {
+      config: { adminToken },
+      routes: [{
+        ...route,
+        name: "blue-red",
+        policies: {
+          ...policies,
+          directResponse: { status: 200, body: "shared" },
+          apiKeyAuthentication: { keys },
+        },
+      }],
+    },
+  });
+  const client = new Client(gateway.admin, adminToken);
+
+  const source = await client.source();
+  const text = source.files[0]?.text ?? "";
+  const applied = await client.post(
+    "source/apply",
+    draftOf(source, (text) => text.replace('"shared"', '"hundred"')),
+  );
+
+  assert.match(text, /"shared"/);
+  assert.doesNotMatch(text, /"red"|blue/);
+  assert.deepEqual(applied, { diagnostics: [] });
+  const written = await Deno.readTextFile(gateway.file);
+  assert.match(written, /"hundred"/);
+  assert.match(written, /"red"/);
+});
+
 Deno.test("a draft of an older configuration, and of another file, is rejected", async () => {
   await using gateway = await start();
   const client = new Client(gateway.admin, adminToken);
@@ -146,6 +183,40 @@ Deno.test("a draft of an older configuration, and of another file, is rejected",
 
   assert.match(old.problem ?? "", /has changed/);
   assert.match(other.problem ?? "", /is no file of the configuration/);
+});
+
+Deno.test("a file that others have changed since it was applied is not overwritten", async () => {
+  await using gateway = await start();
+  const client = new Client(gateway.admin, adminToken);
+  const draft = draftOf(
+    await client.source(),
+    (text) => text.replace('"first"', '"second"'),
+  );
+  const changed = `${await Deno.readTextFile(gateway.file)}\nroutes: [{ unfin`;
+  await Deno.writeTextFile(gateway.file, changed);
+
+  const { problem = "" } = await client.post("source/apply", draft);
+
+  assert.match(problem, /the source has changed and is not in force/);
+  assert.equal(await Deno.readTextFile(gateway.file), changed);
+});
+
+Deno.test("a file that cannot be written is checked, and applying says so", async () => {
+  await using gateway = await start();
+  const client = new Client(gateway.admin, adminToken);
+  const link = `${gateway.file}.target`;
+  await Deno.rename(gateway.file, link);
+  await Deno.symlink(link, gateway.file);
+  const source = await client.source();
+  const draft = draftOf(
+    source,
+    (text) => text.replace('"first"', '"second"'),
+  );
+
+  const { problem = "" } = await client.post("source/apply", draft);
+
+  assert.match(problem, /cannot be written|Cannot write/);
+  assert.match(await Deno.readTextFile(link), /first/);
 });
 
 Deno.test("changes need the admin token to be set, the page to send them, and a file that can be written", async () => {

@@ -14,10 +14,15 @@ const good = await authority.issueServer([NAME]);
 function gatewayTo(
   { port }: { readonly port: number },
   validation: Readonly<Record<string, unknown>> = {},
+  more: Readonly<Record<string, unknown>> = {},
 ): Promise<TestGateway> {
   return startTestGateway(
     {
-      backends: [{ name: "tools", static: { host: "127.0.0.1", port } }],
+      backends: [{
+        name: "tools",
+        static: { host: "127.0.0.1", port },
+        ...more,
+      }],
       routes: [{ backends: [{ backend: "tools" }] }],
     },
     {},
@@ -56,6 +61,27 @@ Deno.test("gateway sends the name of its BackendTLSPolicy and verifies it with t
   assert.equal(response.status, 200);
   assert.equal(await response.text(), NAME);
   await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("health checks verify the endpoint as requests do", async () => {
+  const healthCheck = { path: "/", interval: "10ms" };
+  for (
+    const [name, expected] of [[NAME, "healthy"], ["x.example", "unhealthy"]]
+  ) {
+    await using upstream = await NodeUpstream.overTls(good);
+    await using gateway = await gatewayTo(
+      upstream,
+      { hostname: name },
+      { healthCheck },
+    );
+    const { dataPlane } = gateway.gateway;
+    let [endpoint] = (await dataPlane.tasks(0)).upstreams;
+    while (endpoint?.check === null) {
+      await new Promise((resolve) => setTimeout(resolve));
+      [endpoint] = (await dataPlane.tasks(0)).upstreams;
+    }
+    assert.equal(endpoint?.health, expected, endpoint?.check.failure ?? "");
+  }
 });
 
 const otherAuthority = await createAuthority("Other CA");

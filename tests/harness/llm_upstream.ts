@@ -15,6 +15,8 @@ export interface LlmAnswer {
   readonly breaks?: boolean;
   /** Sends nothing and waits until the client disconnects. */
   readonly isSilent?: boolean;
+  /** Closes the connection in place of a response. */
+  readonly closes?: boolean;
 }
 
 /** A request as a provider received it. */
@@ -82,6 +84,7 @@ export class LlmUpstream implements AsyncDisposable {
       const current = { method, url, headers, body: body.toString() };
       const told = answer(current, seen.push(current) - 1);
       if (told.isSilent) return;
+      if (told.closes) return void response.destroy();
       const { status = 200, contentType, coding } = told;
       const bytes = encode(told.body, coding);
       response.writeHead(status, {

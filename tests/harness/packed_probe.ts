@@ -67,6 +67,7 @@ export class Sandbox {
       program: new TextEncoder().encode(program),
       worker: new TextEncoder().encode("postMessage('worker')"),
       runtime: withRuntime,
+      help: { gateway: "it's gateway", gwctl: "gwctl" },
     });
     if (withRuntime === runtime) {
       packed.set(program, await Deno.readFile(sandbox.executable));

@@ -16,6 +16,8 @@ export interface Protection {
   readonly port?: number;
   /** The `config` section; empty by default. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Additional Kubernetes resources. */
+  readonly resources?: readonly unknown[];
   /** Allowed origins of web pages; `*` by default. */
   readonly allowOrigins?: readonly string[];
 }
@@ -34,7 +36,7 @@ export interface ProtectedGateway extends AsyncDisposable {
 /** Starts gateway and MCP server; disposing also stops `idp`. */
 export async function startProtectedGateway(
   idp: Idp,
-  { port = freePort(), ...protection }: Protection,
+  { port = freePort(), resources = [], ...protection }: Protection,
 ): Promise<ProtectedGateway> {
   await using opening = new AsyncDisposableStack();
   opening.use(idp);
@@ -45,6 +47,7 @@ export async function startProtectedGateway(
     await startTestGateway(
       protectedConfig(idp, { ...protection, url, upstream: server.origin }),
       { port },
+      resources,
     ),
   );
   const open = opening.move();
@@ -58,7 +61,8 @@ export async function startProtectedGateway(
 }
 
 /** An MCP server, and its URL for clients. */
-export interface ProtectedServer extends Omit<Protection, "port"> {
+export interface ProtectedServer
+  extends Omit<Protection, "port" | "resources"> {
   readonly url: string;
   /** Origin of the server itself. */
   readonly upstream: string;

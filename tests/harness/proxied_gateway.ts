@@ -74,6 +74,8 @@ export interface ProxiedOptions {
   readonly port?: number;
   /** The `config` section. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Additional Kubernetes resources. */
+  readonly resources?: readonly unknown[];
 }
 
 /** Starts provider, MCP server and gateway. */
@@ -83,6 +85,7 @@ export async function startProxiedGateway(
     idp: idpOptions = {},
     port = freePort(),
     config = {},
+    resources = [],
     isClientAudience = false,
   }: ProxiedOptions = {},
 ): Promise<ProxiedGateway> {
@@ -97,6 +100,7 @@ export async function startProxiedGateway(
   const gateway = await startProtectedGateway(idp, {
     port,
     config,
+    resources,
     provider: "IdpA",
     ...(isClientAudience && { audience: idp.clientId }),
     mcp: {

@@ -21,6 +21,7 @@ export class Terminal implements AsyncDisposable {
     const size = ["-x", String(columns), "-y", String(rows)];
     await terminal.#tmux("new-session", "-d", ...size, ...variables, "sh");
     try {
+      await terminal.#tmux("set-option", "-s", "set-clipboard", "on");
       // Some shells ignore a prompt in the environment.
       await terminal.run("PS1='shell> '; clear");
       await terminal.waitFor(/^shell> *$/m);
@@ -59,6 +60,11 @@ export class Terminal implements AsyncDisposable {
   /** Returns the screen with the escape sequences of its colors. */
   async colours(): Promise<string> {
     return await this.#tmux("capture-pane", "-p", "-e", "-N");
+  }
+
+  /** Returns what a program copied last. */
+  async clipboard(): Promise<string> {
+    return await this.#tmux("show-buffer");
   }
 
   /** Returns a variable such as `alternate_on` or `cursor_flag`. */

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import type { Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { PATIENCE_MS, startBrowser } from "../harness/browser.ts";
 import { freePort } from "../harness/free_port.ts";
 import { startCommand } from "../harness/running_command.ts";
+import { accessibilityProblems } from "../harness/ui_page.ts";
 
 const beforeLogin = [
   "MCP without a token 401 Unauthorized",
@@ -76,6 +77,10 @@ for (
       ...loggedIn,
       "MCP: initialize 403 Forbidden",
     ]);
+    assert.deepEqual(await titlesOf(page, ".expected"), [
+      beforeLogin[0],
+      "MCP: initialize 403 Forbidden",
+    ]);
     assert.match(
       await page.getByRole("main").innerText(),
       /"error": "forbidden"/,
@@ -112,6 +117,32 @@ Deno.test("page of gateway dev reports that the gateway is not available", async
     /^Failed: MCP without a token: no readable response .*CORS/,
   );
 });
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const width of [390, 1024, 1920]) {
+    Deno.test(`page of gateway dev is accessible and fits when it is ${colorScheme} and ${width} wide`, async () => {
+      await using playground = await openPlayground({
+        colorScheme,
+        viewport: { width, height: 900 },
+        // axe runs as a script of the page.
+        bypassCSP: true,
+      });
+      const { page } = playground;
+
+      const before = await accessibilityProblems(page);
+      await page.getByRole("button", { name: "Run" }).click();
+      await page.getByRole("button", { name: "Log in and allow" }).click();
+      await outcomeOf(page);
+      const after = await accessibilityProblems(page);
+      const beyond = await page.evaluate(
+        "document.documentElement.scrollWidth - innerWidth",
+      );
+
+      assert.deepEqual([...before, ...after], []);
+      assert.equal(beyond, 0);
+    });
+  }
+}
 
 Deno.test("page of gateway dev ignores a login that it did not start", async () => {
   await using playground = await openPlayground();
@@ -159,7 +190,9 @@ interface OpenPlayground extends AsyncDisposable {
 }
 
 /** `gateway dev` with its page open in a browser. */
-async function openPlayground(): Promise<OpenPlayground> {
+async function openPlayground(
+  options: BrowserContextOptions = {},
+): Promise<OpenPlayground> {
   await using opening = new AsyncDisposableStack();
   const command = opening.use(startCommand({
     args: [
@@ -180,7 +213,7 @@ async function openPlayground(): Promise<OpenPlayground> {
     await startBrowser(),
     (browser) => browser.close(),
   );
-  const page = await browser.newPage();
+  const page = await browser.newPage(options);
   page.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   page.on("console", (message) => {
@@ -205,8 +238,8 @@ async function outcomeOf(page: Page): Promise<string> {
   return (await outcome.innerText()).trim();
 }
 
-/** `Token 200 OK`, for each step. */
-async function titlesOf(page: Page): Promise<string[]> {
-  const texts = await page.locator("#steps summary").allInnerTexts();
+/** `Token 200 OK`, for each step, or for those of a tone. */
+async function titlesOf(page: Page, tone = ""): Promise<string[]> {
+  const texts = await page.locator(`#steps ${tone} summary`).allInnerTexts();
   return texts.map((text) => text.replaceAll(/\s+/g, " ").trim());
 }

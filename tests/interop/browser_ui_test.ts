@@ -2,29 +2,18 @@ import { VERSION } from "../../src/base/version.ts";
 import assert from "node:assert/strict";
 import type { Route } from "playwright-core";
 import { configFor, GatewayProcess } from "../harness/gateway_process.ts";
+import { until } from "../harness/held_upstream.ts";
 import { replaceFile } from "../harness/file_gateway.ts";
 import { startTracedGateway } from "../harness/traced_gateway.ts";
 import { startUiGateway, uiUser } from "../harness/ui_gateway.ts";
 import {
   accessibilityProblems,
   expectQuiet,
+  longestTask,
   openUi,
   showView,
+  views,
 } from "../harness/ui_page.ts";
-
-const views = [
-  "Overview",
-  "Trace",
-  "Failures",
-  "Topology",
-  "Configuration",
-  "Limits",
-  "Keys",
-  "Logging",
-  "Memory",
-  "Tasks",
-  "Profiles",
-];
 
 const hello = {
   name: "hello",
@@ -41,41 +30,6 @@ const hello = {
 
 async function get(url: string): Promise<void> {
   await (await fetch(url)).text();
-}
-
-for (const colorScheme of ["light", "dark"] as const) {
-  Deno.test(`every view of the web UI is accessible when it is ${colorScheme}`, async () => {
-    await using gateway = await startTracedGateway({ routes: [hello] });
-    for (let i = 0; i < 6; i++) await get(`${gateway.origin}/hello`);
-    await using ui = await openUi(`${gateway.admin}/ui`, {
-      colorScheme,
-      // axe runs as a script of the page.
-      bypassCSP: true,
-    });
-    const { page } = ui;
-
-    for (const view of views) {
-      await showView(page, view);
-      if (view === "Topology") {
-        await page.getByRole("option", { name: "hello" }).first().click();
-      }
-      if (view === "Failures") {
-        await page.getByRole("link", { name: /GET .*hello/ }).click();
-        await page.getByRole("button", { name: "requestSnapshot" }).first()
-          .click();
-      }
-      if (view === "Limits") await page.getByRole("meter").waitFor();
-      if (view === "Configuration") {
-        await page.getByRole("textbox", { name: /^Source of/ }).waitFor();
-      }
-      if (view === "Profiles") {
-        await page.getByRole("button", { name: "Heap profile" }).click();
-        await page.getByText(/^Done/).waitFor();
-      }
-      assert.deepEqual(await accessibilityProblems(page), [], view);
-    }
-    expectQuiet(ui, gateway.admin);
-  });
 }
 
 Deno.test("overview shows version, configuration and traffic", async () => {
@@ -249,13 +203,11 @@ Deno.test("requests rejected before they were parsed are listed as well", async 
 
   await connection.write(new TextEncoder().encode("no HTTP\r\n\r\n"));
   await new Response(connection.readable).text();
-  await page.getByRole("main").getByRole("link").first().click();
-  await page.getByRole("heading", { name: /^Why .* failed$/ }).waitFor();
+  await page.getByRole("link", { name: "refused-1" }).click();
+  await page.getByRole("heading", { name: "Why refused-1 failed" }).waitFor();
 
-  assert.match(
-    await page.getByRole("region", { name: "Report" }).innerText(),
-    /refused-1/,
-  );
+  const started = page.getByRole("row", { name: /^requestStarted/ });
+  assert.equal(await started.getByRole("cell").first().innerText(), "–");
   expectQuiet(ui, gateway.admin);
 });
 
@@ -364,10 +316,10 @@ Deno.test("a profile is shown as a flame graph that can be looked into, and as a
   const zoomed = await graph.getByRole("status").innerText();
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("Enter");
-  const caller = await graph.getByRole("status").innerText();
+  // The caller that is zoomed into is another call.
+  await graph.getByRole("status").filter({ hasNotText: zoomed }).waitFor();
 
   assert(calls > 10);
-  assert.notEqual(caller, zoomed);
   assert.match(zoomed, /: [0-9.,]+ ms, [0-9.]+ %$/);
   assert.match(
     await page.getByRole("table").innerText(),
@@ -387,10 +339,8 @@ Deno.test("a thousand routes are shown at once, found by name, walked through by
   const { page } = ui;
   const list = page.getByRole("listbox", { name: "Routes" });
 
-  const started = performance.now();
   await showView(page, "Topology");
   await list.getByRole("option").first().waitFor();
-  const took = performance.now() - started;
   const rows = await page.getByRole("option").count();
   await list.focus();
   await page.keyboard.press("End");
@@ -399,11 +349,9 @@ Deno.test("a thousand routes are shown at once, found by name, walked through by
   await page.getByText("1 of 1000 routes").waitFor();
   const backend = page.getByRole("listbox", { name: "Backends" })
     .getByRole("option");
-  await page.locator(".lines path").nth(2).waitFor({ state: "attached" });
+  // Lines are drawn in a frame after the rows.
+  await until(async () => await page.locator(".lines path").count() === 3);
 
-  // Very loose, for machines that are busy: it takes half a second where nothing else runs.
-  assert(took < 60_000, `${took} ms`);
-  assert.equal(await page.locator(".lines path").count(), 3);
   assert(rows < 150, `${rows} rows`);
   assert.deepEqual(await backend.allInnerTexts(), [
     "route-999/backend0\n127.0.0.1:10999",
@@ -426,6 +374,38 @@ Deno.test("a route leads to the trace of its requests", async () => {
     await page.getByLabel("Filter (CEL)").inputValue(),
     'request.path.startsWith("/hello")',
   );
+});
+
+Deno.test("the topology of five thousand routes stays fluid", async () => {
+  const routes = Array.from({ length: 5000 }, (_, index) => ({
+    name: `route-${index}`,
+    matches: [{ path: { type: "PathPrefix", value: `/r/${index}` } }],
+    backends: [{ host: `127.0.0.1:${10_000 + index}` }],
+  }));
+  await using gateway = await startTracedGateway({
+    config: { logging: { level: "warn" } },
+    routes,
+  });
+  await using ui = await openUi(`${gateway.admin}/ui`);
+  const { page } = ui;
+  const list = page.getByRole("listbox", { name: "Routes" });
+
+  const longest = await longestTask(page, async () => {
+    await showView(page, "Topology");
+    await list.getByRole("option").first().hover();
+    for (let i = 0; i < 20; i++) await page.mouse.wheel(0, 900);
+    await list.focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    await page.getByText("1 of 5000 routes").waitFor();
+    await page.getByRole("button", { name: "Show all" }).click();
+    await page.getByRole("searchbox").fill("/r/499");
+    await page.getByText("11 of 5000 routes").waitFor();
+  });
+
+  // Processor time: some 20 ms, and more where other programs share the caches.
+  assert(longest > 0 && longest < 100, `${longest} ms`);
+  expectQuiet(ui, gateway.admin);
 });
 
 const attack =
@@ -525,13 +505,14 @@ Deno.test("the page on a gateway works behind basicAuthentication and changes no
   await page.getByText("Total requests").waitFor();
   await showView(page, "Logging");
   await page.getByText("Read-only").waitFor();
+  const controls = await page.getByRole("main").getByRole("button").count();
   await showView(page, "Trace");
   await page.getByRole("button", { name: "Trace" }).click();
   await page.getByText("Waiting").waitFor();
   await get(`${gateway.origin}/hello`);
   await page.getByRole("button", { name: "GET /hello → 200" }).waitFor();
 
-  assert.equal(await page.getByRole("button", { name: "Set" }).count(), 0);
+  assert.equal(controls, 0);
   assert.equal(await page.getByRole("link", { name: "Profiles" }).count(), 0);
   assert.deepEqual(
     ui.requests.filter((url) => !url.startsWith(`${gateway.origin}/ui`)),
@@ -633,40 +614,6 @@ Deno.test("of many budgets those with the least left are shown, and any other is
   expectQuiet(ui, gateway.admin);
 });
 
-const narrow = [
-  { name: "a phone", viewport: { width: 390, height: 844 } },
-  { name: "a screen at 200 %", viewport: { width: 720, height: 450 } },
-  {
-    name: "the narrowest that WCAG 1.4.10 has",
-    viewport: { width: 320, height: 640 },
-  },
-];
-for (const { name, viewport } of narrow) {
-  Deno.test(`no view is wider than ${name}`, async () => {
-    await using gateway = await startTracedGateway({ routes: [hello] });
-    for (let i = 0; i < 6; i++) await get(`${gateway.origin}/hello`);
-    await get(`${gateway.origin}/${"long".repeat(60)}`);
-    await using ui = await openUi(`${gateway.admin}/ui`, { viewport });
-    const { page } = ui;
-
-    for (const view of views) {
-      await showView(page, view);
-      if (view === "Topology") {
-        await page.getByRole("option", { name: "hello" }).first().click();
-      }
-      if (view === "Failures") {
-        await page.getByRole("link", { name: /GET .*hello/ }).first().click();
-        await page.getByRole("heading", { name: /^Why/ }).waitFor();
-      }
-      if (view === "Limits") await page.getByRole("meter").waitFor();
-      const [wanted, there] = await page.evaluate(
-        "[document.documentElement.scrollWidth, innerWidth]",
-      ) as [number, number];
-      assert(wanted <= there, `${view} needs ${wanted} of ${there}`);
-    }
-  });
-}
-
 Deno.test("everything can be reached with the keyboard, and the current view is announced", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
   await using ui = await openUi(`${gateway.admin}/ui`);
@@ -716,15 +663,31 @@ Deno.test("the page reports that the gateway is silent, also when it is opened, 
   await page.getByText("Total requests").waitFor();
   const held: Route[] = [];
 
-  // The page waits for a response for ten seconds; here, for one.
-  await page.addInitScript(
-    "const { timeout } = AbortSignal; AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / 10);",
-  );
+  // The page waits for a response for ten seconds; here, until the test says that they are over.
+  await page.addInitScript(waitUntilTold);
   await page.route(/\/api\//, (route) => void held.push(route));
   await page.reload();
   await page.getByText("Waiting for the gateway").waitFor();
+  await page.evaluate("globalThis.timeOut()");
   await page.getByRole("main").getByText("The gateway does not respond")
     .waitFor();
   await page.unroute(/\/api\//);
   await page.getByText("Total requests").waitFor();
 });
+
+/** Time-outs of the page are over when `timeOut` is called, and those that begin later are as they were. */
+const waitUntilTold = `
+  const { timeout } = AbortSignal;
+  const waiting = [];
+  AbortSignal.timeout = () => {
+    const ending = new AbortController();
+    waiting.push(ending);
+    return ending.signal;
+  };
+  globalThis.timeOut = () => {
+    AbortSignal.timeout = timeout;
+    for (const ending of waiting) {
+      ending.abort(new DOMException("", "TimeoutError"));
+    }
+  };
+`;

@@ -22,6 +22,7 @@ const table: ImportTable = {
     "src/config",
     "src/gateway",
   ],
+  "admin/ui/playground": ["admin", "src/base", "src/dataplane", "src/cel"],
   "admin/ui/page_from_source.ts": ["admin", "deno.json"],
   "cli": [
     "src/base",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { fileSource, validateConfiguration } from "../../mod.ts";
-import { createAuthority } from "../harness/certificates.ts";
+import { environmentOf, writeFilesOf } from "../harness/named_files.ts";
 import { blocksOf, documents, isPage } from "./documents.ts";
 import { readFile, repositoryFiles, root } from "./repository.ts";
 
@@ -26,38 +26,6 @@ for (const document of documents) {
       await Deno.remove(directory, { recursive: true });
     });
   }
-}
-
-/** Creates the certificates, keys and other files that a configuration names. */
-async function writeFilesOf(config: string, directory: string): Promise<void> {
-  const certificates = [...config.matchAll(/\b([\w/.-]+)\.(?:crt|pem)\b/g)];
-  if (certificates.length > 0) {
-    const authority = await createAuthority();
-    const { cert, key } = await authority.issueServer(["example.com"]);
-    for (const [path = "", stem = ""] of certificates) {
-      await writeFile(`${directory}/${path}`, cert);
-      await writeFile(`${directory}/${stem}.key`, key);
-    }
-  }
-}
-
-async function writeFile(path: string, text: string): Promise<void> {
-  await Deno.mkdir(path.replace(/\/[^/]*$/, ""), { recursive: true });
-  await Deno.writeTextFile(path, text);
-}
-
-/** Returns a value for each `${NAME}` without a default, and each `fromEnv: NAME`. */
-function environmentOf(config: string): Record<string, string> {
-  const names = [
-    ...config.matchAll(/(?:\$\{(?=[A-Z_]+\})|fromEnv: )([A-Z_]+)/g),
-  ].map((
-    [, name = ""],
-  ) => name);
-  return Object.fromEntries(
-    names.map((
-      name,
-    ) => [name, `value-of-${name.toLowerCase()}`.padEnd(40, "-")]),
-  );
 }
 
 Deno.test("README has at most 200 lines", async () => {

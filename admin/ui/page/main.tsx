@@ -1,7 +1,14 @@
 /** Starts the page. */
+import { LoggedIn } from "./app/logged_in.tsx";
 import { Shell } from "./app/shell.tsx";
 import { render } from "./kit/framework.ts";
+import { reportLogin } from "./pages/playground/login.ts";
 import { watchStatus } from "./server/status.ts";
 
-watchStatus();
-render(<Shell />, document.body);
+if (location.pathname.endsWith("/callback")) {
+  reportLogin();
+  render(<LoggedIn />, document.body);
+} else {
+  watchStatus();
+  render(<Shell />, document.body);
+}

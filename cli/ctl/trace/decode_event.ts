@@ -22,6 +22,8 @@ export interface ReceivedEvent {
   readonly type: string;
   /** `undefined` when this version does not know the type, or a field differs from the schema. */
   readonly message: TraceMessage | undefined;
+  /** Number of its stream, if several are merged: within one, requests come one after the other. */
+  readonly lane?: number;
 }
 
 /**

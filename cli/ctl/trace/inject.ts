@@ -19,46 +19,38 @@ export interface Injection {
 export type Send = (abort: AbortSignal) => Promise<string>;
 
 /**
- * Prepares the request, for curl if it is on the `PATH` and may be started, else for the built-in client.
+ * Prepares the request, for curl if it is on the `PATH`, else for the built-in client.
  * @throws {UsageError} For arguments that the built-in client does not support.
  */
 export async function prepareInjection(injection: Injection): Promise<Send> {
-  const curl = await findCurl();
-  if (curl !== undefined) return (abort) => runCurl(curl, injection, abort);
+  if (await hasCurl()) return (abort) => runCurl(injection, abort);
   const request = await parseCurlArgs(injection.url, injection.curlArgs);
   return (abort) => sendRequest(request, injection, abort);
 }
 
-/** Path of the only curl that the packed executable may start. */
-const SYSTEM_CURL = "/usr/bin/curl";
-
-/** Returns curl: the first on the `PATH`, unless this program may not start that one. */
-async function findCurl(): Promise<string | undefined> {
-  const { NotFound, NotCapable } = Deno.errors;
-  for (const file of ["curl", SYSTEM_CURL]) {
-    try {
-      const { success } = await new Deno.Command(file, {
-        args: ["--version"],
-        stdout: "null",
-        stderr: "null",
-      }).output();
-      return success ? file : undefined;
-    } catch (error) {
-      if (error instanceof NotFound) return undefined;
-      if (!(error instanceof NotCapable)) throw error;
-    }
+/** Reports whether there is a curl on the `PATH`. */
+async function hasCurl(): Promise<boolean> {
+  try {
+    const { success } = await new Deno.Command("curl", {
+      args: ["--version"],
+      stdout: "null",
+      stderr: "null",
+    }).output();
+    return success;
+  } catch (error) {
+    const { NotFound, NotCapable } = Deno.errors;
+    if (error instanceof NotFound || error instanceof NotCapable) return false;
+    throw error;
   }
-  return undefined;
 }
 
 /** Runs curl. @throws {Failure} With curl's message. */
 async function runCurl(
-  curl: string,
   { url, curlArgs, port, firstSourcePort }: Injection,
   signal: AbortSignal,
 ): Promise<string> {
   const lastSourcePort = firstSourcePort + SOURCE_PORT_COUNT - 1;
-  const { success, code, stderr } = await new Deno.Command(curl, {
+  const { success, code, stderr } = await new Deno.Command("curl", {
     args: [
       // Neither the user's settings nor a configured proxy may change the request.
       ...["--disable", "--noproxy", "*", "--silent", "--show-error"],

@@ -22,7 +22,11 @@ export async function listListeners(
   const dump = await readAdmin(address, "/config_dump", "listeners").catch(
     (error) => {
       if (!(error instanceof AdminError) || error.status !== 404) throw error;
-      throw unexpectedResponse(nameOf(address), "it has no /config_dump");
+      throw unexpectedResponse(
+        nameOf(address),
+        "it has no /config_dump",
+        error.hint,
+      );
     },
   );
   const listeners = isJsonObject(dump) ? dump["listeners"] : undefined;

@@ -4,7 +4,7 @@ import { signalExitCodes } from "../../process/signals.ts";
 import { canDraw } from "../../output/terminal.ts";
 import type { TraceFeed } from "../../tui/run_tui.ts";
 import type { KeyInput } from "../../tui/screen.ts";
-import type { ReceivedEvent } from "./decode_event.ts";
+import { inTurn } from "./lanes.ts";
 import type { TraceOptions } from "./trace_options.ts";
 import { textLine } from "./text.ts";
 
@@ -13,15 +13,11 @@ export type Show = (feed: TraceFeed) => Promise<number>;
 
 /** Selects the presentation: JSON Lines, the terminal UI, or plain lines without a suitable terminal. */
 export function showFor({ raw, file }: TraceOptions): Show {
-  if (raw === true) {
-    return (feed) => printLines(feed, ({ line }) => line);
-  }
+  if (raw === true) return printRaw;
   const keys = Deno.stdout.isTerminal() && canDraw()
     ? openKeys(file === "-")
     : undefined;
-  return keys === undefined
-    ? (feed) => printLines(feed, textLine)
-    : (feed) => showTui(feed, keys);
+  return keys === undefined ? printText : (feed) => showTui(feed, keys);
 }
 
 /** Opens the terminal for keys; returns `undefined` when there is none or it may not be opened. */
@@ -35,11 +31,20 @@ function openKeys(isInputTaken: boolean): KeyInput | undefined {
   }
 }
 
-async function printLines(
-  { events }: TraceFeed,
-  format: (event: ReceivedEvent) => string,
-): Promise<number> {
-  for await (const event of events) await print(`${format(event)}\n`);
+/** Prints JSON Lines. */
+async function printRaw({ events }: TraceFeed): Promise<number> {
+  for await (const { line } of inTurn(events)) await print(`${line}\n`);
+  return exitCodes.ok;
+}
+
+/** Prints lines of text, with an empty line between requests. */
+async function printText({ events }: TraceFeed): Promise<number> {
+  let isFirst = true;
+  for await (const event of inTurn(events)) {
+    const isNext = event.type === "requestStarted" && !isFirst;
+    await print(`${isNext ? "\n" : ""}${textLine(event)}\n`);
+    isFirst = false;
+  }
   return exitCodes.ok;
 }
 

@@ -74,7 +74,11 @@ function explain(error: unknown, address: AdminAddress): never {
     throw new UsageError(`Cannot trace: ${problem}`);
   }
   if (error.status === 404) {
-    throw unexpectedResponse(nameOf(address), "it has no /debug/trace");
+    throw unexpectedResponse(
+      nameOf(address),
+      "it has no /debug/trace",
+      error.hint,
+    );
   }
   throw error;
 }

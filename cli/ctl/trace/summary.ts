@@ -153,7 +153,8 @@ function summarizeRateLimit(
   }
   const exhausted = entries.find(({ verdict }) => verdict === "deny");
   if (exhausted !== undefined) {
-    const { name, resetSeconds } = exhausted;
+    const { name, resetSeconds, unit } = exhausted;
+    if (unit === "concurrentRequests") return `429 ${kind}: ${name} exceeded`;
     return `429 ${kind}: ${name} exceeded, resets in ${resetSeconds} s`;
   }
   const counted = entries.filter(({ verdict }) => verdict === "allow")

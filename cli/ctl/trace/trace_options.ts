@@ -1,6 +1,7 @@
 import type { AdminAddress } from "../../client/admin_client.ts";
 import { UnreachableError } from "../../client/admin_connection.ts";
 import { Failure, UsageError } from "../../process/exit.ts";
+import type { TraceQuery } from "./stream.ts";
 
 /** Options of `gwctl proxy trace`. */
 export interface TraceOptions {
@@ -16,7 +17,11 @@ export interface TraceOptions {
   readonly tokenFile?: string;
   readonly raw?: boolean;
   readonly filter?: string;
+  /** Another name of `filter`. */
+  readonly expression?: string;
   readonly count?: number;
+  /** Traces requests until the user quits. */
+  readonly follow?: boolean;
   /** A saved trace; `-` is standard input. */
   readonly file?: string;
 }
@@ -35,6 +40,7 @@ export interface WatchPlan {
   readonly port: number | undefined;
   readonly filter: string | undefined;
   readonly count: number | undefined;
+  readonly follow: boolean;
 }
 
 /** Sends a request and traces it. */
@@ -63,7 +69,9 @@ export function planTrace(
   if (options.file !== undefined) {
     return planReplay(options.file, options, [...words, ...request ?? []]);
   }
-  const { adminPort, admin, tokenFile, filter, count, port } = options;
+  const { adminPort, admin, tokenFile, count, port } = options;
+  const filter = options.filter ?? options.expression;
+  const follow = options.follow === true;
   const where = {
     address: {
       ...(adminPort !== undefined && { port: adminPort }),
@@ -73,10 +81,17 @@ export function planTrace(
     gateway: gatewayOf(words),
     port,
   };
-  if (request === undefined) return { kind: "watch", ...where, filter, count };
-  if (filter !== undefined || count !== undefined) {
+  if (follow && count !== undefined) {
     throw new UsageError(
-      '"--filter" and "--count" cannot be used together with a URL: only the sent request is traced',
+      '"--follow" and "--count" exclude each other: --follow has no end',
+    );
+  }
+  if (request === undefined) {
+    return { kind: "watch", ...where, filter, count, follow };
+  }
+  if (filter !== undefined || count !== undefined || follow) {
+    throw new UsageError(
+      '"--filter", "--count" and "--follow" cannot be used together with a URL: only the sent request is traced',
     );
   }
   const [text = "", ...curlArgs] = request;
@@ -97,8 +112,9 @@ function planReplay(
   options: TraceOptions,
   words: readonly string[],
 ): TracePlan {
-  const { local, port, adminPort, admin, filter, count } = options;
-  const others = [local, port, adminPort, admin, filter, count];
+  const { local, port, adminPort, admin, count, follow } = options;
+  const filter = options.filter ?? options.expression;
+  const others = [local, port, adminPort, admin, filter, count, follow];
   if (words.length > 0 || others.some((option) => option !== undefined)) {
     throw new UsageError(
       '"--file" can only be combined with "--raw": a saved trace has no gateway',
@@ -136,6 +152,26 @@ function requireUrl(text: string): void {
 
 function isUrl(text: string): boolean {
   return /^https?:$/.test(URL.parse(text)?.protocol ?? "");
+}
+
+/** The most requests of one stream. */
+const ENDLESS = 100_000;
+
+/** Returns the selection of requests for the gateway. */
+export function queryOf(plan: WatchPlan): TraceQuery {
+  const { filter, gateway, port } = plan;
+  const count = plan.follow ? ENDLESS : plan.count;
+  return {
+    ...(filter !== undefined && { filter }),
+    ...(count !== undefined && { count }),
+    ...(gateway !== undefined && { gateway }),
+    ...(port !== undefined && { port }),
+  };
+}
+
+/** Reports whether the trace may have several requests. */
+export function hasMany({ follow, count = 1 }: WatchPlan): boolean {
+  return follow || count > 1;
 }
 
 /** Adds a hint if `--port` was probably meant as the admin port, as in other commands. */

@@ -15,6 +15,8 @@ export interface IdpOptions {
   readonly port?: number;
   /** Redirect URIs of the registered client; loopback ones may have any port. */
   readonly redirectUris?: readonly string[];
+  /** Secret of the registered client, which is public without. */
+  readonly clientSecret?: string;
   /** Scopes besides those of OpenID Connect. */
   readonly scopes?: readonly string[];
   /** Users without any permission or role. */
@@ -65,7 +67,9 @@ export function configure(
       {
         client_id: PUBLIC_CLIENT_ID,
         application_type: "native",
-        token_endpoint_auth_method: "none",
+        ...(options.clientSecret === undefined
+          ? { token_endpoint_auth_method: "none" }
+          : { client_secret: options.clientSecret }),
         grant_types: ["authorization_code", "refresh_token"],
         redirect_uris: [...redirectUris],
       },
@@ -138,6 +142,8 @@ export const LOOPBACK_REDIRECT_URIS = [
   "http://localhost/callback",
   "http://127.0.0.1/oauth/callback",
   "http://localhost/oauth/callback",
+  "http://127.0.0.1/ui/callback",
+  "http://localhost/ui/callback",
 ] as const;
 
 /** Returns an account that has only a name. */

@@ -8,6 +8,7 @@ import {
   type RequestFields,
 } from "./dialect.ts";
 import { countCachedTokens } from "./openai.ts";
+import { type ToolCall, toolCallFor } from "./tool_call.ts";
 
 /** `POST /v1/chat/completions`. */
 export function completeChat({ id, fields }: Call): Reply {
@@ -16,11 +17,18 @@ export function completeChat({ id, fields }: Call): Reply {
     role,
     text: textOf(content),
   }));
+  const last = messages.at(-1);
   const question = messages.findLast(({ role }) => role === "user")?.text ?? "";
-  const reply = answer(
-    question,
-    fields.count("max_completion_tokens") ?? fields.count("max_tokens"),
-  );
+  const call = last?.role === "user"
+    ? toolCallFor(question, fields.optional("tools"))
+    : undefined;
+  const reply = call === undefined
+    ? answer(
+      last?.role === "tool" ? `the tool returned ${last.text}` : question,
+      fields.count("max_completion_tokens") ?? fields.count("max_tokens"),
+    )
+    : noText;
+  const calls = call === undefined ? {} : { tool_calls: [toolCall(id, call)] };
   const usage = chatUsage(
     countPromptTokens(messages.map(({ text }) => text)),
     reply.tokens.length,
@@ -35,21 +43,23 @@ export function completeChat({ id, fields }: Call): Reply {
         head,
         tail,
         reply,
+        calls,
         usage: wantsUsage ? usage : undefined,
       }),
     };
   }
   const message = {
     role: "assistant",
-    content: reply.text,
+    content: call === undefined ? reply.text : null,
     refusal: null,
     annotations: [],
+    ...calls,
   };
   const choice = {
     index: 0,
     message,
     logprobs: null,
-    finish_reason: finishReason(reply),
+    finish_reason: finishReason(reply, calls),
   };
   return {
     json: {
@@ -66,12 +76,14 @@ interface ChatStream {
   readonly head: JsonObject;
   readonly tail: JsonObject;
   readonly reply: Answer;
+  /** Empty, or `tool_calls`. */
+  readonly calls: JsonObject;
   /** `undefined` unless the caller requested it. */
   readonly usage: JsonObject | undefined;
 }
 
 function* streamChat(
-  { head, tail, reply, usage }: ChatStream,
+  { head, tail, reply, calls, usage }: ChatStream,
 ): Iterable<string> {
   const chunk = (choices: readonly JsonObject[], usage: JsonObject) =>
     `data: ${
@@ -90,7 +102,8 @@ function* streamChat(
 
   yield choice({ role: "assistant", content: "", refusal: null });
   for (const content of reply.tokens) yield choice({ content });
-  yield choice({}, finishReason(reply));
+  if ("tool_calls" in calls) yield choice(calls);
+  yield choice({}, finishReason(reply, calls));
   if (usage !== undefined) yield chunk([], { usage });
   yield "data: [DONE]\n\n";
 }
@@ -106,7 +119,16 @@ function readIncludeUsage(fields: RequestFields): boolean {
   return isJsonObject(options) && options.include_usage === true;
 }
 
-function finishReason(reply: Answer): string {
+const noText: Answer = { tokens: [], text: "", complete: true };
+
+function toolCall(id: string, { name, arguments: given }: ToolCall) {
+  const type = "function";
+  const call = { name, arguments: given };
+  return { index: 0, id: `call_${id}`, type, function: call };
+}
+
+function finishReason(reply: Answer, calls: JsonObject): string {
+  if ("tool_calls" in calls) return "tool_calls";
   return reply.complete ? "stop" : "length";
 }
 

@@ -51,6 +51,7 @@ async function run(task) {
   outcome.textContent = "Running…";
   try {
     outcome.textContent = await task();
+    outcome.className = /^Denied/.test(outcome.textContent) ? "expected" : "";
   } catch (error) {
     outcome.className = "bad";
     outcome.textContent = `Failed: ${error.message}`;
@@ -72,17 +73,23 @@ function show(step) {
       }),
     ]),
     ...paragraph(note),
-    ...message(
-      "Request",
-      request && `${request.method} ${request.url}`,
-      request,
-    ),
-    ...message("Response", response?.status, response),
+    element("div", { className: "messages" }, [
+      ...message(
+        "Request",
+        request && `${request.method} ${request.url}`,
+        request,
+      ),
+      ...message("Response", response?.status, response),
+    ]),
     ...paragraph(error),
   ]);
-  list.append(
-    element("li", { className: isExpected ? "good" : "bad" }, [details]),
-  );
+  list.append(element("li", { className: toneOf(step) }, [details]));
+}
+
+/** A denial that the login needs, such as the first 401, is neither a success nor a failure. */
+function toneOf({ isExpected, response }) {
+  if (!isExpected) return "bad";
+  return parseInt(response?.status) >= 400 ? "expected" : "good";
 }
 
 function message(title, line, { headers = {}, body } = {}) {
@@ -92,10 +99,13 @@ function message(title, line, { headers = {}, body } = {}) {
   );
   const text = typeof body === "string" ? body : pretty(body);
   return [
-    element("h3", { textContent: title }),
-    element("pre", {
-      textContent: [line, ...fields, ...(text ? ["", text] : [])].join("\n"),
-    }),
+    element("div", { className: "message" }, [
+      element("h3", { textContent: title }),
+      element("pre", {
+        tabIndex: 0,
+        textContent: [line, ...fields, ...(text ? ["", text] : [])].join("\n"),
+      }),
+    ]),
   ];
 }
 

@@ -1,5 +1,15 @@
-import { duration, positiveDuration } from "../schema/duration.ts";
-import { headerName } from "../schema/scalars.ts";
+import {
+  duration,
+  isDuration,
+  parseDuration,
+  positiveDuration,
+} from "../schema/duration.ts";
+import {
+  celExpression,
+  headerName,
+  upstreamHost,
+  urlPath,
+} from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 
 /** Spreads requests over the endpoints of a backend. */
@@ -16,15 +26,25 @@ export const loadBalancingSchema = s.refine(
       "Header whose value decides, for policy `ConsistentHash`.",
       s.optional(headerName),
     ),
+    hash: s.field(
+      "CEL expression whose value decides, in place of `hashHeader`, such as `jwt.sub`. A request without a value goes to any endpoint.",
+      s.optional(celExpression),
+    ),
+    mcpSessions: s.field(
+      "`Sticky`: requests of an MCP session go to the endpoint that began it, with every policy. `Shared`: all endpoints know all sessions.",
+      s.optional(s.oneOf(["Sticky", "Shared"])),
+      "Sticky",
+    ),
     slowStart: s.field(
       "Time in which a new endpoint gets a growing share of the requests. Default, and `0s`: none.",
       s.optional(duration),
     ),
   }),
   s.rule(
-    ({ policy, hashHeader }) =>
-      (policy === "ConsistentHash") === (hashHeader !== undefined),
-    '"ConsistentHash" and "hashHeader" require each other',
+    ({ policy, hashHeader, hash }) =>
+      Number(policy === "ConsistentHash") ===
+        [hashHeader, hash].filter((each) => each !== undefined).length,
+    '"ConsistentHash" requires either "hashHeader" or "hash", and they require it',
   ),
 );
 
@@ -58,5 +78,58 @@ export const ejectionSchema = s.object({
     "Part of the endpoints that errors and latency may eject, in percent; connect failures eject all but the last.",
     s.optional(s.integer(0, 100)),
     50,
+  ),
+});
+
+/** Requests of the gateway's own that find out which endpoints work. */
+export const healthCheckSchema = s.object({
+  path: s.field("Path of the GET request, such as `/healthz`.", urlPath),
+  host: s.field(
+    "Host of the request. Default: that of the backend.",
+    s.optional(upstreamHost),
+  ),
+  interval: s.field(
+    "Time between two checks of an endpoint; up to a tenth more or less.",
+    s.optional(positiveDuration),
+    "10s",
+  ),
+  timeout: s.field(
+    "Time limit of a check, from the connection to the end of the response.",
+    s.optional(positiveDuration),
+    "2s",
+  ),
+  unhealthyThreshold: s.field(
+    "Failed checks in a row after which an endpoint gets no requests.",
+    s.optional(s.integer(1, 100)),
+    3,
+  ),
+  healthyThreshold: s.field(
+    "Passed checks in a row after which it gets requests again.",
+    s.optional(s.integer(1, 100)),
+    2,
+  ),
+  expectedStatuses: s.field(
+    "Statuses of a passed check. Default: 200 to 299.",
+    s.optional(s.list(s.integer(200, 599), { min: 1, max: 32 })),
+  ),
+});
+
+/** Look-ups of the addresses of names. */
+export const lookupSchema = s.object({
+  refresh: s.field(
+    "Age from which the addresses of a name are looked up again, at least `1s`.",
+    s.optional(s.refine(
+      duration,
+      s.rule(
+        (text: string) => !isDuration(text) || parseDuration(text) >= 1000,
+        "expected at least 1s",
+      ),
+    )),
+    "30s",
+  ),
+  timeout: s.field(
+    "Time limit of a look-up; then the addresses that are known stay in use.",
+    s.optional(positiveDuration),
+    "5s",
   ),
 });

@@ -1,5 +1,10 @@
 import { duration, positiveDuration } from "../schema/duration.ts";
-import { ejectionSchema, loadBalancingSchema } from "./balancing.ts";
+import {
+  ejectionSchema,
+  healthCheckSchema,
+  loadBalancingSchema,
+  lookupSchema,
+} from "./balancing.ts";
 import { policyApiVersion } from "./group.ts";
 import { llmBackendSchema } from "./llm_backend.ts";
 import { resource } from "./resource.ts";
@@ -32,6 +37,14 @@ export const backendEntries = {
   ejection: s.field(
     "When an endpoint that fails gets no requests for a while. The last healthy one always gets requests.",
     s.optional(ejectionSchema),
+  ),
+  dns: s.field(
+    "Look-ups of the names among the endpoints.",
+    s.optional(lookupSchema),
+  ),
+  healthCheck: s.field(
+    "Checks each endpoint with requests of the gateway's own. If all endpoints fail, all get requests.",
+    s.optional(healthCheckSchema),
   ),
   protocol: s.field(
     "Protocol of the backend. Default: negotiated with TLS, HTTP/1.1 without.",

@@ -1,7 +1,12 @@
 import { gatewayApiVersion } from "./group.ts";
 import { backendFilterSchema } from "./http_filter.ts";
 import type { HttpMatch } from "./http_match.ts";
-import { backendRef, type HttpRoute, routeEntries } from "./http_route.ts";
+import {
+  backendRef,
+  type HttpRoute,
+  routeEntries,
+  ruleEntries,
+} from "./http_route.ts";
 import { resource } from "./resource.ts";
 import { headerName, objectName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
@@ -85,6 +90,7 @@ export const grpcRouteSchema = resource(
               "Changes to calls and responses.",
               s.optional(s.list(backendFilterSchema, { max: 16 })),
             ),
+            sessionPersistence: ruleEntries.sessionPersistence,
             backendRefs: s.field(
               "Backends that receive the calls, in proportion to their weights.",
               s.optional(s.list(backendRef, { max: 16 })),

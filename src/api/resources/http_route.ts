@@ -13,6 +13,7 @@ import {
 } from "./http_filter.ts";
 import { type HttpMatch, httpMatchSchema } from "./http_match.ts";
 import { resource } from "./resource.ts";
+import { sessionPersistenceSchema } from "./session_persistence.ts";
 import {
   hostname,
   namespace,
@@ -155,11 +156,9 @@ export const ruleEntries = {
     "Retries of failed requests. Default: none.",
     s.optional(routeRetrySchema),
   ),
-  sessionPersistence: s.unsupported(
-    "Keeps the requests of a client on one backend.",
-    s.optional(
-      s.forbidden("session persistence is not supported; remove the field"),
-    ),
+  sessionPersistence: s.field(
+    "Keeps the requests of a client at one endpoint. Default: any endpoint gets them.",
+    s.optional(sessionPersistenceSchema),
   ),
 };
 

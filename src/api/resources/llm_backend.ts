@@ -1,6 +1,10 @@
 import { splitHostPort } from "../../base/host_port.ts";
-import { isUpstreamHost, namespace, referenceName } from "../schema/scalars.ts";
+import { isUpstreamHost } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
+import { secretRefSchema } from "./secret_ref.ts";
+
+/** Entry of the Secret with the key of a provider unless the reference names another. */
+export const LLM_SECRET_ENTRY = "apiKey";
 
 /** Names of the LLM providers; `src/llm/providers` has an entry for each. */
 const llmProviderNames = [
@@ -41,18 +45,7 @@ const credentials = s.refine(
     ),
     secretRef: s.field(
       "Secret with the key.",
-      s.optional(s.object({
-        name: s.field("Name of the Secret.", referenceName),
-        namespace: s.field(
-          "Namespace of the Secret; another than the backend's needs a `ReferenceGrant`. Default: that of the backend.",
-          s.optional(namespace),
-        ),
-        key: s.field(
-          "Entry of the Secret.",
-          s.optional(s.text(253)),
-          "apiKey",
-        ),
-      })),
+      s.optional(secretRefSchema("backend", LLM_SECRET_ENTRY)),
     ),
   }),
   s.rule(

@@ -155,10 +155,11 @@ export function combineResourceSets(
 
 /** Groups resources by their kind. */
 export function resourceSetOf(resources: readonly Resource[]): ResourceSet {
+  const byKind = Map.groupBy(resources, ({ kind }) => kind);
   const ofKind = <K extends Kind>(kind: K) =>
-    resources.filter((resource): resource is Extract<Resource, { kind: K }> =>
-      resource.kind === kind
-    );
+    (byKind.get(kind) ?? []).filter((
+      resource,
+    ): resource is Extract<Resource, { kind: K }> => resource.kind === kind);
   return {
     gateways: ofKind("Gateway"),
     listenerSets: ofKind("ListenerSet"),

@@ -15,7 +15,6 @@ export {
   boolean,
   exactOptional as optional,
   literal,
-  never as forbidden,
   nullable,
   number,
   object as openObject,
@@ -89,17 +88,6 @@ export function field<S extends v.GenericSchema>(
   };
   return v.pipe(schema, v.metadata(metadata)) as unknown as S;
 }
-
-/** A field of the Gateway API that this version rejects. */
-export function unsupported<S extends v.GenericSchema>(
-  description: string,
-  schema: S,
-): S {
-  return field(`${UNSUPPORTED_NOTE} ${description}`, schema);
-}
-
-/** Prefix of the description of `unsupported` fields. */
-export const UNSUPPORTED_NOTE = "Not supported by this version.";
 
 /** A schema with a type name, such as `duration`, for editors and the reference. */
 export function named<S extends v.GenericSchema>(name: string, schema: S): S {

@@ -131,18 +131,21 @@ class JsonReader {
   #whole: OpenValue | undefined;
   /** True inside a value to read as a whole. */
   #values = 0;
+  readonly #maxValues: number;
+  #allValues = 0;
   #names = 0;
   #decodedNames = 0;
 
   constructor(
     bytes: Uint8Array,
-    { wanted }: JsonSelection,
+    { wanted, maxValues }: JsonSelection,
     spans: Map<string, JsonSpan> | undefined,
   ) {
     this.#bytes = bytes;
     this.#spans = spans;
     this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#next = wanted;
+    this.#maxValues = maxValues;
   }
 
   /** Reads the next slice; returns `true` at the end. One loop with its state in locals, since it runs for every byte of a body. */
@@ -153,6 +156,7 @@ class JsonReader {
     let at = this.#at;
     let expected = this.#expected;
     let depth = this.#depth;
+    let values = this.#allValues;
     while (at < stop) {
       const kind = kinds[bytes[at] ?? 0] ?? KIND.OTHER;
       if (kind === KIND.BLANK) {
@@ -190,9 +194,11 @@ class JsonReader {
       } else {
         if (expected > VALUE_OR_END) throw malformed();
         if (this.#next !== undefined) this.#select(this.#next, kind, depth, at);
-        if (this.#whole !== undefined && ++this.#values > MAX_VALUES) {
-          throw new JsonProblem("it has too many values", false);
-        }
+        const inWhole = this.#whole !== undefined;
+        if (
+          ++values > this.#maxValues ||
+          inWhole && ++this.#values > MAX_VALUES
+        ) throw new JsonProblem("it has too many values", false);
         if (kind === KIND.OPEN_OBJECT || kind === KIND.OPEN_LIST) {
           if (++depth > MAX_DEPTH) {
             throw new JsonProblem("it is nested too deeply", false);
@@ -215,6 +221,7 @@ class JsonReader {
     this.#at = at;
     this.#expected = expected;
     this.#depth = depth;
+    this.#allValues = values;
     if (at < bytes.length) return false;
     if (expected !== NOTHING) throw malformed();
     return true;

@@ -73,7 +73,8 @@ function wantedValue(shape: JsonShape): WantedValue {
 export class JsonSelection {
   readonly wanted: WantedValue;
 
-  constructor(shape: JsonShape) {
+  /** @param maxValues Limit of all values of the text, for a text that is parsed afterwards. */
+  constructor(shape: JsonShape, readonly maxValues = Infinity) {
     this.wanted = wantedValue(shape);
   }
 }

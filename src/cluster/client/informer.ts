@@ -1,6 +1,7 @@
 import { type Clock, pause } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, parseJson } from "../../base/json.ts";
+import { invalid, readLines, readList, readStatus } from "./api_responses.ts";
 import { ApiError, type KubernetesApi } from "./kubernetes_api.ts";
 import {
   isKubernetesObject,
@@ -43,8 +44,10 @@ const WATCH_SECONDS = 60;
 const WATCH_GRACE_SECONDS = 10;
 const MIN_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 30_000;
-/** etcd rejects objects above 1.5 MB. */
-const MAX_EVENT_LENGTH = 8 << 20;
+/** An API server that is back has some kinds later than others: for this time, none is waited for longer than a second. */
+const RETURN_MS = 30_000;
+const RETURN_BACKOFF_MS = 1_000;
+const TOO_MANY_REQUESTS = 429;
 
 /**
  * Keeps a copy of a collection: lists it, watches it, and lists again when the server has forgotten the version (410).
@@ -59,6 +62,10 @@ export class Informer {
   #version = "";
   #hasSynced = false;
   #failures = 0;
+  /** Until then, pauses are short. */
+  #returnsUntil = -Infinity;
+  /** Ends the pause after a failure. */
+  #retry = new AbortController();
   /** Begins each query. */
   readonly #selection: string;
 
@@ -93,6 +100,13 @@ export class Informer {
     }
   }
 
+  /** Ends a pause after a failure: the API server is back. */
+  retryNow(): void {
+    this.#returnsUntil = this.#options.clock.monotonic() + RETURN_MS;
+    this.#retry.abort();
+    this.#retry = new AbortController();
+  }
+
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     if (error instanceof ApiError && error.code === 410 && this.#hasSynced) {
       // Too old to continue: list again. A list that is too old itself, while paging, waits.
@@ -107,15 +121,28 @@ export class Informer {
       this.#hasSynced = true;
       this.#options.onSync?.();
     } else this.#options.onError?.(problem);
-    const retryAfterMs = error instanceof ApiError
-      ? (error.retryAfter ?? 0) * 1000
-      : 0;
+    await this.#pause(error, signal);
+  }
+
+  async #pause(error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    const { code, retryAfter = 0 } = error instanceof ApiError
+      ? error
+      : { code: 0 };
+    const isReturning = clock.monotonic() < this.#returnsUntil;
+    const longest = isReturning ? RETURN_BACKOFF_MS : MAX_BACKOFF_MS;
     const backoff = Math.min(
-      MAX_BACKOFF_MS,
+      longest,
       MIN_BACKOFF_MS * 2 ** Math.min(this.#failures - 1, 10),
-    ) * (0.5 + this.#options.random() / 2);
-    const { clock } = this.#options;
-    await pause(clock, Math.max(backoff, retryAfterMs), signal);
+    ) * (0.5 + random() / 2);
+    // A server that has too much to do gets the pause that it asks for; one that starts asks for five seconds.
+    const askedMs = retryAfter * 1000;
+    const isBusy = code === TOO_MANY_REQUESTS;
+    await pause(
+      clock,
+      Math.max(backoff, isBusy ? askedMs : Math.min(askedMs, longest)),
+      isBusy ? signal : AbortSignal.any([signal, this.#retry.signal]),
+    );
   }
 
   /** Returns what keeps the collection from being read; `undefined` when the API server does not have its kind. */
@@ -234,61 +261,4 @@ function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
 
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(describeError(error));
-}
-
-interface ListPage {
-  readonly items: readonly KubernetesObject[];
-  readonly next: string;
-  readonly version: string;
-}
-
-/** Items of a list have no `kind` and `apiVersion` of their own; the list has. */
-function readList(page: unknown): ListPage {
-  if (!isJsonObject(page)) throw invalid("a list");
-  const { items, metadata, kind, apiVersion } = page;
-  if (!isJsonObject(metadata)) throw invalid("a list");
-  const { resourceVersion, continue: next = "" } = metadata;
-  if (
-    typeof resourceVersion !== "string" || typeof next !== "string" ||
-    typeof kind !== "string" || typeof apiVersion !== "string"
-  ) throw invalid("a list");
-  // `items` is null in empty lists of some servers.
-  const own = Array.isArray(items) ? items : [];
-  return {
-    items: own.map((item: unknown) => {
-      if (!isKubernetesObject(item)) throw invalid("an object of a list");
-      return { ...item, apiVersion, kind: kind.replace(/List$/, "") };
-    }),
-    next,
-    version: resourceVersion,
-  };
-}
-
-function readStatus(status: unknown): ApiError {
-  const { code, reason, message }: JsonObject = isJsonObject(status)
-    ? status
-    : {};
-  return new ApiError(
-    typeof code === "number" ? code : 500,
-    typeof reason === "string" ? reason : "",
-    `The API server ended a watch: ${String(message)}`,
-  );
-}
-
-function invalid(what: string): TypeError {
-  return new TypeError(`The API server sent an invalid response: ${what}`);
-}
-
-/** @throws {TypeError} When a line is longer than any event can be. */
-async function* readLines(response: Response): AsyncGenerator<string> {
-  let rest = "";
-  const chunks = response.body?.pipeThrough(new TextDecoderStream()) ?? [];
-  for await (const chunk of chunks) {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop() ?? "";
-    if (rest.length > MAX_EVENT_LENGTH) {
-      throw invalid("an event that is too long");
-    }
-    for (const line of lines) if (line !== "") yield line;
-  }
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, parseJson, stringMember } from "../../base/json.ts";
-import type { ClusterAccess } from "./cluster_access.ts";
+import type { ClusterAccess } from "./api_access.ts";
 
 /** A response of the API server other than 2xx. */
 export class ApiError extends Error {
@@ -33,6 +33,7 @@ export interface ApiRequest {
   readonly timeoutMs?: number;
 }
 
+const UNAUTHORIZED = 401;
 const REQUEST_TIMEOUT_MS = 15_000;
 /** Messages of the API server quote the object that it rejects. */
 const MAX_MESSAGE = 500;
@@ -84,6 +85,8 @@ export class KubernetesApi implements Disposable {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     if (response.ok) return response;
+    // The next request has the token that replaced it.
+    if (response.status === UNAUTHORIZED) this.access.forgetToken?.();
     throw await readError(response);
   }
 

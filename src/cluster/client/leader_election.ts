@@ -1,4 +1,5 @@
 import { type Clock, pause } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { ApiError, type KubernetesApi } from "./kubernetes_api.ts";
@@ -45,6 +46,8 @@ export async function runElection(
   await candidate.release();
 }
 
+const CONFLICT = 409;
+
 class Candidate {
   readonly #options: ElectionOptions;
   readonly #durationMs: number;
@@ -54,6 +57,7 @@ class Candidate {
   #seenAt = 0;
   #renewedAt = 0;
   #leading: AbortController | undefined;
+  #problem = "";
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -78,8 +82,14 @@ class Candidate {
       } else {
         this.#stopLeading("another process holds the lease");
       }
+      this.#problem = "";
     } catch (error) {
-      log.debug("Cannot renew the lease", { error });
+      // One line for each problem, such as a right that is missing; conflicts with other candidates are normal.
+      const problem = describeError(error);
+      const isNormal = error instanceof ApiError && error.code === CONFLICT;
+      const level = isNormal || problem === this.#problem ? "debug" : "warn";
+      this.#problem = problem;
+      log[level]("Cannot take or renew the lease", { error });
     }
     if (clock.monotonic() - this.#renewedAt > this.#renewDeadlineMs) {
       this.#stopLeading("the lease could not be renewed in time");

@@ -1,6 +1,7 @@
 import { type Clock, pause } from "../../base/clock.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
+import { WakeUp } from "../client/wake_up.ts";
 import { type Condition, conditionNo } from "../../compile/conditions.ts";
 import type { Outcomes } from "../../compile/outcomes.ts";
 import { Informer } from "../client/informer.ts";
@@ -54,7 +55,7 @@ const KINDS = {
 export class ProxyController {
   readonly #options: ProxyControllerOptions;
   readonly #informers: ReadonlyMap<string, Informer>;
-  #wake: () => void = () => {};
+  readonly #wakeUp = new WakeUp();
   #changes = 0;
   #listenerSets: Outcomes["listenerSets"] = [];
 
@@ -73,7 +74,7 @@ export class ProxyController {
 
   #refresh(): void {
     this.#changes++;
-    this.#wake();
+    this.#wakeUp.wake();
   }
 
   /** Returns the addresses of a gateway's Service. */
@@ -116,7 +117,7 @@ export class ProxyController {
           continue;
         }
       }
-      if (this.#changes === seen) await this.#nextChange(signal);
+      if (this.#changes === seen) await this.#wakeUp.wait(signal);
     }
     await Promise.all(following);
   }
@@ -136,13 +137,6 @@ export class ProxyController {
         if (error !== undefined) log.warn("Cannot read", { kind, error });
       },
     });
-  }
-
-  async #nextChange(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    await promise;
   }
 
   #find(kind: string, gateway: KubernetesObject): KubernetesObject | undefined {

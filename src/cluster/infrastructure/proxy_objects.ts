@@ -15,6 +15,8 @@ export interface ProxyTemplate {
   readonly statsPort: number;
   /** Time from the signal to the end of a pod: lame duck, drain, and some more. */
   readonly terminationSeconds: number;
+  /** Containers that restart while the API server is away serve what was read last. */
+  readonly keepsSnapshot: boolean;
   /** Namespace that they run in, that of the controller. */
   readonly namespace: string;
   /** Namespaces that proxies read; empty for all. */
@@ -33,6 +35,7 @@ const CONFIG_ANNOTATION = "gateway.internal/config";
 export const SERVES_LABEL = "gateway.internal/serves";
 const USER = 65532;
 const CONFIG_FOLDER = "/etc/gateway";
+const SNAPSHOT_FOLDER = "/var/lib/gateway";
 /** Longest name of a Service, and longest value of a label. */
 const MAX_NAME = 63;
 const HASH_LENGTH = 8;
@@ -233,6 +236,13 @@ function podTemplate(
       volumes: [
         { name: "config", configMap: { name } },
         { name: "tmp", emptyDir: { sizeLimit: "64Mi" } },
+        // In memory: it has Secrets.
+        ...(template.keepsSnapshot
+          ? [{
+            name: "snapshot",
+            emptyDir: { medium: "Memory", sizeLimit: "64Mi" },
+          }]
+          : []),
       ],
     },
   };
@@ -241,7 +251,8 @@ function podTemplate(
 function container(
   { metadata }: KubernetesObject,
   parameters: ProxyParameters,
-  { image, controllerName, namespaces, statsPort }: ProxyTemplate,
+  { image, controllerName, namespaces, statsPort, keepsSnapshot }:
+    ProxyTemplate,
 ): JsonObject {
   const probe = (path: string, more: JsonObject) => ({
     httpGet: { path, port: "stats" },
@@ -255,6 +266,9 @@ function container(
       `--gateway=${metadata.namespace}/${metadata.name}`,
       `--controller-name=${controllerName}`,
       `--file=${CONFIG_FOLDER}`,
+      ...(keepsSnapshot
+        ? [`--cluster-snapshot=${SNAPSHOT_FOLDER}/snapshot`]
+        : []),
       ...(namespaces.length === 0 ? [] : ["--watch-namespaces", ...namespaces]),
     ],
     env: [
@@ -283,6 +297,9 @@ function container(
     volumeMounts: [
       { name: "config", mountPath: CONFIG_FOLDER, readOnly: true },
       { name: "tmp", mountPath: "/tmp" },
+      ...(keepsSnapshot
+        ? [{ name: "snapshot", mountPath: SNAPSHOT_FOLDER }]
+        : []),
     ],
   };
 }

@@ -1,11 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { keepConnectionAlive } from "../client/api_heartbeat.ts";
+import { ApiHeartbeat } from "../client/api_heartbeat.ts";
 import { Informer } from "../client/informer.ts";
-import type { KubernetesApi } from "../client/kubernetes_api.ts";
+import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import { servedVersions } from "../client/served_versions.ts";
 import { type Collection, collectionPath } from "./collections.ts";
+import type { CollectionContents, Snapshot } from "./snapshot_file.ts";
 
 /** Dependencies of the cache. */
 export interface CacheOptions {
@@ -22,10 +23,14 @@ export interface CacheOptions {
     now: KubernetesObject | undefined,
     before: KubernetesObject | undefined,
   ) => void;
+  /** Called when what was read replaces a snapshot. */
+  readonly onLive?: () => void;
 }
 
 interface Watched {
   readonly collection: Collection;
+  /** Unique: the path with the selectors. */
+  readonly key: string;
   readonly informer: Informer;
 }
 
@@ -33,18 +38,29 @@ interface Watched {
 export class ClusterCache {
   readonly #options: CacheOptions;
   readonly #watched: readonly Watched[];
+  readonly #heartbeat: ApiHeartbeat;
   /** Paths that cannot be read at present. */
   readonly #failing = new Map<string, string>();
   /** Paths of kinds that the API server does not have. */
   readonly #absent = new Set<string>();
   readonly #synced = Promise.withResolvers<void>();
+  readonly #live = Promise.withResolvers<void>();
+  /** In force until every collection has been read: a mix of old and new could lack a policy of a new route. */
+  #snapshot: Snapshot | undefined;
   #version = 0;
 
   constructor(options: CacheOptions) {
     this.#options = options;
+    this.#heartbeat = new ApiHeartbeat({
+      ...options,
+      onReturn: () => {
+        for (const { informer } of this.#watched) informer.retryNow();
+      },
+    });
     this.#watched = options.collections.flatMap((collection) =>
       pathsOf(collection, options.namespaces).map((path) => ({
         collection,
+        key: keyOf(collection, path),
         informer: this.#createInformer(path, collection, options),
       }))
     );
@@ -55,9 +71,40 @@ export class ClusterCache {
     return this.#version;
   }
 
-  /** Resolves when every collection has been read once. */
+  /** Resolves when there are objects: when every collection has been read once, or with a snapshot. */
   get synced(): Promise<void> {
     return this.#synced.promise;
+  }
+
+  /** Resolves when every collection has been read once. */
+  get live(): Promise<void> {
+    return this.#live.promise;
+  }
+
+  /** Returns when the snapshot was written that is in force; `undefined` when none is. */
+  get restoredFrom(): number | undefined {
+    return this.#snapshot?.writtenAt;
+  }
+
+  /** Returns the keys of all collections. */
+  get keys(): readonly string[] {
+    return this.#watched.map(({ key }) => key);
+  }
+
+  /** Returns all objects by the keys of their collections. */
+  contents(): CollectionContents {
+    return new Map(
+      this.#watched.map((watched) => [watched.key, [...this.#read(watched)]]),
+    );
+  }
+
+  /** Puts a snapshot in force until every collection has been read; returns false when that is so already. */
+  restore(snapshot: Snapshot): boolean {
+    if (this.#isLive()) return false;
+    this.#snapshot = snapshot;
+    this.#version++;
+    this.#synced.resolve();
+    return true;
   }
 
   /** Returns why collections cannot be read at present, by their paths. */
@@ -67,22 +114,28 @@ export class ClusterCache {
 
   /** Returns the objects of a collection. */
   *objectsOf(wanted: Collection): Iterable<KubernetesObject> {
-    for (const { collection, informer } of this.#watched) {
-      if (collection === wanted) yield* informer.items.values();
+    for (const watched of this.#watched) {
+      if (watched.collection === wanted) yield* this.#read(watched);
     }
   }
 
   /** Returns the objects of a kind. */
   *objects(kind: Collection["kind"]): Iterable<KubernetesObject> {
-    for (const { collection, informer } of this.#watched) {
-      if (collection.kind === kind) yield* informer.items.values();
+    for (const watched of this.#watched) {
+      if (watched.collection.kind === kind) yield* this.#read(watched);
     }
+  }
+
+  #read({ key, informer }: Watched): Iterable<KubernetesObject> {
+    return this.#snapshot === undefined
+      ? informer.items.values()
+      : this.#snapshot.contents.get(key) ?? [];
   }
 
   /** Follows the collections until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
-      keepConnectionAlive(this.#options, signal),
+      this.#heartbeat.run(signal),
       ...this.#watched.map(({ informer }) => informer.run(signal)),
     ]);
   }
@@ -103,7 +156,7 @@ export class ClusterCache {
         { labelSelector: collection.labelSelector }),
       onChange: (now, before) => {
         if (isStatusOnly(now, before)) return;
-        this.#version++;
+        if (this.#snapshot === undefined) this.#version++;
         onChange(collection, now, before);
       },
       onSync: () => this.#checkSynced(),
@@ -116,10 +169,19 @@ export class ClusterCache {
     });
   }
 
+  #isLive(): boolean {
+    return this.#watched.every(({ informer }) => informer.hasSynced);
+  }
+
   #checkSynced(): void {
-    if (this.#watched.every(({ informer }) => informer.hasSynced)) {
-      this.#synced.resolve();
-    }
+    if (!this.#isLive()) return;
+    this.#synced.resolve();
+    this.#live.resolve();
+    if (this.#snapshot === undefined) return;
+    this.#snapshot = undefined;
+    this.#version++;
+    this.#options.log.info("Read the cluster: the snapshot is replaced");
+    this.#options.onLive?.();
   }
 
   /** The informer goes on asking, so that a definition that is installed later is used. */
@@ -136,6 +198,7 @@ export class ClusterCache {
       if (this.#failing.delete(path)) log.info("Reading again", { path });
       return;
     }
+    if (!(error instanceof ApiError)) this.#heartbeat.beatNow();
     // One line for each problem; further attempts are for debugging.
     const level = this.#failing.get(path) === error.message ? "debug" : "error";
     this.#failing.set(path, error.message);
@@ -187,4 +250,11 @@ function pathsOf(
   return namespaces.length === 0 || collection.isClusterScoped === true
     ? [collectionPath(collection)]
     : namespaces.map((namespace) => collectionPath(collection, namespace));
+}
+
+function keyOf(
+  { fieldSelector = "", labelSelector = "" }: Collection,
+  path: string,
+): string {
+  return `${path}?${fieldSelector}${labelSelector}`;
 }

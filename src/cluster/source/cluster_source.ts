@@ -9,6 +9,7 @@ import {
 import { type Clock, pause } from "../../base/clock.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
+import { WakeUp } from "../client/wake_up.ts";
 import type {
   ConfigurationSource,
   ObjectResources,
@@ -23,7 +24,9 @@ import { type AddressPool, noPool } from "./address_pool.ts";
 import { ClusterCache } from "./cluster_cache.ts";
 import { type Collection, createCollections } from "./collections.ts";
 import { relevantResources } from "./relevant_resources.ts";
+import { followSnapshot } from "./follow_snapshot.ts";
 import { SliceIndex } from "./slice_index.ts";
+import { SnapshotFile } from "./snapshot_file.ts";
 import { type ReadObject, readObject, type Rejection } from "./read_objects.ts";
 
 /** Dependencies of reading a cluster. */
@@ -45,6 +48,8 @@ export interface ClusterSourceOptions {
   readonly gateway?: string;
   /** Each gateway has proxies of its own, which listen on all their addresses and have parameters. */
   readonly isManaged: boolean;
+  /** Path of a file with what was read last, for a start while the API server is away. */
+  readonly snapshot?: string;
   /** Source of the settings. */
   readonly settings: ConfigurationSource;
 }
@@ -60,11 +65,13 @@ export interface ClusterState {
   readonly objects: ReadonlyMap<string, KubernetesObject>;
   readonly resources: ResourceSet;
   readonly rejections: readonly Rejection[];
+  /** From a snapshot: the cluster has been changed since. */
+  readonly isRestored?: boolean;
 }
 
 /** Quiet time that ends a burst of changes, and the longest that a change waits for it. */
 const QUIET_MS = 20;
-const MAX_DELAY_MS = 200;
+const MAX_DELAY_MS = 40;
 
 /** Configuration from the resources of a cluster. */
 export class ClusterSource implements ObjectSource {
@@ -79,7 +86,7 @@ export class ClusterSource implements ObjectSource {
   readonly #slices = new SliceIndex();
   /** Something besides endpoints has changed since it was taken. */
   #hasChanged = false;
-  #wake: (() => void) | undefined;
+  readonly #wakeUp = new WakeUp();
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
@@ -91,7 +98,11 @@ export class ClusterSource implements ObjectSource {
         if (collection.kind === "EndpointSlice") {
           this.#slices.onChange(now, before);
         } else this.#hasChanged = true;
-        this.#wake?.();
+        if (this.cache.restoredFrom === undefined) this.#wakeUp.wake();
+      },
+      onLive: () => {
+        this.#hasChanged = true;
+        this.#wakeUp.wake();
       },
     });
   }
@@ -113,8 +124,14 @@ export class ClusterSource implements ObjectSource {
   }
 
   problem(): string | undefined {
-    const [first] = this.cache.failures;
-    return first && `Cannot read ${first[0]} from the API server: ${first[1]}`;
+    const { failures: [first], restoredFrom } = this.cache;
+    const problem = first &&
+      `Cannot read ${first[0]} from the API server: ${first[1]}`;
+    if (restoredFrom === undefined) return problem;
+    const time = new Date(restoredFrom).toISOString();
+    return [`Serving the snapshot of ${time}`, problem].filter((part) =>
+      part !== undefined
+    ).join(". ");
   }
 
   changedEndpoints(): ServiceSlices | undefined {
@@ -147,18 +164,29 @@ export class ClusterSource implements ObjectSource {
   watch(
     { signal }: { readonly signal: AbortSignal },
   ): Promise<AsyncIterable<void>> {
-    const running = this.cache.run(signal);
+    const running = Promise.all([
+      this.cache.run(signal),
+      this.#followSnapshot(signal),
+    ]);
     return Promise.resolve(this.#changes(signal, running));
+  }
+
+  async #followSnapshot(signal: AbortSignal): Promise<void> {
+    const { snapshot: path, api: { access: { server } }, clock } =
+      this.#options;
+    if (path === undefined) return;
+    const file = new SnapshotFile({ path, server, clock });
+    await followSnapshot({ ...this.#options, cache: this.cache, file }, signal);
   }
 
   async *#changes(
     signal: AbortSignal,
-    running: Promise<void>,
+    running: Promise<unknown>,
   ): AsyncGenerator<void> {
     const { clock } = this.#options;
     let seen = this.cache.version;
     while (!signal.aborted) {
-      if (this.cache.version === seen) await this.#nextChange(signal);
+      if (this.cache.version === seen) await this.#wakeUp.wait(signal);
       const startedAt = clock.monotonic();
       do {
         seen = this.cache.version;
@@ -171,14 +199,6 @@ export class ClusterSource implements ObjectSource {
       if (!signal.aborted) yield;
     }
     await running;
-  }
-
-  async #nextChange(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    await promise;
-    this.#wake = undefined;
   }
 
   /** Returns what is in the cluster now. */
@@ -236,6 +256,7 @@ export class ClusterSource implements ObjectSource {
       listenerSets,
       objects: seen,
       rejections,
+      isRestored: this.cache.restoredFrom !== undefined,
       resources: {
         ...set,
         gateways: isManaged

@@ -83,12 +83,12 @@ export function createCollections(
       plural: "secrets",
       fieldSelector: "type=kubernetes.io/tls",
     },
-    // Keys of LLM providers; the gateway does not read other Secrets.
+    // Keys of LLM providers and secrets of logins; the gateway does not read other Secrets.
     {
       kind: "Secret",
       apiVersion: "v1",
       plural: "secrets",
-      labelSelector: `${policyApiGroup}/credentials=llm`,
+      labelSelector: `${policyApiGroup}/credentials in (llm,login)`,
     },
     { kind: "ConfigMap", apiVersion: "v1", plural: "configmaps" },
     {

@@ -7,6 +7,8 @@ import type {
 import { formatPath, validate } from "../../api/schema/validate.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import type { Collection } from "./collections.ts";
+import { PrioritiesError, withPriorities } from "./route_priorities.ts";
+import { findFileField } from "./file_fields.ts";
 
 /** An object that cannot be used, or a part of it. */
 export interface Rejection {
@@ -55,9 +57,17 @@ export function readObject(
   if (kind === "Gateway" || kind === "ListenerSet") {
     return readListeners(object, written, { kind, ...options });
   }
+  if (kind === "HTTPRoute" || kind === "GRPCRoute") {
+    return readRoute(object, written, { kind, ...options });
+  }
   const result = validate(options.schemas[kind], written);
-  if (result.ok) return { resource: result.value, rejections: [] };
-  const message = describeProblems(result.problems);
+  const file = result.ok ? findFileField(result.value) : undefined;
+  if (result.ok && file === undefined) {
+    return { resource: result.value, rejections: [] };
+  }
+  const message = result.ok
+    ? `${file}: a policy of the cluster cannot read files of the gateway`
+    : describeProblems(result.problems);
   const rejections = [{ object, message }];
   switch (kind) {
     case "GatewayPolicy":
@@ -66,6 +76,27 @@ export function readObject(
       return { rejections, ...unusableTlsPolicy(written, options) };
     default:
       return { rejections };
+  }
+}
+
+function readRoute(
+  object: KubernetesObject,
+  written: JsonObject,
+  { kind, schemas, policyApiGroup }: ReadOptions & {
+    readonly kind: "HTTPRoute" | "GRPCRoute";
+  },
+): ReadObject {
+  try {
+    const route = withPriorities(written, policyApiGroup);
+    const result = kind === "HTTPRoute"
+      ? validate(schemas.HTTPRoute, route)
+      : validate(schemas.GRPCRoute, route);
+    if (result.ok) return { resource: result.value, rejections: [] };
+    const message = describeProblems(result.problems);
+    return { rejections: [{ object, message }] };
+  } catch (error) {
+    if (!(error instanceof PrioritiesError)) throw error;
+    return { rejections: [{ object, message: error.message }] };
   }
 }
 

@@ -21,6 +21,9 @@ interface OwnEntry {
   readonly conditions: readonly Condition[];
 }
 
+/** Longest lists that the API server accepts. */
+const maxEntries = { parents: 32, ancestors: 16 };
+
 /** Returns the statuses of routes: an entry for each parent that this controller serves. */
 export function* routeStatuses(
   sources: StatusSources,
@@ -144,7 +147,8 @@ function* withEntries(
     ),
   }));
   const others = stored.filter((entry) => !isOwn(entry));
-  yield { object, status: { [list]: [...others, ...entries] }, outcome };
+  const all = [...others, ...entries].slice(0, maxEntries[list]);
+  yield { object, status: { [list]: all }, outcome };
 }
 
 function referencesOf(

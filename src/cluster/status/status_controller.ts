@@ -1,5 +1,6 @@
 import { type Clock, pause } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import { WakeUp } from "../client/wake_up.ts";
 import type { Outcomes } from "../../compile/outcomes.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
@@ -27,6 +28,8 @@ export interface StatusControllerOptions {
 
 /** Pause before statuses that could not be written are attempted again. */
 const RETRY_MS = 250;
+/** Pause before a right that was missing is attempted again. */
+const DENIED_MS = 10_000;
 /** Pause between two looks at the state of keys. */
 const KEYS_MS = 5_000;
 
@@ -38,7 +41,7 @@ export class StatusController {
   #applied:
     | { readonly state: ClusterState; readonly outcomes: Outcomes }
     | undefined;
-  #wake: () => void = () => {};
+  readonly #applications = new WakeUp();
   #keyProblems: KeyProblems = new Map();
 
   constructor(options: StatusControllerOptions) {
@@ -51,18 +54,18 @@ export class StatusController {
     });
   }
 
-  /** Takes note of a configuration that is in force now. */
+  /** Takes note of a configuration that is in force now; a snapshot says nothing about the cluster as it is. */
   onApplied(outcomes: Outcomes): void {
     const { taken } = this.#options.source;
-    if (taken === undefined) return;
+    if (taken === undefined || taken.isRestored === true) return;
     this.#applied = { state: taken, outcomes };
-    this.#wake();
+    this.#applications.wake();
   }
 
   /** Writes the statuses again: addresses or other conditions of gateways have changed. */
   refresh(): void {
     if (this.#applied !== undefined) this.#applied = { ...this.#applied };
-    this.#wake();
+    this.#applications.wake();
   }
 
   /** Follows the state of key sets, which `read` returns, until `signal` aborts. */
@@ -98,11 +101,16 @@ export class StatusController {
     }
   }
 
+  /** Without a right, it is attempted again after a time, too. */
   async #nextApplied(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    await promise;
+    const cancelTimer = this.#writer.isDenied
+      ? this.#options.clock.setTimer(
+        () => this.#applications.wake(),
+        DENIED_MS,
+      )
+      : () => {};
+    await this.#applications.wait(signal);
+    cancelTimer();
   }
 
   async #writeAll(signal: AbortSignal): Promise<number> {

@@ -24,11 +24,19 @@ export interface StatusWriterOptions {
 
 /** Writes that are under way at the same time. */
 const CONCURRENCY = 8;
+const FORBIDDEN = 403;
+const INVALID = 422;
 
 /** Writes statuses to the API server, those that differ from what is stored. */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #byKind: ReadonlyMap<string, Collection>;
+  /** Kinds whose statuses may not be written, as of the last write. */
+  #denied = new Set<string>();
+  /** Statuses that the API server found invalid, by the object: they would be again. */
+  readonly #refused = new WeakMap<KubernetesObject, string>();
+  /** Those that the log has named. */
+  readonly #named = new Set<string>();
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
@@ -37,12 +45,21 @@ export class StatusWriter {
     );
   }
 
-  /** Writes the statuses; returns how many could not be written, and have to be attempted again. */
+  /** Reports whether the last write lacked a right. */
+  get isDenied(): boolean {
+    return this.#denied.size > 0;
+  }
+
+  /**
+   * Writes the statuses; returns how many could not be written, and have to be attempted again soon. Of a kind without a right, one
+   * attempt is made.
+   */
   async write(
     statuses: Iterable<DesiredStatus>,
     signal: AbortSignal,
   ): Promise<number> {
     const { clock } = this.#options;
+    this.#denied = new Set();
     const waiting = await runInSlices(this.#selectChanged(statuses), clock);
     let failures = 0;
     const work = async () => {
@@ -61,8 +78,12 @@ export class StatusWriter {
     const changed: DesiredStatus[] = [];
     for (const desired of statuses) {
       const { object, status, outcome } = desired;
-      if (!isStored(object["status"], status)) changed.push(desired);
-      else if (outcome) this.#options.stored.set(object, outcome);
+      if (!isStored(object["status"], status)) {
+        const refused = this.#refused.get(object);
+        if (refused === undefined || refused !== JSON.stringify(status)) {
+          changed.push(desired);
+        }
+      } else if (outcome) this.#options.stored.set(object, outcome);
       yield;
     }
     return changed;
@@ -74,8 +95,9 @@ export class StatusWriter {
   ): Promise<boolean> {
     const { api, clock, events, log } = this.#options;
     const { object, status } = desired;
-    const collection = this.#byKind.get(String(object.kind));
-    if (collection === undefined) return true;
+    const kind = String(object.kind);
+    const collection = this.#byKind.get(kind);
+    if (collection === undefined || this.#denied.has(kind)) return true;
     const { name, namespace } = object.metadata;
     const path = `${collectionPath(collection, namespace)}/${name}/status`;
     try {
@@ -86,20 +108,38 @@ export class StatusWriter {
         signal,
         body: { ...object, status: { ...statusOf(object), ...status } },
       });
+      this.#named.delete(kind);
       await events.write(desired, clock.now(), signal);
       return true;
     } catch (error) {
       if (signal.aborted) return true;
       // Changed or gone: the watch brings the new state.
       if (error instanceof ApiError && error.code === 404) return true;
+      if (error instanceof ApiError && error.code === FORBIDDEN) {
+        this.#deny(kind, error);
+        return true;
+      }
+      if (error instanceof ApiError && error.code === INVALID) {
+        this.#refused.set(object, JSON.stringify(status));
+      }
       const isConflict = error instanceof ApiError && error.code === 409;
       log[isConflict ? "debug" : "warn"]("Cannot write the status", {
-        kind: object.kind,
+        kind,
         resource: objectKey(object),
         error,
       });
-      return false;
+      return this.#refused.has(object);
     }
+  }
+
+  #deny(kind: string, error: ApiError): void {
+    this.#denied.add(kind);
+    if (this.#named.has(kind)) return;
+    this.#named.add(kind);
+    this.#options.log.error("May not write statuses of this kind", {
+      kind,
+      error,
+    });
   }
 }
 

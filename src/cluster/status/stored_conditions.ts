@@ -36,7 +36,8 @@ export function storeConditions(
       type,
       status: value,
       reason,
-      message: message.slice(0, MAX_MESSAGE),
+      // Halves of characters would come back as others, and be written again and again.
+      message: message.slice(0, MAX_MESSAGE).toWellFormed(),
       observedGeneration: generation,
       lastTransitionTime: old?.["status"] === value && typeof time === "string"
         ? time

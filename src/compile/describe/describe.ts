@@ -188,6 +188,13 @@ function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
   };
 }
 
+/** Describes all but the expression, which may contain secrets. */
+function describeBalancing(balancing: Backend["balancing"]) {
+  if (balancing === undefined) return undefined;
+  const { hashKey: _hashKey, ...shown } = balancing;
+  return shown;
+}
+
 function describeBackend(backend: Backend) {
   const { key, name, host, port, protocol, tls } = backend;
   if (backend.webUi !== undefined) return { key, name, webUi: backend.webUi };
@@ -196,6 +203,12 @@ function describeBackend(backend: Backend) {
     name,
     target: formatHostPort(host, port),
     protocol,
+    endpoints: backend.hosts?.map(({ host, port }) =>
+      formatHostPort(host, port)
+    ),
+    loadBalancing: describeBalancing(backend.balancing),
+    healthCheck: backend.healthCheck,
+    dns: backend.lookups,
     llm: backend.llm && describeLlm(backend.llm),
     maxConnections: backend.maxConnections,
     maxPendingRequests: backend.maxPendingRequests,

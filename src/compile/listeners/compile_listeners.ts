@@ -4,8 +4,9 @@ import { readsModel } from "../../route/route_match.ts";
 import {
   createRouteTable,
   createRouteTableInSteps,
+  RouteTableMemory,
 } from "../../route/route_table.ts";
-import type { Listener } from "../../snapshot/snapshot.ts";
+import type { Listener, Route } from "../../snapshot/snapshot.ts";
 import { attachRoute } from "../routes/attach_routes.ts";
 import type { CompiledListener, ServedRule } from "../compiled_model.ts";
 import { describeLater } from "../describe/describe_effective.ts";
@@ -69,6 +70,8 @@ interface RouteAtListener {
   readonly served: readonly ServedRule[];
 }
 
+const routeTables = new RouteTableMemory<Route>();
+
 function compileRoute(
   route: HttpRoute,
   context: ForwardingContext,
@@ -118,10 +121,10 @@ function* createListener(
       context.policies.running("gateway"),
       context.environment,
     ),
-    routes: yield* createRouteTableInSteps([
-      ...served.map(({ entry }) => entry),
-      ...documents,
-    ]),
+    routes: yield* createRouteTableInSteps(
+      [...served.map(({ entry }) => entry), ...documents],
+      routeTables,
+    ),
     readsModel: served.some(({ rule }) => rule.spec.matches.some(readsModel)),
     fallbacks: fallbacks.length === 0 ? undefined : createRouteTable(fallbacks),
   };

@@ -10,6 +10,7 @@ import type {
   Port,
 } from "../../snapshot/snapshot.ts";
 import {
+  compareOfCluster,
   type ListenerSite,
   pathOf,
   reportDisagreement,
@@ -130,8 +131,11 @@ function compilePort(
   context: TlsContext,
 ): Port[] {
   const sites = group.map(({ site }) => site);
+  /** Listeners of newer gateways that need other settings than the port has. */
+  const dissenters = new Set<ListenerSite>();
+  const { report } = context;
   const shared: SharedSetting = (field, valueOf) =>
-    sharedValue(sites, field, { valueOf, report: context.report });
+    sharedValue(sites, field, { valueOf, report, dissenters });
   const protocol = shared("protocol", ({ protocol }) => protocol);
   if (sites.some(({ spec }) => spec.protocol !== protocol)) return [];
   const { tls, rejected } = protocol === "HTTPS"
@@ -154,7 +158,9 @@ function compilePort(
     ),
     timeouts: compileTimeouts(shared("timeouts", (spec) => spec.timeouts)),
     tls,
-    listeners: group.filter(({ site }) => !rejected.has(site))
+    listeners: group.filter(({ site }) =>
+      !rejected.has(site) && !dissenters.has(site)
+    )
       .map(({ listener }) => listener)
       .sort((a, b) => compareHostnames(a.hostname, b.hostname)),
   }];
@@ -163,13 +169,19 @@ function compilePort(
 function sharedValue<T>(
   sites: readonly ListenerSite[],
   field: string,
-  { valueOf, report }: {
+  { valueOf, report, dissenters }: {
     valueOf: (spec: ListenerSpec) => T | undefined;
     report: Report;
+    dissenters: Set<ListenerSite>;
   },
 ): T | undefined {
-  const owner = sites.find(({ spec }) => valueOf(spec) !== undefined);
-  if (owner === undefined) return undefined;
+  const [first] = sites;
+  const found = sites.find(({ spec }) => valueOf(spec) !== undefined);
+  if (first === undefined || found === undefined) return undefined;
+  const isNewer = (site: ListenerSite) =>
+    compareOfCluster(first.gateway, site.gateway) < 0;
+  // A newer gateway of a cluster does not decide for an older one.
+  const owner = isNewer(found) ? first : found;
   const value = valueOf(owner.spec);
   for (const site of sites) {
     const own = valueOf(site.spec);
@@ -177,6 +189,7 @@ function sharedValue<T>(
       continue;
     }
     reportDisagreement(site, owner, field, report);
+    if (isNewer(site)) dissenters.add(site);
   }
   return value;
 }

@@ -41,22 +41,20 @@ interface SitesContext {
 }
 
 /**
- * Returns the listeners of all gateways and of their listener sets, without those that conflict: indistinct listeners of gateways are
- * not used; those of a set yield to gateways and to sets of higher precedence (Gateway API, `ListenerSetSpec.listeners`).
+ * Returns the listeners of all gateways and of their listener sets, without those that conflict: indistinct listeners of a gateway are
+ * not used, and yield to those of older gateways; those of a set yield to gateways and to sets of higher precedence (Gateway API,
+ * `ListenerSetSpec.listeners`).
  */
 export function listListeners(
   { gateways, listenerSets }: Pick<ResourceSet, "gateways" | "listenerSets">,
   context: SitesContext,
 ): ListenerSite[] {
-  const own = gateways.flatMap((gateway) => sitesOf(gateway, gateway));
+  const own = gateways.toSorted(compareOfCluster)
+    .flatMap((gateway) => sitesOf(gateway, gateway));
   const byPort = Map.groupBy(own, ({ spec }) => spec.port);
-  const distinct = own.filter((site) => {
-    const rival = byPort.get(site.spec.port)?.find((each) =>
-      each !== site && areIndistinct(site, each)
-    );
-    if (rival !== undefined) reportIndistinct(site, rival, context.report);
-    return rival === undefined;
-  });
+  const distinct = own.filter((site) =>
+    !yieldsToOther(site, byPort.get(site.spec.port) ?? [], context.report)
+  );
   for (const set of listenerSets.toSorted(comparePrecedence)) {
     const gateway = gatewayOf(set, gateways, context);
     if (gateway === undefined) continue;
@@ -68,6 +66,36 @@ export function listListeners(
     }
   }
   return distinct;
+}
+
+/** Reports whether a listener of a gateway conflicts with one of the same gateway, or of an older one. */
+function yieldsToOther(
+  site: ListenerSite,
+  others: readonly ListenerSite[],
+  report: Report,
+): boolean {
+  const indistinct = others.find((each) =>
+    each !== site && areIndistinct(site, each) &&
+    (each.gateway === site.gateway ||
+      compareOfCluster(each.gateway, site.gateway) <= 0)
+  );
+  if (indistinct !== undefined) {
+    reportIndistinct(site, indistinct, report);
+    return true;
+  }
+  const older = others.find((each) =>
+    compareOfCluster(each.gateway, site.gateway) < 0 &&
+    shareSocket(site, each) && each.spec.protocol !== site.spec.protocol
+  );
+  if (older !== undefined) reportDisagreement(site, older, "protocol", report);
+  return older !== undefined;
+}
+
+/** Orders gateways of a cluster by precedence: a tenant must not close the listeners of another. In files, a conflict is an error of both. */
+export function compareOfCluster(a: Gateway, b: Gateway): number {
+  return a.metadata.uid === undefined || b.metadata.uid === undefined
+    ? 0
+    : comparePrecedence(a, b);
 }
 
 /** Reports a listener that has another setting of the socket than `owner`, which decides. */

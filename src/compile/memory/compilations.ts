@@ -52,6 +52,11 @@ export class Compilations {
     await this.#next?.parts.factory.ready();
   }
 
+  /** Returns the number of routes that the compilation has not taken from the one before. */
+  get compiledRoutes(): number {
+    return this.#next?.parts.routes.added().length ?? 0;
+  }
+
   /** Keeps what the compilation used. */
   commit(): void {
     this.#next?.memory.commit();
@@ -77,8 +82,10 @@ export class Compilations {
     const memory = new CompileMemory();
     const lookups = new Lookups(memory, {
       readFile: () => "",
+      loopbackPorts: new Set(),
       references: new References(emptyResourceSet),
       backends: new Map(),
+      invalidBackends: new Set(),
       clientCertificates: new Map(),
       attachments: new Map(),
       sites: new Map(),

@@ -21,9 +21,13 @@ import type { CompileMemory } from "./compile_memory.ts";
 /** Everything that parts of a compilation look up by name. */
 export interface LookupSources {
   readFile: ReadFile;
+  /** Ports on the loopback interface that backends of a cluster may have. */
+  loopbackPorts: ReadonlySet<number>;
   references: References;
   /** By `Backend.key`. */
   backends: ReadonlyMap<string, Backend>;
+  /** Keys of backends that exist and cannot be used; their errors are reported. */
+  invalidBackends: ReadonlySet<string>;
   clientCertificates: ReadonlyMap<Gateway, ClientCertificate>;
   attachments: PolicyAttachments;
   /** By the key of their gateway or listener set. */
@@ -53,8 +57,18 @@ export class Lookups {
     return this.#sources.readFile(path);
   };
 
+  /** Reports whether backends of a cluster may have a port on the loopback interface. */
+  allowsLoopback(port: number): boolean {
+    return this.#memory.read(() => this.#sources.loopbackPorts.has(port));
+  }
+
   backend(key: string): Backend | undefined {
     return this.#memory.read(() => this.#sources.backends.get(key));
+  }
+
+  /** Reports whether a backend exists that cannot be used. */
+  isInvalidBackend(key: string): boolean {
+    return this.#memory.read(() => this.#sources.invalidBackends.has(key));
   }
 
   /** Returns the certificate that a gateway presents to backends. */

@@ -44,8 +44,9 @@ export function* attachPolicies(
   resources: ResourceSet,
   report: Report,
 ): Generator<void, PolicyAttachments> {
-  const known = yield* listTargets(resources);
   const attached = new Map<string, GatewayPolicy[]>();
+  if (resources.gatewayPolicies.length === 0) return attached;
+  const known = yield* listTargets(resources);
   for (const policy of resources.gatewayPolicies.toSorted(comparePrecedence)) {
     for (const [index, ref] of policy.spec.targetRefs.entries()) {
       const target = targetKey(ref.kind, policy.metadata.namespace, ref);
@@ -95,8 +96,10 @@ function* listTargets(
     { kind, metadata }: { kind: string; metadata: GatewayPolicy["metadata"] },
     sections: readonly (string | undefined)[],
   ) => {
-    for (const sectionName of [undefined, ...sections]) {
-      const { namespace, name } = metadata;
+    const { namespace, name } = metadata;
+    keys.add(targetKey(kind, namespace, { name }));
+    for (const sectionName of sections) {
+      if (sectionName === undefined) continue;
       keys.add(targetKey(kind, namespace, { name, sectionName }));
     }
   };

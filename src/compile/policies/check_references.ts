@@ -5,12 +5,15 @@ import type { PolicyRegistry } from "../../policy/policy_registry.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
 import type { Report } from "../report.ts";
 import { suggestBackend } from "../routes/compile_backends.ts";
+import type { Lookups } from "../memory/lookups.ts";
 import { reportProblem } from "./check_policies.ts";
+import { secretsFor } from "./policy_factory.ts";
 
 /** Dependencies of resolving the references of policies. */
 export interface ReferenceContext {
   readonly policies: PolicyRegistry;
   readonly backends: ReadonlyMap<string, Backend>;
+  readonly lookups: Lookups;
   readonly kv: Settings["kv"];
   readonly report: Report;
 }
@@ -34,12 +37,13 @@ export function checkReferences(
 
 function referencesFrom(
   namespace: string,
-  { backends, kv, report }: ReferenceContext,
+  { backends, lookups, kv, report }: ReferenceContext,
 ): References {
   const keyOf = (ref: Parameters<References["backend"]>[0]) =>
     `${ref.namespace ?? namespace}/${ref.name}`;
   return {
     hasStore: kv !== undefined,
+    readSecret: secretsFor(namespace, lookups),
     backend(ref) {
       const backend = backends.get(keyOf(ref));
       if (backend === undefined) return undefined;

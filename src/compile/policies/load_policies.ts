@@ -1,16 +1,18 @@
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { PolicyRegistry } from "../../policy/policy_registry.ts";
+import { loadHashKeys } from "../routes/compile_balancing.ts";
 import { loadPatternsOf } from "../routes/check_patterns.ts";
 
-/** Loads the code that `compile` needs for the policies and regular expressions of `resources`. */
+/** Loads the code that `compile` needs for the policies, backends and regular expressions of `resources`. */
 export async function loadPolicies(
-  { gatewayPolicies, httpRoutes }: Pick<
+  { gatewayBackends, gatewayPolicies, httpRoutes }: Pick<
     ResourceSet,
-    "gatewayPolicies" | "httpRoutes"
+    "gatewayBackends" | "gatewayPolicies" | "httpRoutes"
   >,
   policies: PolicyRegistry,
 ): Promise<void> {
   await loadPatternsOf({ httpRoutes });
+  await loadHashKeys(gatewayBackends);
   const used = new Set(
     gatewayPolicies.flatMap(({ spec: { traffic = {}, backend = {} } }) => [
       ...Object.keys(traffic),

@@ -1,19 +1,28 @@
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import { describeError } from "../../base/errors.ts";
 import type { RunningPolicy } from "../../policy/policy.ts";
-import type { PolicyKind, PolicyOptions } from "../../policy/policy_kind.ts";
+import {
+  type PolicyKind,
+  type PolicyOptions,
+  type SecretAccess,
+  UnusableReferenceError,
+} from "../../policy/policy_kind.ts";
 import type {
   PolicyLease,
   PolicyServices,
 } from "../../policy/policy_services.ts";
 import type { CompileMemory, ResultTable } from "../memory/compile_memory.ts";
 import type { Lookups } from "../memory/lookups.ts";
+import type { Named } from "../report.ts";
+import { readSecretValue } from "../secret_values.ts";
 import type { EffectivePolicy, PolicyLayer } from "./effective_policy.ts";
 import type { PolicyChecks } from "./policy_checks.ts";
 
-/** The listener port where a policy runs, and the namespace of the resource that configures it. */
+/** The listener port where a policy runs, and the resource that configures it. */
 interface PolicySite {
   readonly listenerPort: number;
-  readonly namespace: string;
+  readonly resource: Named;
 }
 
 /** Dependencies of the policies of a configuration. */
@@ -62,8 +71,7 @@ export class PolicyFactory {
         return this.#combine(kind, layers, listenerPort) ?? [];
       }
       return layers.flatMap(({ traffic, resource }) => {
-        const { namespace } = resource.metadata;
-        return this.create(kind, traffic, { listenerPort, namespace }) ?? [];
+        return this.create(kind, traffic, { listenerPort, resource }) ?? [];
       });
     });
   }
@@ -80,7 +88,10 @@ export class PolicyFactory {
       [kind, site.listenerPort, config],
       (services) =>
         this.#deny(kind, [traffic]) ??
-          kind.create(traffic, this.#optionsFor(site, services)),
+          denyOnFailure(
+            kind,
+            () => kind.create(traffic, this.#optionsFor(site, services)),
+          ),
     );
   }
 
@@ -97,12 +108,12 @@ export class PolicyFactory {
       [kind, listenerPort, ...parts],
       (services) =>
         this.#deny(kind, layers.map(({ traffic }) => traffic)) ??
-          kind.combine?.(layers.map(({ traffic, scope, resource }) => {
-            const { namespace } = resource.metadata;
-            const site = { listenerPort, namespace };
-            const options = this.#optionsFor(site, services);
-            return { scope, config: traffic, options };
-          })),
+          denyOnFailure(kind, () =>
+            kind.combine?.(layers.map(({ traffic, scope, resource }) => {
+              const site = { listenerPort, resource };
+              const options = this.#optionsFor(site, services);
+              return { scope, config: traffic, options };
+            }))),
     );
   }
 
@@ -142,7 +153,7 @@ export class PolicyFactory {
   }
 
   #optionsFor(
-    { listenerPort, namespace }: PolicySite,
+    { listenerPort, resource: { metadata: { namespace, uid } } }: PolicySite,
     services: PolicyServices,
   ): PolicyOptions {
     const { checks, lookups } = this.#options;
@@ -150,6 +161,7 @@ export class PolicyFactory {
       ...checks.options,
       listenerPort,
       services,
+      ...(uid !== undefined && { forbidsLoopback: true }),
       connectionOf(ref) {
         const key = `${ref.namespace ?? namespace}/${ref.name}`;
         const backend = lookups.backend(key);
@@ -158,6 +170,35 @@ export class PolicyFactory {
         }
         return { ...backend, tls: backend.tls };
       },
+      readSecret: secretsFor(namespace, lookups),
     };
+  }
+}
+
+/** Returns access to Secrets for policies of a namespace. */
+export function secretsFor(
+  namespace: string,
+  lookups: Lookups,
+): SecretAccess["readSecret"] {
+  const from = { group: POLICY_API_GROUP, kind: "GatewayPolicy", namespace };
+  return (ref, entry) => {
+    try {
+      return readSecretValue(from, { ...ref, entry }, lookups);
+    } catch (error) {
+      throw new UnusableReferenceError(describeError(error), { cause: error });
+    }
+  };
+}
+
+/** Creates a policy; one with a reference that cannot be used denies every request. */
+function denyOnFailure(
+  kind: PolicyKind,
+  create: () => RunningPolicy | undefined,
+): RunningPolicy | undefined {
+  try {
+    return create();
+  } catch (error) {
+    if (!(error instanceof UnusableReferenceError)) throw error;
+    return kind.deny(error.message);
   }
 }

@@ -1,4 +1,5 @@
 import type { HttpMatch } from "../../api/resources/http_match.ts";
+import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { loadPatterns } from "../../base/pattern.ts";
@@ -38,16 +39,25 @@ function* patternsOf(
   { httpRoutes }: Pick<ResourceSet, "httpRoutes">,
 ): Generator<PlacedPattern> {
   for (const route of httpRoutes) {
-    for (const [index, { matches }] of route.spec.rules.entries()) {
-      for (const [number, match] of matches.entries()) {
-        const path = ["spec", "rules", index, "matches", number];
-        for (const { condition, at } of conditionsOf(match)) {
-          if (condition.type !== "RegularExpression") continue;
-          yield { route, path: [...path, ...at], condition };
-        }
+    yield* known.getOrInsertComputed(route, findPatterns);
+  }
+}
+
+/** The patterns of each route, which are looked for once. */
+const known = new WeakMap<HttpRoute, readonly PlacedPattern[]>();
+
+function findPatterns(route: HttpRoute): PlacedPattern[] {
+  const found: PlacedPattern[] = [];
+  for (const [index, { matches }] of route.spec.rules.entries()) {
+    for (const [number, match] of matches.entries()) {
+      const path = ["spec", "rules", index, "matches", number];
+      for (const { condition, at } of conditionsOf(match)) {
+        if (condition.type !== "RegularExpression") continue;
+        found.push({ route, path: [...path, ...at], condition });
       }
     }
   }
+  return found;
 }
 
 function* conditionsOf({ path, headers = [], queryParams = [] }: HttpMatch) {

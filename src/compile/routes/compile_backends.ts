@@ -5,7 +5,7 @@ import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
-import type { Backend } from "../../snapshot/snapshot.ts";
+import type { Backend, Endpoint } from "../../snapshot/snapshot.ts";
 import { comparePrecedence, namespacedName } from "../precedence.ts";
 import {
   loadPem,
@@ -14,7 +14,13 @@ import {
 } from "../listeners/certificates.ts";
 import { PemReferenceError, readCa } from "../listeners/pem_references.ts";
 import type { Report } from "../report.ts";
-import { compileBalancing, compileTimeouts } from "./compile_balancing.ts";
+import {
+  compileBalancing,
+  compileHealthCheck,
+  compileLookups,
+  compileOrigin,
+  compileTimeouts,
+} from "./compile_balancing.ts";
 import { type BackendContext, compileLlm } from "./llm_backends.ts";
 import {
   compileService,
@@ -118,11 +124,15 @@ function compileBackend(
   const address = llm === undefined
     ? first && { ...first, tls }
     : compileLlm(resource, llm, tls, context);
-  const balancing = compileBalancing(spec);
+  const balancing = compileBalancing(resource, context.report);
+  const healthCheck = address && compileHealthCheck(spec.healthCheck, address);
   return address && {
     ...address,
     ...(hosts && hosts.length > 1 && { hosts }),
     ...(balancing && { balancing }),
+    ...(healthCheck && { healthCheck }),
+    ...(spec.dns && { lookups: compileLookups(spec.dns) }),
+    ...compileOrigin(metadata, allowedPorts(hosts, context)),
     key: namespacedName({ metadata }),
     name: metadata.name,
     protocol: spec.protocol === undefined ? "auto" : protocols[spec.protocol],
@@ -131,6 +141,15 @@ function compileBackend(
     connectTimeoutMs: optionalDuration(spec.timeouts?.connect),
     ...compileTimeouts(spec.timeouts),
   };
+}
+
+/** Returns the ports of a backend that it may have on the loopback interface. */
+function allowedPorts(
+  hosts: readonly Endpoint[] | undefined,
+  { lookups }: BackendContext,
+): readonly number[] {
+  const ports = new Set(hosts?.map(({ port }) => port));
+  return [...ports].filter((port) => lookups.allowsLoopback(port));
 }
 
 const protocols = { HTTP1: "http1", HTTP2: "http2" } as const;

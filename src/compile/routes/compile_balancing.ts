@@ -1,14 +1,30 @@
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
+import { formatHostPort } from "../../base/host_port.ts";
 import { optionalDuration } from "../../api/schema/duration.ts";
+import type { Report } from "../report.ts";
 import {
   type Backend,
   type Balancing,
   defaultBalancing,
+  defaultLookups,
   type Ejection,
+  type HealthCheck,
+  type LookupSettings,
 } from "../../snapshot/snapshot.ts";
 
 const DEFAULT_FIRST_BYTE_MS = 600_000;
 const DEFAULT_IDLE_MS = 300_000;
+
+/** Returns what holds for backends of a cluster: their authors must not reach servers next to the gateway, such as its admin interface. */
+export function compileOrigin(
+  { uid }: GatewayBackend["metadata"],
+  loopbackPorts: readonly number[] = [],
+): Pick<Backend, "forbidsLoopback" | "loopbackPorts"> {
+  if (uid === undefined) return {};
+  return loopbackPorts.length === 0
+    ? { forbidsLoopback: true }
+    : { forbidsLoopback: true, loopbackPorts };
+}
 
 /** Compiles the time-outs of a backend; `0s` means unlimited, and the defaults do not apply to streams. */
 export function compileTimeouts(
@@ -26,14 +42,42 @@ export function compileTimeouts(
   };
 }
 
+let hashKeys: typeof import("../../policy/http/hash_key.ts") | undefined;
+
+/** Loads the code that `compileBalancing` needs for these backends. */
+export async function loadHashKeys(
+  backends: readonly GatewayBackend[],
+): Promise<void> {
+  if (!backends.some(({ spec }) => spec.loadBalancing?.hash)) return;
+  hashKeys ??= await import("../../policy/http/hash_key.ts");
+}
+
+function compileHash(text: string) {
+  if (hashKeys !== undefined) {
+    return hashKeys.compileHashKey(text, ["spec", "loadBalancing", "hash"]);
+  }
+  throw new TypeError("Cannot compile an expression: not loaded");
+}
+
 /** Compiles how requests are spread over the endpoints of a backend; `undefined` for the defaults. */
 export function compileBalancing(
-  { loadBalancing, ejection }: GatewayBackend["spec"],
+  resource: GatewayBackend,
+  report: Report,
 ): Balancing | undefined {
+  const { loadBalancing, ejection } = resource.spec;
   if (loadBalancing === undefined && ejection === undefined) return undefined;
+  const hashKey = loadBalancing?.hash === undefined
+    ? undefined
+    : compileHash(loadBalancing.hash);
+  if (hashKey !== undefined && !("of" in hashKey)) {
+    report.error(resource, hashKey);
+    return undefined;
+  }
   return {
     policy: loadBalancing?.policy ?? defaultBalancing.policy,
     hashHeader: loadBalancing?.hashHeader?.toLowerCase(),
+    hashKey,
+    sharesSessions: loadBalancing?.mcpSessions === "Shared",
     slowStartMs: optionalDuration(loadBalancing?.slowStart) ?? 0,
     ejection: compileEjection(ejection),
   };
@@ -52,5 +96,37 @@ function compileEjection(
     baseMs,
     maxMs: Math.max(baseMs, optionalDuration(maxTime) ?? ejection.maxMs),
     maxPercent: settings.maxPercent ?? ejection.maxPercent,
+  };
+}
+
+const DEFAULT_INTERVAL_MS = 10_000;
+const DEFAULT_CHECK_TIMEOUT_MS = 2000;
+
+/** Compiles the checks of endpoints. @param address That of the backend, whose host the requests have by default. */
+export function compileHealthCheck(
+  settings: GatewayBackend["spec"]["healthCheck"],
+  { host, port, tls }: Pick<Backend, "host" | "port" | "tls">,
+): HealthCheck | undefined {
+  const name = typeof tls === "object" ? tls.hostname : host;
+  const isUsual = port === (tls === undefined ? 80 : 443);
+  return settings && {
+    path: settings.path,
+    authority: settings.host ??
+      (isUsual ? name : formatHostPort(name, port)),
+    intervalMs: optionalDuration(settings.interval) ?? DEFAULT_INTERVAL_MS,
+    timeoutMs: optionalDuration(settings.timeout) ?? DEFAULT_CHECK_TIMEOUT_MS,
+    unhealthyThreshold: settings.unhealthyThreshold ?? 3,
+    healthyThreshold: settings.healthyThreshold ?? 2,
+    statuses: settings.expectedStatuses,
+  };
+}
+
+/** Compiles the look-ups of names. */
+export function compileLookups(
+  { refresh, timeout }: NonNullable<GatewayBackend["spec"]["dns"]>,
+): LookupSettings {
+  return {
+    refreshMs: optionalDuration(refresh) ?? defaultLookups.refreshMs,
+    timeoutMs: optionalDuration(timeout) ?? defaultLookups.timeoutMs,
   };
 }

@@ -21,6 +21,7 @@ import type {
 } from "../../snapshot/snapshot.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
 import { suggestBackend } from "./compile_backends.ts";
+import { compileSessions } from "./compile_session.ts";
 import { serviceBackendKey } from "./service_backends.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
@@ -37,6 +38,8 @@ export interface ForwardingContext {
   readonly report: Report;
   /** As `ResourceSet.environment`. */
   readonly environment: readonly string[] | undefined;
+  /** As `CompileOptions.sessionSecret`. */
+  readonly sessionSecret: string | undefined;
 }
 
 /**
@@ -63,7 +66,17 @@ export function compileForwarding(
       : []
   );
   const totalWeight = backends.reduce((sum, { weight }) => sum + weight, 0);
-  return { backends, totalWeight, groups: groupBackends(backends), mirrors };
+  const { sessionPersistence } = rule;
+  return {
+    ...{ backends, totalWeight, groups: groupBackends(backends), mirrors },
+    ...(sessionPersistence && {
+      sessions: compileSessions(
+        route,
+        sessionPersistence,
+        context.sessionSecret,
+      ),
+    }),
+  };
 }
 
 /** Groups backends by priority; `undefined` when all have the same. */
@@ -83,9 +96,11 @@ function compileBackendRef(
   context: ForwardingContext,
 ): WeightedBackend {
   const webUi = findWebUi(ref);
-  const resolved = webUi === undefined
+  const resolved: Resolved = webUi === undefined
     ? resolveBackend(route, ref, context)
-    : { backend: webUi };
+    : route.metadata.uid === undefined
+    ? { backend: webUi }
+    : clusterWebUi;
   if (resolved.backend === undefined) {
     const message = `${resolved.problem}; its share of requests gets 500`;
     const { field, suggestion, reason } = resolved;
@@ -134,7 +149,7 @@ function backendPolicies(
   const kinds = registry.running("backend");
   const policies = layers.flatMap((traffic) =>
     kinds.map((kind) =>
-      factory.create(kind, traffic, { listenerPort: 0, namespace })
+      factory.create(kind, traffic, { listenerPort: 0, resource: route })
     )
   ).filter((policy) => policy !== undefined);
   const configured = kinds.map(({ name }) => ({
@@ -187,6 +202,15 @@ function fractionOf({ percent, fraction }: RequestMirror): number {
   return fraction === undefined ? 1 : fraction.numerator / fraction.denominator;
 }
 
+/** Authors of routes in a cluster must not see the requests and policies of others. */
+const clusterWebUi: Resolved = {
+  backend: undefined,
+  reason: "InvalidKind",
+  field: "kind",
+  problem:
+    "Cannot serve the web UI, which shows everything of the gateway, on a route of a cluster; use the admin interface",
+};
+
 type Resolved = { readonly backend: Backend } | {
   readonly backend: undefined;
   readonly problem: string;
@@ -238,6 +262,10 @@ function resolveGatewayBackend(
   { lookups, report }: ForwardingContext,
 ): Resolved {
   const backend = lookups.backend(key);
+  if (backend === undefined && lookups.isInvalidBackend(key)) {
+    const problem = `Backend "${key}" is invalid`;
+    return { backend, reason: NOT_FOUND, field: "name", problem };
+  }
   if (backend === undefined) {
     const problem = `Backend "${key}" not found`;
     const suggestion = suggestBackend(name, lookups.allBackends(), report);

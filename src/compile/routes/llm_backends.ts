@@ -1,7 +1,7 @@
-import type { Secret } from "../../api/resources/cluster_kinds.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 import {
+  LLM_SECRET_ENTRY,
   type LlmBackend,
   parseLlmHost,
 } from "../../api/resources/llm_backend.ts";
@@ -19,6 +19,7 @@ import type { Backend } from "../../snapshot/snapshot.ts";
 import type { Lookups } from "../memory/lookups.ts";
 import type { References } from "../reference_grants.ts";
 import type { Report } from "../report.ts";
+import { readSecretValue } from "../secret_values.ts";
 import type { BackendMemory } from "./backend_memory.ts";
 
 const HTTPS_PORT = 443;
@@ -111,7 +112,15 @@ function readAuthorization(
     }
     const text = key ??
       (file === undefined
-        ? readSecret(resource, secretRef ?? { name: "" }, context)
+        ? readSecretValue(
+          {
+            group: POLICY_API_GROUP,
+            kind: "GatewayBackend",
+            namespace: resource.metadata.namespace,
+          },
+          { ...secretRef ?? { name: "" }, entry: LLM_SECRET_ENTRY },
+          context.lookups,
+        )
         : readKeyFile(file, context)).trim();
     if (text === "") return reject(field, "it is empty");
     return llmProviders[provider].authorization(text, place);
@@ -127,41 +136,4 @@ function readKeyFile(file: string, { lookups }: BackendContext): string {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new TypeError(`no such file "${file}"`);
   }
-}
-
-type SecretRef = NonNullable<
-  NonNullable<LlmBackend["credentials"]>["secretRef"]
->;
-
-function readSecret(
-  { metadata }: GatewayBackend,
-  { name, namespace = metadata.namespace, key: entry = "apiKey" }: SecretRef,
-  { lookups }: BackendContext,
-): string {
-  const from = {
-    group: POLICY_API_GROUP,
-    kind: "GatewayBackend",
-    namespace: metadata.namespace,
-  };
-  const key = `${namespace}/${name}`;
-  const to = { group: "", kind: "Secret", namespace, name };
-  if (!lookups.isAllowed(from, to)) {
-    throw new TypeError(
-      `no ReferenceGrant of namespace "${namespace}" allows Secret "${key}"`,
-    );
-  }
-  const secret = lookups.secret(key);
-  if (secret === undefined) throw new TypeError(`Secret "${key}" not found`);
-  const value = secretValue(secret, entry);
-  if (value !== undefined) return value;
-  throw new TypeError(`Secret "${key}" has no entry "${entry}"`);
-}
-
-function secretValue(
-  { data = {}, stringData = {} }: Secret,
-  entry: string,
-): string | undefined {
-  const encoded = data[entry];
-  if (encoded === undefined) return stringData[entry];
-  return new TextDecoder().decode(Uint8Array.fromBase64(encoded));
 }

@@ -2,7 +2,7 @@ import type { Service } from "../../api/resources/cluster_kinds.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
 import { namespacedName } from "../precedence.ts";
-import { compileTimeouts } from "./compile_balancing.ts";
+import { compileOrigin, compileTimeouts } from "./compile_balancing.ts";
 import type { References } from "../reference_grants.ts";
 
 /** Key of the backend of a service's port: `default/web:8080`. */
@@ -21,27 +21,48 @@ export function* referencedServicePorts(
     ...routes.filter(({ kind }) => kind === "GRPCRoute"),
     ...routes.filter(({ kind }) => kind === "HTTPRoute"),
   ];
-  for (const { kind: routeKind, metadata, spec } of ordered) {
-    for (const { backendRefs = [], filters = [] } of spec.rules) {
-      const mirrored = filters.flatMap((filter) =>
-        filter.type === "RequestMirror" ? [filter.requestMirror.backendRef] : []
+  for (const route of ordered) {
+    for (const { key, name, port } of referencesOf(route)) {
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const service = services.get(name);
+      const found = service?.spec.ports?.find((each) =>
+        each.port === port && (each.protocol ?? "TCP") === "TCP"
       );
-      for (const ref of [...backendRefs, ...mirrored]) {
-        const { kind, name, namespace = metadata.namespace, port } = ref;
-        if (kind !== "Service") continue;
-        const key = serviceBackendKey(`${namespace}/${name}`, port ?? 0);
-        if (seen.has(key)) continue;
-        seen.add(key);
-        const service = services.get(`${namespace}/${name}`);
-        const found = service?.spec.ports?.find((each) =>
-          each.port === port && (each.protocol ?? "TCP") === "TCP"
-        );
-        if (service !== undefined && found !== undefined) {
-          yield { service, port: found, isGrpc: routeKind === "GRPCRoute" };
-        }
+      if (service !== undefined && found !== undefined) {
+        yield { service, port: found, isGrpc: route.kind === "GRPCRoute" };
       }
     }
   }
+}
+
+/** A reference of a route to a service. */
+interface ServiceReference {
+  readonly key: string;
+  /** `namespace/name`. */
+  readonly name: string;
+  readonly port: number | undefined;
+}
+
+const references = new WeakMap<HttpRoute, readonly ServiceReference[]>();
+
+/** Returns the references of a route, which are read once. */
+function referencesOf(route: HttpRoute): readonly ServiceReference[] {
+  return references.getOrInsertComputed(route, readReferences);
+}
+
+function readReferences({ metadata, spec }: HttpRoute): ServiceReference[] {
+  return spec.rules.flatMap(({ backendRefs = [], filters = [] }) => {
+    const mirrored = filters.flatMap((filter) =>
+      filter.type === "RequestMirror" ? [filter.requestMirror.backendRef] : []
+    );
+    return [...backendRefs, ...mirrored].flatMap((ref) => {
+      if (ref.kind !== "Service") return [];
+      const { namespace = metadata.namespace, port } = ref;
+      const name = `${namespace}/${ref.name}`;
+      return [{ key: serviceBackendKey(name, port ?? 0), name, port }];
+    });
+  });
 }
 
 /** A port that routes refer to. */
@@ -68,6 +89,7 @@ export function compileService(
     protocol: isGrpc || appProtocol === "kubernetes.io/h2c" ? "http2" : "auto",
     tls,
     service: { name: namespacedName(service), portName: name },
+    ...compileOrigin(metadata),
     ...compileTimeouts(undefined),
   };
 }

@@ -4,6 +4,7 @@ import {
   type ServiceSlices,
 } from "../../api/resources/cluster_kinds.ts";
 import type { Endpoint, ServiceEndpoints } from "../../snapshot/snapshot.ts";
+import { areSame } from "../memory/compile_memory.ts";
 
 type SliceEndpoint = NonNullable<EndpointSlice["endpoints"]>[number];
 
@@ -21,16 +22,31 @@ export function compileEndpoints(
 /** Does the same for some services. */
 export function compileServiceSlices(slices: ServiceSlices): ServiceEndpoints {
   return new Map(
-    slices.entries().map(([service, own]) => [
-      service,
-      endpointsOf(own.filter(({ addressType }) => addressType !== "FQDN")),
-    ]),
+    slices.entries().map(([service, own]) => [service, endpointsOf(own)]),
   );
 }
 
-function endpointsOf(
-  slices: readonly EndpointSlice[],
-): ReadonlyMap<string, readonly Endpoint[]> {
+type Ports = ReadonlyMap<string, readonly Endpoint[]>;
+
+/** The last endpoints by the first slice of their service: they stay the same object while its slices do. */
+const known = new WeakMap<
+  EndpointSlice,
+  { readonly slices: readonly EndpointSlice[]; readonly ports: Ports }
+>();
+
+function endpointsOf(slices: readonly EndpointSlice[]): Ports {
+  const [first] = slices;
+  if (first === undefined) return new Map();
+  const last = known.get(first);
+  if (last !== undefined && areSame(last.slices, slices)) return last.ports;
+  const ports = compilePorts(
+    slices.filter(({ addressType }) => addressType !== "FQDN"),
+  );
+  known.set(first, { slices, ports });
+  return ports;
+}
+
+function compilePorts(slices: readonly EndpointSlice[]): Ports {
   const ready = collect(slices, isReady);
   const serving = collect(slices, isServing);
   return new Map(

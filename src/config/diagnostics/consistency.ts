@@ -15,14 +15,14 @@ import {
   placedKey,
 } from "../placed.ts";
 
-/** Checks resources and settings against each other: duplicate names, port conflicts. */
-export function checkConsistency(
+/** Checks resources and settings against each other, in steps: duplicate names, port conflicts. */
+export function* checkConsistency(
   placed: readonly Placed[],
   settings: Settings,
-): readonly Diagnostic[] {
+): Generator<void, readonly Diagnostic[]> {
   const gateways = placed.filter(isGateway);
   return [
-    ...duplicateNames(placed),
+    ...yield* duplicateNames(placed),
     ...portConflicts(gateways),
     ...gateways.flatMap((gateway) => reservedPorts(gateway, settings)),
   ];
@@ -57,25 +57,29 @@ function isGateway(placed: Placed): placed is Placed<Gateway> {
   return placed.resource.kind === "Gateway";
 }
 
-function duplicateNames(placed: readonly Placed[]): readonly Diagnostic[] {
+function* duplicateNames(
+  placed: readonly Placed[],
+): Generator<void, readonly Diagnostic[]> {
   const first = new Map<string, Placed>();
-  return placed.filter(({ resource }) => !isGenerated(resource)).flatMap(
-    (item) => {
-      const key = placedKey(item);
-      const other = first.get(key);
-      if (other === undefined) {
-        first.set(key, item);
-        return [];
-      }
-      const { kind, metadata } = item.resource;
-      const message = `duplicate ${kind} "${metadata.name}", first defined at ${
-        formatLocation(locate(other, ["metadata", "name"]))
-      }`;
-      return [
-        diagnose(item, { path: ["metadata", "name"], at: "value", message }),
-      ];
-    },
-  );
+  const diagnostics: Diagnostic[] = [];
+  for (const item of placed) {
+    yield;
+    if (isGenerated(item.resource)) continue;
+    const key = placedKey(item);
+    const other = first.get(key);
+    if (other === undefined) {
+      first.set(key, item);
+      continue;
+    }
+    const { kind, metadata } = item.resource;
+    const message = `duplicate ${kind} "${metadata.name}", first defined at ${
+      formatLocation(locate(other, ["metadata", "name"]))
+    }`;
+    diagnostics.push(
+      diagnose(item, { path: ["metadata", "name"], at: "value", message }),
+    );
+  }
+  return diagnostics;
 }
 
 interface PlacedListener {

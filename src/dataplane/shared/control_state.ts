@@ -1,6 +1,7 @@
 import { IdentityStore } from "../../identity/identity_store.ts";
 import type { LoginState } from "../../oauth/login_state.ts";
 import { LocalRegistrationTurns } from "../../policy/mcp/registration_turns.ts";
+import { HealthRecords } from "../../proxy/balancing/health/health_records.ts";
 import {
   GlobalLimiters,
   type LimiterLease,
@@ -9,10 +10,8 @@ import type { LimitSelection } from "../../ratelimit/local/counter_store.ts";
 import type { UsageRow } from "../../ratelimit/usage/usage_book.ts";
 import { LimitRegistry } from "../../ratelimit/shared/limit_registry.ts";
 import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
-import {
-  addKeySetMetrics,
-  addLimitMetrics,
-} from "../../telemetry/metrics/state_metrics.ts";
+import { addLimitMetrics } from "../../telemetry/metrics/limit_metrics.ts";
+import { addKeySetMetrics } from "../../telemetry/metrics/state_metrics.ts";
 import { describeLimitStores } from "../bounded_stores.ts";
 import type {
   BoundedStore,
@@ -47,11 +46,14 @@ export class ControlState {
   readonly #logins: LoginState;
   readonly #identity: IdentityStore;
   readonly #registrations: LocalRegistrationTurns;
+  readonly #health: HealthRecords;
   readonly #usage: ReturnType<typeof createUsageBook>;
 
-  constructor(options: KvStoreOptions) {
-    const { clock, logger } = options;
-    this.#limits = new LimitRegistry(clock);
+  /** @param options Its `count` is the number of workers. */
+  constructor(options: KvStoreOptions & { readonly count: number }) {
+    const { clock, logger, count } = options;
+    // Those that end are replaced before their share of the limits is freed.
+    this.#limits = new LimitRegistry(clock, { maxThreads: 2 * count + 8 });
     this.#limiters = new GlobalLimiters({
       clock,
       log: logger.module("ratelimit"),
@@ -63,6 +65,7 @@ export class ControlState {
       cache: createDocumentCache(options),
     });
     this.#registrations = new LocalRegistrationTurns(clock);
+    this.#health = new HealthRecords(clock, Math.random);
     this.#usage = createUsageBook(options);
   }
 
@@ -106,6 +109,9 @@ export class ControlState {
           registrations.splice(registrations.indexOf(provider), 1);
           this.#registrations.end(provider);
         },
+        takeCheck: (id, rules) => this.#health.take(id, rules),
+        reportCheck: (id, rules, failure) =>
+          this.#health.report(id, rules, failure),
         ...documents.handlers,
       },
       end: () => {
@@ -187,11 +193,11 @@ export class ControlState {
         leases.delete(lease);
       },
       openLimiters: () => limiters.open(),
-      admit: (place, uses) =>
-        limiters.find(place)?.admit(uses) ?? closedLimiter,
-      debit: (place, uses, use) => limiters.find(place)?.debit(uses, use),
-      refund: (place, uses, takenAt) =>
-        limiters.find(place)?.refund(uses, takenAt),
+      admit: (place, uses, expected) =>
+        limiters.find(place)?.admit(uses, expected) ?? closedLimiter,
+      debit: (place, uses, use, held) =>
+        limiters.find(place)?.debit(uses, use, held),
+      refund: (place, uses, held) => limiters.find(place)?.refund(uses, held),
     } satisfies Partial<CallHandlers<StateCalls>>;
   }
 }

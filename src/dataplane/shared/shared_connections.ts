@@ -59,7 +59,7 @@ export class SharedConnections {
     { buffer, seed, workers }: ConnectionMemory,
     { thread, worker }: ConnectionThread,
   ) {
-    this.#table = new KeyTable(MAX_CLIENTS, buffer);
+    this.#table = new KeyTable(MAX_CLIENTS, { buffer });
     this.#lock = new ThreadLock(...this.#table.lock, thread);
     this.#hasher = new KeyHasher(seed);
     this.#workers = workers;

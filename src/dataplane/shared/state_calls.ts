@@ -2,11 +2,16 @@ import type {
   CachedDocument,
   DocumentPlace,
 } from "../../identity/documents/document_cache.ts";
+import type {
+  CheckRules,
+  CheckTurn,
+} from "../../proxy/balancing/health/health_records.ts";
 import type { UsageRow } from "../../ratelimit/usage/usage_book.ts";
 import type { Use } from "../../ratelimit/budget.ts";
 import type { GlobalLimit } from "../../ratelimit/global_limit.ts";
 import type {
   DescriptorUse,
+  HeldUse,
   LimiterDecision,
 } from "../../ratelimit/global_limiter.ts";
 import type { LimiterPlace } from "../../ratelimit/global_limiters.ts";
@@ -32,13 +37,18 @@ export interface StateCalls extends DocumentCalls {
   /** Opens the stores of all limiters in use. */
   openLimiters(): void;
   /** @param place See `limiterKey`; so for `debit` and `refund`, which are those of `GlobalLimiter`. */
-  admit(place: string, uses: readonly DescriptorUse[]): LimiterDecision;
-  debit(place: string, uses: readonly DescriptorUse[], use: Use): void;
-  refund(
+  admit(
     place: string,
     uses: readonly DescriptorUse[],
-    takenAt: number | undefined,
+    expected?: Use,
+  ): LimiterDecision;
+  debit(
+    place: string,
+    uses: readonly DescriptorUse[],
+    use: Use,
+    held?: HeldUse,
   ): void;
+  refund(place: string, uses: readonly DescriptorUse[], held: HeldUse): void;
   /** The following are those of `LoginState` and `GrantStore`. */
   loginSecret(): string;
   spendCode(code: string, untilMs: number): boolean;
@@ -48,6 +58,9 @@ export interface StateCalls extends DocumentCalls {
   /** Those of `RegistrationTurns`. */
   beginRegistration(provider: string): boolean;
   endRegistration(provider: string): void;
+  /** Those of `HealthTurns`. */
+  takeCheck(id: string, rules: CheckRules): CheckTurn;
+  reportCheck(id: string, rules: CheckRules, failure: string | null): CheckTurn;
 }
 
 /** Calls of a worker for documents of identity providers. */

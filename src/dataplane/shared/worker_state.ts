@@ -1,13 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import type { LoginState } from "../../oauth/login_state.ts";
-import {
-  type UsageSink,
-  UsageTable,
-} from "../../ratelimit/usage/usage_book.ts";
+import { UsageTable } from "../../ratelimit/usage/usage_book.ts";
 import type { Use } from "../../ratelimit/budget.ts";
 import type {
   DescriptorUse,
   GlobalLimiter,
+  HeldUse,
   LimiterDecision,
 } from "../../ratelimit/global_limiter.ts";
 import {
@@ -51,13 +49,21 @@ export function createWorkerState(
     },
     kvLimiters: new RemoteLimiters(control),
     usage: createUsageSink(control, clock),
+    healthTurns: {
+      take: (id, rules) => control.call("takeCheck", id, rules),
+      report: (id, rules, failure) =>
+        control.call("reportCheck", id, rules, failure),
+    },
   };
 }
 
 const USAGE_INTERVAL_MS = 500;
 
 /** Sends what requests used to the control thread, together. */
-function createUsageSink(control: Control, clock: Clock): UsageSink {
+function createUsageSink(
+  control: Control,
+  clock: Clock,
+): SharedPolicyState["usage"] {
   const table = new UsageTable();
   let cancelTimer: (() => void) | undefined;
   const send = () => {
@@ -69,9 +75,12 @@ function createUsageSink(control: Control, clock: Clock): UsageSink {
       for (const row of rows) table.add(row);
       cancelTimer ??= clock.setTimer(send, USAGE_INTERVAL_MS);
     },
-    close() {
+    send() {
       cancelTimer?.();
       send();
+    },
+    close() {
+      this.send();
       return Promise.resolve();
     },
   };
@@ -124,19 +133,22 @@ class RemoteLimiter implements GlobalLimiter {
     this.#place = place;
   }
 
-  async admit(uses: readonly DescriptorUse[]): Promise<LimiterDecision> {
+  async admit(
+    uses: readonly DescriptorUse[],
+    expected?: Use,
+  ): Promise<LimiterDecision> {
     try {
-      return await this.#control.call("admit", this.#place, uses);
+      return await this.#control.call("admit", this.#place, uses, expected);
     } catch (error) {
       return { verdict: "failed", error };
     }
   }
 
-  debit(uses: readonly DescriptorUse[], use: Use): void {
-    this.#control.notify("debit", this.#place, uses, use);
+  debit(uses: readonly DescriptorUse[], use: Use, held?: HeldUse): void {
+    this.#control.notify("debit", this.#place, uses, use, held);
   }
 
-  refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void {
-    this.#control.notify("refund", this.#place, uses, takenAt);
+  refund(uses: readonly DescriptorUse[], held: HeldUse): void {
+    this.#control.notify("refund", this.#place, uses, held);
   }
 }

@@ -6,7 +6,7 @@ export function mergeMetrics(
 ): MetricReading[] {
   const merged = new Map<
     string,
-    { readonly metric: MetricReading; readonly samples: Map<string, number> }
+    { readonly metric: MetricReading; readonly samples: Map<string, Sample> }
   >();
   for (const metric of [...readings].flat()) {
     const { samples } = merged.getOrInsertComputed(
@@ -17,23 +17,24 @@ export function mergeMetrics(
   }
   return [...merged.values()].map(({ metric, samples }) => ({
     ...metric,
-    samples: [...samples],
+    samples: [...samples.values()],
   }));
 }
 
 function add(
-  samples: Map<string, number>,
-  [series, value]: Sample,
+  samples: Map<string, Sample>,
+  sample: Sample,
   merge: MetricReading["merge"],
 ): void {
+  const [series, value, exemplar] = sample;
   const known = samples.get(series);
-  if (known === undefined) samples.set(series, value);
-  else {
-    samples.set(
-      series,
-      merge === "sum" ? known + value : Math.max(known, value),
-    );
-  }
+  if (known === undefined) return void samples.set(series, sample);
+  const [, before, example] = known;
+  samples.set(series, [
+    series,
+    merge === "sum" ? before + value : Math.max(before, value),
+    exemplar ?? example,
+  ]);
 }
 
 /** Metrics of workers that have ended: totals never decrease, as Prometheus would take that for a restart of the gateway. */

@@ -1,9 +1,9 @@
+import { mergeBackendTasks } from "../backend_tasks.ts";
 import type {
   BoundedStore,
   ConnectionTask,
   ListenerTask,
   TaskTree,
-  UpstreamTask,
 } from "../data_plane.ts";
 
 /** Marks the connections of a tree as those of a worker. */
@@ -24,7 +24,13 @@ export function mergeTasks(
   limit: number,
 ): Pick<
   TaskTree,
-  "connections" | "requests" | "omitted" | "listeners" | "upstreams"
+  | "connections"
+  | "requests"
+  | "omitted"
+  | "listeners"
+  | "upstreams"
+  | "lookups"
+  | "cooldowns"
 > {
   const connections = sum(trees.map((tree) => tree.connections));
   const requests = sum(trees.map((tree) => tree.requests));
@@ -39,7 +45,7 @@ export function mergeTasks(
     requests,
     omitted: connections + requests - shown,
     listeners,
-    upstreams: mergeUpstreams(trees),
+    ...mergeBackendTasks(trees),
   };
 }
 
@@ -76,41 +82,6 @@ function limitTasks(
     ...listener,
     connections: listener.connections.filter((each) => shown.has(each)),
   }));
-}
-
-function mergeUpstreams(trees: readonly TaskTree[]): readonly UpstreamTask[] {
-  const groups = Map.groupBy(
-    trees.flatMap(({ upstreams }) => upstreams),
-    ({ endpoint }) => endpoint,
-  );
-  return [...groups].map(([endpoint, tasks]) => ({
-    endpoint,
-    backends: [...new Set(tasks.flatMap(({ backends }) => backends))],
-    health: tasks.map(({ health }) => health).reduce(worse, "healthy"),
-    requests: sum(tasks.map(({ requests }) => requests)),
-    ejections: sum(tasks.map(({ ejections }) => ejections)),
-    latencyMs: tasks.map(({ latencyMs }) => latencyMs).reduce(later, null),
-    active: sum(tasks.map(({ active }) => active)),
-    idle: sum(tasks.map(({ idle }) => idle)),
-    waiting: sum(tasks.map(({ waiting }) => waiting)),
-  }));
-}
-
-const fromBest: readonly UpstreamTask["health"][] = [
-  "healthy",
-  "returning",
-  "ejected",
-];
-
-function worse(
-  one: UpstreamTask["health"],
-  other: UpstreamTask["health"],
-): UpstreamTask["health"] {
-  return fromBest.indexOf(one) < fromBest.indexOf(other) ? other : one;
-}
-
-function later(one: number | null, other: number | null): number | null {
-  return one === null || other !== null && other > one ? other : one;
 }
 
 /** Stores that every worker fills with the same. */

@@ -8,6 +8,12 @@ import type { WebUiAccess } from "../../snapshot/snapshot.ts";
 import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
 import type { CpuProfile } from "../../telemetry/profiles/cpu_profile.ts";
 import type { StackProfile } from "../../telemetry/profiles/stack_profile.ts";
+import type {
+  RequestPage,
+  RequestQuery,
+  RequestReport,
+} from "../../telemetry/requests/logged_request.ts";
+import type { TrafficBucket } from "../../telemetry/traffic/traffic_bucket.ts";
 import type { TraceEvent } from "../../telemetry/trace/trace_event.ts";
 import type {
   BoundedStore,
@@ -62,6 +68,8 @@ export interface WorkerCalls {
   describe(): DataPlaneDescription;
   describeState(): PolicyStateDescription;
   addresses(): readonly PortAddress[];
+  /** Counts the responses that clients have received, and reports their usage before it returns. */
+  settle(): void;
   readMetrics(names: ReadonlySet<string> | undefined): readonly MetricReading[];
   setLogLevel(filter: string): void;
   refreshKeys(): void;
@@ -73,12 +81,18 @@ export interface WorkerCalls {
   watchOnly(watches: readonly Watch[]): void;
   failures(): readonly FailureSummary[];
   failure(id: string): FailureReport | undefined;
+  /** Removes and returns the traffic that was not reported yet; see `addTraffic`. */
+  takeTraffic(): TrafficBucket | undefined;
+  requests(query: RequestQuery): RequestPage;
+  request(record: string): RequestReport | undefined;
   tasks(limit: number): TaskTree;
   stores(): readonly BoundedStore[];
   /** Starts a CPU profile. @param frequency Samples per second. */
   startCpuProfile(frequency: number): void;
   /** Ends the profile; returns `undefined` without one, as in a worker that has replaced another. */
   stopCpuProfile(): CpuProfile | undefined;
+  /** Begins to count allocations, until the next `heapProfile`. */
+  startAllocationProfile(): void;
   heapProfile(): StackProfile;
   heap(): HeapSize;
   leave(): void;
@@ -93,6 +107,8 @@ export interface ControlCalls extends StateCalls, WebUiCalls {
   writeLog(lines: string): void;
   /** Writes lines of the access log, likewise. */
   writeAccessLog(lines: string): void;
+  /** Counts the traffic of a span of time. */
+  addTraffic(bucket: TrafficBucket): void;
   /** Passes on an event of a traced request. @param turn Number of the request within the watch, from 0. */
   traced(watch: number, turn: number, event: TraceEvent): void;
   /** Reports that the filter of a watch has thrown. */

@@ -6,6 +6,7 @@ import {
   type ConnectionMemory,
   createConnectionMemory,
 } from "../shared/shared_connections.ts";
+import { createCountedMemory } from "../../llm/usage/counted_responses.ts";
 import { createHeartbeats, type HeartbeatMemory } from "./heartbeat.ts";
 import { createTraceTurns } from "./shared_turns.ts";
 
@@ -20,6 +21,8 @@ export interface SharedState {
   readonly connections: ConnectionMemory;
   readonly heartbeats: HeartbeatMemory;
   readonly bodyMemory: BodyMemoryState;
+  /** See `CountedResponses`. */
+  readonly countedResponses: SharedArrayBuffer;
   /** Number of requests that were rejected before they could be read. */
   readonly refusals: SharedArrayBuffer;
 }
@@ -43,6 +46,7 @@ export function createSharedState(
     connections: createConnectionMemory(workers),
     heartbeats: createHeartbeats(workers, lookMs),
     bodyMemory: createBodyMemory(workers, bodyMemoryBytes),
+    countedResponses: createCountedMemory(),
     refusals: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
   };
 }

@@ -1,5 +1,4 @@
 import type { PortRecord } from "../../proxy/ports/port_log.ts";
-import type { TrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
 import { describeOpenError, type LocalDataPlane } from "../local_data_plane.ts";
 import type { StagedConfiguration } from "../staged_configuration.ts";
 import type { CallHandlers } from "./channel.ts";
@@ -13,7 +12,6 @@ import type { WorkerTraces } from "./worker_traces.ts";
 /** Parts of a worker. */
 export interface WorkerParts {
   readonly dataPlane: LocalDataPlane;
-  readonly metrics: TrafficMetrics;
   readonly logs: WorkerLogs;
   /** Observes the ports of the data plane. */
   readonly ports: PortRecord;
@@ -23,7 +21,7 @@ export interface WorkerParts {
 
 /** Handles the calls of the control thread. */
 export function createWorkerHandlers(
-  { dataPlane, metrics, logs, ports, traces, profiles }: WorkerParts,
+  { dataPlane, logs, ports, traces, profiles }: WorkerParts,
 ): CallHandlers<WorkerCalls> {
   let staged: StagedConfiguration | undefined;
   let resources = emptyResourceSet;
@@ -65,7 +63,8 @@ export function createWorkerHandlers(
     describe: () => dataPlane.describe(),
     describeState: () => dataPlane.describeState(),
     addresses: () => dataPlane.addresses(),
-    readMetrics: (names) => metrics.registry.read(names),
+    settle: () => dataPlane.settle(),
+    readMetrics: (names) => dataPlane.readMetrics(names),
     setLogLevel: (filter) => dataPlane.setLogLevel(filter),
     refreshKeys: () => dataPlane.refreshKeys(),
     watch: (watch) => traces.watch(watch),
@@ -73,10 +72,14 @@ export function createWorkerHandlers(
     watchOnly: (watches) => traces.watchOnly(watches),
     failures: () => dataPlane.failures(),
     failure: (id) => dataPlane.failure(id),
+    takeTraffic: () => dataPlane.takeTraffic(),
+    requests: (query) => dataPlane.requests(query),
+    request: (record) => dataPlane.request(record),
     tasks: (limit) => dataPlane.tasks(limit),
     stores: () => dataPlane.stores(),
     startCpuProfile: (frequency) => profiles.startCpu(frequency),
     stopCpuProfile: () => profiles.stopCpu(),
+    startAllocationProfile: () => profiles.startAllocations(),
     heapProfile: () => profiles.takeHeap(),
     heap: () => profiles.heapSize(),
     leave: () => dataPlane.leave(),

@@ -1,15 +1,16 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { systemClock } from "../../base/clock.ts";
+import { tickingClock } from "../../base/clock.ts";
 import { createLogger, type Log } from "../../base/log.ts";
 import { parseLogFilter } from "../../base/log_filter.ts";
+import { CountedResponses } from "../../llm/usage/counted_responses.ts";
 import { BodyMemory } from "../../http/body_memory.ts";
 import { PortRecord } from "../../proxy/ports/port_log.ts";
 import { builtInPolicies } from "../../policy/registry.ts";
-import { createAccessLog } from "../../telemetry/log/access_log.ts";
 import { createTrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
 import { SharedConnections } from "../shared/shared_connections.ts";
 import { createWorkerState } from "../shared/worker_state.ts";
 import { LocalDataPlane } from "../local_data_plane.ts";
+import { loadRequestTelemetry } from "../telemetry/request_telemetry.ts";
 import { Channel } from "./channel.ts";
 import { decodeStart } from "./decode_message.ts";
 import { startHeartbeat } from "./heartbeat.ts";
@@ -21,15 +22,16 @@ import { WorkerProfiles } from "./worker_profiles.ts";
 import { WorkerTraces } from "./worker_traces.ts";
 
 /** Runs a data plane in this thread, as the control thread asks. */
-export function runWorker(): void {
+export async function runWorker(): Promise<void> {
   if (parentPort === null) {
     throw new TypeError("Cannot run a worker in the main thread");
   }
   const { worker, settings, logFilter, hasWebUi, shared, thread } = decodeStart(
     workerData,
   );
-  const clock = systemClock;
+  const clock = tickingClock();
   startHeartbeat(shared.heartbeats, worker, clock);
+  const createTelemetry = await loadRequestTelemetry(settings);
   const control = new Channel<ControlCalls, WorkerCalls>(parentPort);
   const logs = new WorkerLogs(control, clock);
   const logger = createLogger({
@@ -53,13 +55,13 @@ export function runWorker(): void {
     clock,
     logger,
     metrics,
-    accessLog: settings.accessLog.enabled
-      ? createAccessLog({
-        write: (line) => logs.access.write(line),
-        format: settings.logging.format,
-        log: logger.module("request"),
-      })
-      : () => {},
+    telemetry: createTelemetry({
+      clock,
+      logger,
+      registry: metrics.registry,
+      random: Math.random,
+      writeAccessLog: (line) => logs.access.write(line),
+    }),
     random: Math.random,
     portObserver: ports,
     ...(hasWebUi && { webUi: createRemoteWebUi(control) }),
@@ -67,6 +69,9 @@ export function runWorker(): void {
     workers: shared.workers,
     clientsOf: ({ key }) => connections.ofPort(key),
     bodyMemory: new BodyMemory(shared.bodyMemory, worker),
+    counted: new CountedResponses(shared.countedResponses),
+    thread,
+    onTraffic: (bucket) => control.notify("addTraffic", bucket),
     nextRefusal: () => Atomics.add(refusals, 0, 1) + 1,
   });
   const turns = shared.traceTurns;
@@ -74,7 +79,6 @@ export function runWorker(): void {
   const profiles = new WorkerProfiles(worker, clock);
   control.serve(createWorkerHandlers({
     dataPlane,
-    metrics,
     logs,
     ports,
     traces,

@@ -10,9 +10,21 @@ import { createPortLog } from "../../proxy/ports/port_log.ts";
 import { BodyMemory } from "../../http/body_memory.ts";
 import type { WebUiHandler } from "../../proxy/web_ui_upstream.ts";
 import type { GatewayMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
+import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
 import { toText } from "../../telemetry/metrics/prometheus_text.ts";
 import type { CpuProfile } from "../../telemetry/profiles/cpu_profile.ts";
 import type { StackProfile } from "../../telemetry/profiles/stack_profile.ts";
+import {
+  mergeRequests,
+  type RequestPage,
+  type RequestQuery,
+  type RequestReport,
+} from "../../telemetry/requests/logged_request.ts";
+import type {
+  TrafficQuery,
+  TrafficReport,
+} from "../../telemetry/traffic/traffic_report.ts";
+import { TrafficStore } from "../../telemetry/traffic/traffic_store.ts";
 import type {
   ApplyResult,
   BoundedStore,
@@ -78,12 +90,14 @@ export class WorkerPool implements DataPlane {
   readonly #configuration: WorkerConfiguration;
   readonly #watches: WorkerWatches;
   readonly #ended = new EndedMetrics();
+  readonly #traffic: TrafficStore;
   readonly #failures;
   #hasServed = false;
 
   constructor(options: WorkerPoolOptions) {
     const { count, clock, logger, metrics: { registry } } = options;
     this.#options = options;
+    this.#traffic = new TrafficStore(clock.now());
     this.#shared = createSharedState({
       workers: count,
       bodyMemoryBytes: bodyMemoryBytes(options.settings.limits),
@@ -145,15 +159,18 @@ export class WorkerPool implements DataPlane {
   }
 
   async describe(): Promise<DataPlaneDescription> {
+    await this.#threads.callAll("settle");
     return this.#complete(await this.#threads.callOne("describe"));
   }
 
   async describeState(): Promise<PolicyStateDescription> {
+    await this.#threads.callAll("settle");
     return this.#complete(await this.#threads.callOne("describeState"));
   }
 
-  usage(since: number): Promise<readonly UsageRow[]> {
-    return this.#state.usage(since);
+  async usage(since: number): Promise<readonly UsageRow[]> {
+    await this.#threads.callAll("settle");
+    return await this.#state.usage(since);
   }
 
   resetLimits(selection: LimitSelection): Promise<number> {
@@ -165,19 +182,26 @@ export class WorkerPool implements DataPlane {
   }
 
   async collectMetrics(names?: ReadonlySet<string>): Promise<string> {
-    const own = this.#options.metrics.registry.read(names);
+    const merged = await this.readMetrics(names);
+    return merged.map((metric) => toText(metric, metric.samples)).join("");
+  }
+
+  async readMetrics(
+    names?: ReadonlySet<string>,
+  ): Promise<readonly MetricReading[]> {
     const workers = await this.#threads.callEach("readMetrics", names);
+    // Limits are counted here, also for what the workers have just settled.
+    const own = this.#options.metrics.registry.read(names);
     if (names === undefined) {
       for (const { worker, result } of workers) {
         this.#ended.remember(worker, result);
       }
     }
-    const merged = mergeMetrics([
+    return mergeMetrics([
       own,
       ...workers.map(({ result }) => result),
       this.#ended.totals(names),
     ]);
-    return merged.map((metric) => toText(metric, metric.samples)).join("");
   }
 
   async setLogLevel(filter: string): Promise<void> {
@@ -196,13 +220,31 @@ export class WorkerPool implements DataPlane {
 
   async failures(): Promise<readonly FailureSummary[]> {
     const lists = await this.#threads.callAll("failures");
-    const { size } = this.#options.settings.failureMemory;
-    return lists.flat().sort(newestFirst).slice(0, size);
+    return lists.flat().sort(newestFirst);
   }
 
   async failure(id: string): Promise<FailureReport | undefined> {
     const found = await this.#threads.callAll("failure", id);
     return found.filter((each) => each !== undefined).sort(newestFirst)[0];
+  }
+
+  async traffic(query: TrafficQuery): Promise<TrafficReport> {
+    const { clock } = this.#options;
+    for (const bucket of await this.#threads.callAll("takeTraffic")) {
+      if (bucket !== undefined) this.#traffic.add(bucket, clock.now());
+    }
+    return this.#traffic.report(query, clock.now());
+  }
+
+  async requests(query: RequestQuery): Promise<RequestPage> {
+    const takenAt = this.#options.clock.now();
+    const pages = await this.#threads.callAll("requests", query);
+    return mergeRequests(pages, query, takenAt);
+  }
+
+  async request(record: string): Promise<RequestReport | undefined> {
+    const found = await this.#threads.callAll("request", record);
+    return found.find((each) => each !== undefined);
   }
 
   async tasks(limit: number): Promise<TaskTree> {
@@ -233,6 +275,10 @@ export class WorkerPool implements DataPlane {
   async stopCpuProfiles(): Promise<readonly CpuProfile[]> {
     const profiles = await this.#threads.callAll("stopCpuProfile");
     return profiles.filter((profile) => profile !== undefined);
+  }
+
+  async startAllocationProfiles(): Promise<void> {
+    await this.#threads.callAll("startAllocationProfile");
   }
 
   heapProfiles(): Promise<readonly StackProfile[]> {
@@ -291,6 +337,8 @@ export class WorkerPool implements DataPlane {
         ...relay.handlers,
         writeLog,
         writeAccessLog,
+        addTraffic: (bucket) =>
+          this.#traffic.add(bucket, this.#options.clock.now()),
         traced: (...args) => this.#watches.traced(...args),
         traceFailed: (...args) => this.#watches.failed(...args),
       },

@@ -46,6 +46,10 @@ export class WorkerProfiles {
     };
   }
 
+  startAllocations(): Promise<void> {
+    return this.#heap.startAllocations();
+  }
+
   takeHeap(): Promise<StackProfile> {
     return this.#heap.take(this.#clock);
   }

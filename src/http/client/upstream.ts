@@ -72,6 +72,10 @@ export interface UpstreamOptions {
   /** `auto`: negotiated with TLS, HTTP/1.1 without. */
   readonly protocol: "auto" | "http1" | "http2";
   readonly tls: UpstreamTls | undefined;
+  /** Servers of this machine get no requests, the own admin interface for one, except at `loopbackPorts`. */
+  readonly forbidsLoopback?: true;
+  /** Ports on the loopback interface that may be reached. */
+  readonly loopbackPorts?: readonly number[];
   /** Default 1024. */
   readonly maxConnections?: number | undefined;
   /** Requests that may wait for a connection; default 1024. */

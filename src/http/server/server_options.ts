@@ -28,8 +28,10 @@ export interface ServerLimits {
   readonly writeTimeoutMs: number;
   /** Time that a closed connection waits for the client to read the response. */
   readonly lingerTimeoutMs: number;
-  /** Time that a client may wait for the response after closing its side. */
+  /** Time that a client may wait for the response after closing its side, as it announced by `Connection: close`. */
   readonly halfCloseGraceMs: number;
+  /** The same for a client that wanted to keep the connection: most likely it has left. */
+  readonly departureGraceMs: number;
   /** Time that a tunnel stays open after one side has ended. */
   readonly halfOpenTunnelMs: number;
   /** Time without a byte in either direction of a tunnel. */
@@ -55,6 +57,7 @@ export const defaultLimits: ServerLimits = {
   writeTimeoutMs: 60_000,
   lingerTimeoutMs: 2_000,
   halfCloseGraceMs: 500,
+  departureGraceMs: 100,
   halfOpenTunnelMs: 60_000,
   tunnelIdleTimeoutMs: 300_000,
   tlsHandshakeTimeoutMs: 10_000,

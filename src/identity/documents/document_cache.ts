@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
+import { closeOnceOpen, type KvHandle } from "../../kv/kv_handle.ts";
+import { openKv } from "../../kv/open_kv.ts";
 import type { DocumentAddress } from "./document_client.ts";
 
 /** The JSON of a document and the time of its fetch. */
@@ -87,25 +89,23 @@ export function cacheSourceOf(
   return createHash("sha256").update(JSON.stringify(owners)).digest("hex");
 }
 
-/** A cache in Deno KV. Errors of a missing, locked or corrupt store are logged; traffic continues without it. */
+/** A cache in Deno KV or Redis. Errors of a missing, locked or corrupt store are logged; traffic continues without it. */
 export class KvDocumentCache implements DocumentCache {
   readonly #options: KvDocumentCacheOptions;
-  readonly #kv: Promise<Deno.Kv | undefined>;
+  /** Not set after a failure: the next use opens the store again. */
+  #kv: Promise<KvHandle | undefined> | undefined;
   readonly #saving = new Set<Promise<void>>();
 
   constructor(options: KvDocumentCacheOptions) {
     this.#options = options;
-    this.#kv = this.#open(options.store);
+    this.#kv = this.#open();
   }
 
   async load(
     kind: DocumentKind,
     source: string,
   ): Promise<CachedDocument | undefined> {
-    const entry = await this.#attempt(
-      "read",
-      async () => await (await this.#kv)?.get([kind, source]),
-    );
+    const entry = await this.#use("read", (kv) => kv.read([kind, source]));
     return decodeCachedDocument(entry?.value);
   }
 
@@ -114,7 +114,7 @@ export class KvDocumentCache implements DocumentCache {
     source: string,
     document: CachedDocument,
   ): Promise<void> {
-    const saving = this.#write([kind, source], document);
+    const saving = this.#write(kind, source, document);
     this.#saving.add(saving);
     return saving.finally(() => this.#saving.delete(saving));
   }
@@ -123,32 +123,57 @@ export class KvDocumentCache implements DocumentCache {
   async close(): Promise<void> {
     await Promise.all(this.#saving);
     (await this.#kv)?.close();
+    this.#kv = undefined;
   }
 
-  async #write(key: Deno.KvKey, document: CachedDocument): Promise<void> {
+  async #write(
+    kind: DocumentKind,
+    source: string,
+    document: CachedDocument,
+  ): Promise<void> {
     if (document.text.length > MAX_TEXT_LENGTH) return;
-    await this.#attempt(
-      "write",
-      async () =>
-        await (await this.#kv)?.set(key, document, { expireIn: EXPIRY_MS }),
-    );
+    const key = [kind, source];
+    await this.#use("write", async (kv) => {
+      const { version } = await kv.read(key);
+      // Of two processes that write at the same time, either has a new document.
+      await kv.replace(key, version, {
+        value: document,
+        expireInMs: EXPIRY_MS,
+      });
+    });
   }
 
-  async #open(store: string): Promise<Deno.Kv | undefined> {
-    let opening: Promise<Deno.Kv> | undefined;
-    const kv = await this.#attempt(
+  async #use<T>(
+    verb: "read" | "write",
+    action: (kv: KvHandle) => Promise<T>,
+  ): Promise<T | undefined> {
+    const opening = this.#kv ??= this.#open();
+    const kv = await opening;
+    const fail = () => {
+      if (this.#kv !== opening) return;
+      this.#kv = undefined;
+      kv?.close();
+    };
+    if (kv === undefined) fail();
+    else return await this.#attempt(verb, () => action(kv), fail);
+    return undefined;
+  }
+
+  async #open(): Promise<KvHandle | undefined> {
+    let opening: Promise<KvHandle> | undefined;
+    return await this.#attempt(
       "open",
-      () => opening = Deno.openKv(store),
+      () => opening = openKv(this.#options.store),
+      // Closes a store that opens after the time-out.
+      () => void closeOnceOpen(opening),
     );
-    // Closes a store that opens after the time-out.
-    if (kv === undefined) opening?.then((late) => late.close(), () => {});
-    return kv;
   }
 
   /** Runs an action; logs an error or time-out and returns `undefined`. */
   async #attempt<T>(
     verb: "open" | "read" | "write",
     action: () => Promise<T>,
+    onFailure: () => void,
   ): Promise<T | undefined> {
     const { clock, log, store } = this.#options;
     const timeout = Promise.withResolvers<never>();
@@ -163,6 +188,7 @@ export class KvDocumentCache implements DocumentCache {
         store: redactUrl(store),
         error,
       });
+      onFailure();
       return undefined;
     } finally {
       stopTimer();

@@ -31,7 +31,10 @@ export interface FetchedDocument {
 }
 
 /** Returns the address of a URL, for a direct connection. HTTPS trusts the root CAs of the operating system. */
-export function addressOfUrl(url: string): DocumentAddress {
+export function addressOfUrl(
+  url: string,
+  { forbidsLoopback }: Pick<UpstreamOptions, "forbidsLoopback"> = {},
+): DocumentAddress {
   const { protocol, hostname, port, host, pathname, search } = new URL(url);
   const isSecure = protocol === "https:";
   const name = hostname.replace(/^\[(.*)\]$/, "$1");
@@ -46,6 +49,7 @@ export function addressOfUrl(url: string): DocumentAddress {
       port: port === "" ? (isSecure ? 443 : 80) : Number(port),
       protocol: "auto",
       tls: isSecure ? tls : undefined,
+      ...(forbidsLoopback && { forbidsLoopback }),
     },
     authority: host,
     target: pathname + search,

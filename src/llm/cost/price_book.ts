@@ -41,6 +41,8 @@ interface CachedPrices {
 /** Prices change with the day, and some with the hour. */
 const CACHE_MS = 600_000;
 const MAX_CACHED = 1000;
+/** More than most providers charge. */
+const UNKNOWN_AUDIO_HOUR = 1.5;
 const MAX_WARNINGS = 1000;
 
 /** Knows what tokens cost. */
@@ -84,7 +86,13 @@ export class PriceBook {
   /** Returns what tokens cost now. */
   price(served: ServedModel, tokens: PricedTokens): Cost {
     const { prices, isKnown } = this.#find(served, tokens.inputTokens);
-    return { nanoUsd: costOf(prices, tokens), isKnown };
+    const isSpeech = tokens.audioSeconds !== undefined;
+    if (!isSpeech || prices.audioHour !== undefined) {
+      return { nanoUsd: costOf(prices, tokens), isKnown };
+    }
+    const { unknownModel } = this.#settings;
+    const guard = { audioHour: UNKNOWN_AUDIO_HOUR, ...unknownModel };
+    return { nanoUsd: costOf(guard, tokens), isKnown: false };
   }
 
   /** Warns once that a budget is charged for a model without a price. */

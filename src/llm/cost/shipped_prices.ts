@@ -53,6 +53,10 @@ export function shippedPrices(
       output: read("output_mtok") ?? 0,
       cachedInput: read("cache_read_mtok"),
       cacheWrite: read("cache_write_mtok"),
+      audioInput: read("input_audio_mtok"),
+      cachedAudioInput: read("cache_audio_read_mtok"),
+      audioOutput: read("output_audio_mtok"),
+      audioHour: read("input_audio_hours"),
     },
     isTiered: Object.values(price).some((value) => typeof value === "object"),
   };

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { BoundedJson } from "../../base/json/bounded_json.ts";
 import type {
   AnswerFormat,
   ChatRequest,
@@ -11,6 +12,7 @@ import type {
 } from "./conversation.ts";
 import { UntranslatableError } from "./conversation.ts";
 import { FieldReader, malformed, noCounterpart } from "./field_reader.ts";
+import { MAX_QUOTED_VALUES } from "./request_limits.ts";
 
 /** Tokens for reasoning by OpenAI's `reasoning_effort`, as Google's own translation has them. */
 const reasoningTokens: ReadonlyMap<string, number> = new Map([
@@ -70,6 +72,7 @@ function readMessages(
 ): Pick<ChatRequest, "system" | "turns"> {
   const system: string[] = [];
   const turns: { role: Turn["role"]; parts: Part[] }[] = [];
+  const json = new BoundedJson(MAX_QUOTED_VALUES);
   for (const message of fields.objects("messages")) {
     const role = message.text("role");
     if (role === "system" || role === "developer") {
@@ -84,7 +87,7 @@ function readMessages(
       message.end();
       continue;
     }
-    const parts = readParts(message, role);
+    const parts = readParts(message, role, json);
     message.end();
     const side = role === "assistant" ? "assistant" : "user";
     const last = turns.at(-1);
@@ -97,6 +100,7 @@ function readMessages(
 function readParts(
   message: FieldReader,
   role: string | undefined,
+  json: BoundedJson,
 ): readonly Part[] {
   if (role === "user") return readContent(message);
   if (role === "tool") {
@@ -118,17 +122,20 @@ function readParts(
     ...(refusal === undefined
       ? []
       : [{ type: "text", text: refusal } as const]),
-    ...message.objects("tool_calls").map(readToolCall),
+    ...message.objects("tool_calls").map((call) => readToolCall(call, json)),
   ];
 }
 
-function readToolCall(call: FieldReader): Part {
+function readToolCall(call: FieldReader, json: BoundedJson): Part {
   call.accept("type", "function");
   const called = call.required("function", call.object("function"));
   const text = called.text("arguments") ?? "";
-  const input = text === "" ? {} : parseJson(text);
+  const input = text === "" ? {} : json.parse(text);
   if (!isJsonObject(input)) {
-    throw malformed(called.at("arguments"), "a JSON object in a string");
+    throw malformed(
+      called.at("arguments"),
+      `a JSON object in a string; all together have at most ${MAX_QUOTED_VALUES} values`,
+    );
   }
   const google = call.object("extra_content")?.object("google");
   return {

@@ -1,10 +1,12 @@
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { BoundedJson } from "../../base/json/bounded_json.ts";
 import type {
   AnswerEvent,
   AnswerUsage,
   AnswerWriter,
   FinishReason,
 } from "./conversation.ts";
+import { MAX_QUOTED_VALUES } from "./request_limits.ts";
 
 const stopReasons: Readonly<Record<FinishReason, string>> = {
   stop: "end_turn",
@@ -197,7 +199,9 @@ function writeBlock(block: Block): JsonObject {
   const { type, text, signature, id, name, thoughtSignature } = block;
   if (type === "text") return { type, text };
   if (type === "thinking") return { type, thinking: text, signature };
-  const input = text === "" ? {} : parseJson(text);
+  const input = text === ""
+    ? {}
+    : new BoundedJson(MAX_QUOTED_VALUES).parse(text);
   return {
     type,
     id,

@@ -1,5 +1,12 @@
-import type { ChatRequest, Tool } from "./conversation.ts";
+import {
+  type ChatRequest,
+  type Tool,
+  UntranslatableError,
+} from "./conversation.ts";
 import { noCounterpart } from "./field_reader.ts";
+
+/** Limit of the values in texts of JSON: the arguments or results of all tools, or the input of one call. */
+export const MAX_QUOTED_VALUES = 30_000;
 
 /** Name of the tool that stands for a format of the answer, at providers that have no formats. */
 export const FORMAT_TOOL = "answer_as_json";
@@ -17,6 +24,28 @@ export function formatTool({ format, tools }: ChatRequest): readonly Tool[] {
     schema: format.schema ?? { type: "object" },
     strict: false,
   }];
+}
+
+/** The least that Claude can be given to think. */
+const MIN_THINKING_TOKENS = 1024;
+/** Share of a limit that thinking may use where it wants all of it; the rest is for the answer. */
+const THINKING_SHARE = 0.8;
+
+/**
+ * Returns the tokens that Claude may think: as many as the request wants, below the limit of its output, which holds for both.
+ * @throws {UntranslatableError} If the limit leaves too few to think at all.
+ */
+export function thinkingBudget(
+  wanted: number,
+  maxTokens: number | undefined,
+): number {
+  if (maxTokens === undefined || wanted < maxTokens) return wanted;
+  if (maxTokens <= MIN_THINKING_TOKENS) {
+    throw new UntranslatableError(
+      `"max_tokens" of ${maxTokens} has no room for reasoning at the provider of this model: expected more than ${MIN_THINKING_TOKENS}, or no reasoning`,
+    );
+  }
+  return Math.max(MIN_THINKING_TOKENS, Math.floor(maxTokens * THINKING_SHARE));
 }
 
 const names = {

@@ -12,7 +12,12 @@ import type {
 import { UntranslatableError } from "./conversation.ts";
 import { countOf, objectOf, objectsOf, unknownForm } from "./answer_fields.ts";
 import { noCounterpart } from "./field_reader.ts";
-import { FORMAT_TOOL, formatTool, refuse } from "./request_limits.ts";
+import {
+  FORMAT_TOOL,
+  formatTool,
+  refuse,
+  thinkingBudget,
+} from "./request_limits.ts";
 
 /** Anthropic requires a limit; this one fits every model. */
 const DEFAULT_MAX_TOKENS = 4096;
@@ -37,9 +42,8 @@ export function writeMessagesRequest(request: ChatRequest): JsonObject {
   const choice = format === undefined ? toolChoice : { name: FORMAT_TOOL };
   return {
     model: request.model,
-    max_tokens: thinks
-      ? Math.max(maxTokens ?? 0, reasoningTokens + DEFAULT_MAX_TOKENS)
-      : maxTokens ?? DEFAULT_MAX_TOKENS,
+    max_tokens: maxTokens ??
+      DEFAULT_MAX_TOKENS + (thinks ? reasoningTokens : 0),
     ...(request.system.length > 0 && {
       system: request.system.map((text) => ({ type: "text", text })),
     }),
@@ -63,7 +67,10 @@ export function writeMessagesRequest(request: ChatRequest): JsonObject {
     ...(request.stop.length > 0 && { stop_sequences: request.stop }),
     ...(reasoningTokens !== undefined && {
       thinking: thinks
-        ? { type: "enabled", budget_tokens: reasoningTokens }
+        ? {
+          type: "enabled",
+          budget_tokens: thinkingBudget(reasoningTokens, maxTokens),
+        }
         : { type: "disabled" },
     }),
     ...(request.user !== undefined && { metadata: { user_id: request.user } }),

@@ -18,6 +18,7 @@ import {
   formatTool,
   refuse,
   refuseStrictTools,
+  thinkingBudget,
 } from "./request_limits.ts";
 
 /**
@@ -74,7 +75,7 @@ export function writeConverseRequest(request: ChatRequest): JsonObject {
 
 /** Only Claude has a field for reasoning; that of other models is their own. */
 function writeReasoning(
-  { model, reasoningTokens, format }: ChatRequest,
+  { model, reasoningTokens, format, maxTokens }: ChatRequest,
 ): JsonObject {
   if (reasoningTokens === undefined || reasoningTokens === 0) return {};
   if (!model.includes("anthropic.") || format !== undefined) {
@@ -82,7 +83,10 @@ function writeReasoning(
   }
   return {
     additionalModelRequestFields: {
-      thinking: { type: "enabled", budget_tokens: reasoningTokens },
+      thinking: {
+        type: "enabled",
+        budget_tokens: thinkingBudget(reasoningTokens, maxTokens),
+      },
     },
   };
 }

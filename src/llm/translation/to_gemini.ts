@@ -1,9 +1,9 @@
 import {
   isJsonObject,
   type JsonObject,
-  parseJson,
   stringMember,
 } from "../../base/json.ts";
+import { BoundedJson } from "../../base/json/bounded_json.ts";
 import { countOf, objectOf, objectsOf } from "./answer_fields.ts";
 import type {
   AnswerEvent,
@@ -15,7 +15,11 @@ import type {
   ToolResultPart,
 } from "./conversation.ts";
 import { noCounterpart } from "./field_reader.ts";
-import { refuse, refuseStrictTools } from "./request_limits.ts";
+import {
+  MAX_QUOTED_VALUES,
+  refuse,
+  refuseStrictTools,
+} from "./request_limits.ts";
 
 /**
  * Writes a request of Gemini's `generateContent`.
@@ -32,6 +36,7 @@ export function writeGeminiRequest(request: ChatRequest): JsonObject {
       )
     ),
   );
+  const json = new BoundedJson(MAX_QUOTED_VALUES);
   const config = {
     ...(request.maxTokens !== undefined &&
       { maxOutputTokens: request.maxTokens }),
@@ -59,7 +64,7 @@ export function writeGeminiRequest(request: ChatRequest): JsonObject {
   return {
     contents: request.turns.map(({ role, parts }) => ({
       role: role === "assistant" ? "model" : "user",
-      parts: parts.flatMap((part) => writePart(part, toolNames)),
+      parts: parts.flatMap((part) => writePart(part, toolNames, json)),
     })),
     ...(request.system.length > 0 && {
       systemInstruction: { parts: request.system.map((text) => ({ text })) },
@@ -81,6 +86,7 @@ export function writeGeminiRequest(request: ChatRequest): JsonObject {
 function writePart(
   part: Part,
   toolNames: ReadonlyMap<string, string>,
+  json: BoundedJson,
 ): readonly JsonObject[] {
   switch (part.type) {
     case "text":
@@ -94,7 +100,7 @@ function writePart(
           { thoughtSignature: part.signature }),
       }];
     case "toolResult":
-      return writeResult(part, toolNames);
+      return writeResult(part, toolNames, json);
     case "thinking":
       // Gemini takes back signatures of calls only.
       return [];
@@ -109,11 +115,12 @@ function writeImage({ source }: ImagePart): JsonObject {
 function writeResult(
   { id, content, isError }: ToolResultPart,
   toolNames: ReadonlyMap<string, string>,
+  json: BoundedJson,
 ): readonly JsonObject[] {
   const text = content.map((part) => part.type === "text" ? part.text : "")
     .join("");
   const images = content.filter((part) => part.type === "image");
-  const value = parseJson(text);
+  const value = json.parse(text);
   const response = isError
     ? { error: text }
     : isJsonObject(value)

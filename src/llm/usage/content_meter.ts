@@ -9,63 +9,156 @@ const deltas = /"delta"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)/g;
 /** Does not match within a string, where the quotes are escaped. */
 const responsesEvent = /"type"\s*:\s*"response\./;
 
+/** Name of a tool that is called; deltas of its arguments have none. */
+const call = /"name"\s*:\s*"[^"]/g;
+const ITEM = '"response.output_item.';
+const calledItem = /"type"\s*:\s*"\w*_call"/;
+/** Reasoning that the provider hides, and clients send back. */
+const hiddenReasoning = /"encrypted_content"\s*:\s*"([^"\\]*)"/;
+
+/** Matches what is not generated: results of tools that the provider runs, in blocks of Anthropic and in chats of OpenAI's form. */
+const toolResults =
+  /"(?:type"\s*:\s*"content_block_start"|(?:executed_tools|annotations|search_results|citations)"\s*:\s*\[)[^\n]*/g;
+/** Pieces of generated text are rarely longer; only others are searched for results. */
+const LONG_PIECE_BYTES = 256;
+
 /** The first part of a stream is measured exactly. */
-const EXACT_BYTES = 4096;
+const EXACT_BYTES = 64 * 1024;
 /** Afterwards, one of this many bytes is sampled. */
-const SAMPLED_PART = 256;
+const SAMPLED_PART = 4;
+/** Spreads the gaps between samples evenly from half to one and a half, so that text that repeats is not sampled at the same place. */
+const GOLDEN_RATIO = 0.618034;
 /** Maximum size of a sample. */
 const MAX_SAMPLE_BYTES = 1024;
+/** English text has four bytes per token and more, code and other languages have fewer. */
+const BYTES_PER_TOKEN = 3;
+/** A call of a tool costs its name, and what a model generates around it; those of Anthropic twice as much. */
+const TOKENS_PER_CALL = 18;
+/** Encrypted reasoning has a head of its own, and this many characters of Base64 per token. */
+const REASONING_HEAD_BYTES = 750;
+const REASONING_BYTES_PER_TOKEN = 7;
+
+/** Bytes per token of content that is measured whole, with the names and the punctuation of its format. */
+const BYTES_PER_FORMATTED_TOKEN = 4;
 
 /** Measures the generated text in an event stream: exactly at first, then by samples. */
 export class ContentMeter {
-  #seenBytes = 0;
-  /** Bytes that were measured. */
-  #sampledBytes = 0;
-  /** Bytes that the samples represent, and the generated text in them. */
-  #coveredBytes = 0;
-  #contentBytes = 0;
+  #exactBytes = 0;
+  #content = nothing;
+  #samples = 0;
+  /** Bytes to skip before the next sample. */
+  #gap = 0;
+  /** Bytes since the latest sample, and the content per byte of that sample. */
+  #skippedBytes = 0;
+  #density = nothing;
 
-  /** Estimated bytes of generated text in everything added. */
-  get bytes(): number {
-    if (this.#coveredBytes === 0) return 0;
-    return Math.round(
-      this.#contentBytes * this.#seenBytes / this.#coveredBytes,
+  /** Estimated tokens of everything added. A piece of text has at least one, and many providers send each in a piece of its own. */
+  get tokens(): number {
+    const { bytes, pieces, calls } = sum(
+      this.#content,
+      this.#density,
+      this.#skippedBytes,
     );
+    const tokens = Math.max(bytes / BYTES_PER_TOKEN, pieces) +
+      calls * TOKENS_PER_CALL;
+    return Math.ceil(tokens);
   }
 
   /** Starts again. */
   reset(): void {
-    this.#seenBytes = 0;
-    this.#sampledBytes = 0;
-    this.#coveredBytes = 0;
-    this.#contentBytes = 0;
+    this.#exactBytes = this.#skippedBytes = this.#gap = 0;
+    this.#content = this.#density = nothing;
   }
 
-  /** Adds bytes that are generated text entirely. */
-  addText(bytes: number): void {
-    this.#seenBytes += bytes;
-    this.#coveredBytes += bytes;
-    this.#contentBytes += bytes;
+  /** Adds bytes of a response in one piece, such as JSON. */
+  addText(length: number): void {
+    const bytes = length * BYTES_PER_TOKEN / BYTES_PER_FORMATTED_TOKEN;
+    this.#content = sum(this.#content, { ...nothing, bytes });
   }
 
   /** Adds complete events. */
   addEvents(events: Uint8Array): void {
-    if (events.length === 0) return;
-    this.#seenBytes += events.length;
-    const enough = EXACT_BYTES + this.#seenBytes / SAMPLED_PART;
-    if (this.#sampledBytes > enough) return;
+    const exact = Math.min(events.length, EXACT_BYTES - this.#exactBytes);
+    if (exact > 0) {
+      this.#exactBytes += exact;
+      this.#content = sum(this.#content, countContent(events, exact));
+    }
+    if (exact < events.length) this.#addLater(events.subarray(exact));
+  }
+
+  /** Each sample stands for what came since the one before, as streams change: they begin with events that have no content. */
+  #addLater(events: Uint8Array): void {
+    this.#skippedBytes += events.length;
+    const hasBegun = this.#density.pieces > 0;
+    if (hasBegun && this.#skippedBytes < this.#gap) return;
     const length = Math.min(events.length, MAX_SAMPLE_BYTES);
-    this.#sampledBytes += length;
-    this.#coveredBytes += events.length;
-    this.#contentBytes += countContent(events, length) * events.length / length;
+    const sample = countContent(events, length);
+    this.#density = sum(nothing, sample, 1 / length);
+    this.#content = sum(this.#content, this.#density, this.#skippedBytes);
+    const spread = 0.5 + (++this.#samples * GOLDEN_RATIO) % 1;
+    this.#gap = length * SAMPLED_PART * spread;
+    this.#skippedBytes = 0;
   }
 }
 
-function countContent(events: Uint8Array, length: number): number {
+/** Generated content. */
+interface Content {
+  readonly bytes: number;
+  /** Pieces of text. */
+  readonly pieces: number;
+  /** Calls of tools. */
+  readonly calls: number;
+}
+
+const nothing: Content = { bytes: 0, pieces: 0, calls: 0 };
+
+function sum(one: Content, other: Content, scale = 1): Content {
+  return {
+    bytes: one.bytes + other.bytes * scale,
+    pieces: one.pieces + other.pieces * scale,
+    calls: one.calls + other.calls * scale,
+  };
+}
+
+function countContent(events: Uint8Array, length: number): Content {
   const text = Buffer.from(events.buffer, events.byteOffset, length)
     .toString("latin1");
-  const pattern = responsesEvent.test(text) ? deltas : content;
-  let counted = 0;
-  for (const [, value] of text.matchAll(pattern)) counted += value?.length ?? 0;
-  return counted;
+  if (responsesEvent.test(text)) return countResponses(text);
+  const values = countValues(text, content);
+  const { bytes, pieces } = values.longest > LONG_PIECE_BYTES
+    ? countValues(text.replace(toolResults, ""), content)
+    : values;
+  const named = text.match(call)?.length ?? 0;
+  const isOfAnthropic = named > 0 && text.includes('"content_block_start"');
+  return { bytes, pieces, calls: isOfAnthropic ? named * 2 : named };
+}
+
+function countResponses(text: string): Content {
+  const { bytes, pieces } = countValues(text, deltas);
+  let [reasoning, calls] = [0, 0];
+  // Members of an event come in any order, but an event is one line.
+  for (const line of text.includes(ITEM) ? text.split("\n") : []) {
+    if (line.includes(`${ITEM}added"`) && calledItem.test(line)) calls++;
+    if (!line.includes(`${ITEM}done"`)) continue;
+    const length = hiddenReasoning.exec(line)?.[1]?.length ?? 0;
+    reasoning += Math.max(0, length - REASONING_HEAD_BYTES) /
+      REASONING_BYTES_PER_TOKEN;
+  }
+  return { bytes: bytes + reasoning * BYTES_PER_TOKEN, pieces, calls };
+}
+
+/** Counts text; some providers have the same one under two names. */
+function countValues(text: string, expression: RegExp) {
+  let [bytes, pieces, longest, end, previous] = [0, 0, 0, 0, ""];
+  for (const { 0: whole, 1: value = "", index } of text.matchAll(expression)) {
+    const isCopy = value === previous && value !== "" &&
+      !text.slice(end, index).includes("\n");
+    end = index + whole.length;
+    previous = value;
+    if (isCopy || value === "") continue;
+    bytes += value.length;
+    longest = Math.max(longest, value.length);
+    pieces++;
+  }
+  return { bytes, pieces, longest };
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
-import { usagePaths } from "./response_usage.ts";
+import { usagePathsOf } from "./response_usage.ts";
 import { JsonScanner } from "../format/json_scanner.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
@@ -14,7 +14,7 @@ export class JsonUsage {
 
   constructor(tracker: UsageTracker) {
     this.#tracker = tracker;
-    this.#scanner = new JsonScanner(usagePaths, {
+    this.#scanner = new JsonScanner(usagePathsOf(tracker.api), {
       open: (path, offset) => {
         if (path === "") this.#countedTo = offset;
       },

@@ -13,6 +13,8 @@ export interface ResponseUsage {
   /** The report is preliminary: Anthropic's `message_start` contains the input tokens only. */
   readonly isStart: boolean;
   readonly model: string | undefined;
+  /** Identifier of a response of OpenAI that runs in the background. */
+  readonly backgroundId?: string | undefined;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface ResponseUsage {
  * `message-end` and `stream-end`, Groq, Cloudflare's `result`, and the counts of Ollama and llama.cpp at the top level, of TGI in
  * `details`, and of watsonx in `results`.
  */
-export const usagePaths: JsonPaths = new JsonPaths([
+const usagePaths = [
   ...["", "response.", "message.", "metadata.", "delta.", "x_groq.", "result."]
     .flatMap(
       (prefix) => [`${prefix}usage`, `${prefix}usageMetadata`],
@@ -36,11 +38,21 @@ export const usagePaths: JsonPaths = new JsonPaths([
   "message.model",
   "response.model",
   "response.modelVersion",
+];
+const commonPaths = new JsonPaths(usagePaths);
+const responsesPaths = new JsonPaths([
+  ...usagePaths,
+  ...["id", "background", "response.id", "response.background"],
 ]);
+
+/** Returns the paths of the values that `readResponseUsage` reads. */
+export function usagePathsOf(api: LlmApi | undefined): JsonPaths {
+  return api === "responses" ? responsesPaths : commonPaths;
+}
 
 const MAX_MODEL_LENGTH = 256;
 
-/** Reads the usage of a document, which may be reduced to `usagePaths`. */
+/** Reads the usage of a document, which may be reduced to `usagePathsOf(api)`. */
 export function readResponseUsage(
   document: unknown,
   api: LlmApi | undefined,
@@ -65,6 +77,8 @@ export function readResponseUsage(
     report: report ?? start,
     isStart: start !== undefined,
     model: firstOf([document, message, response], readModel),
+    ...(api === "responses" &&
+      { backgroundId: firstOf([document, response], readBackgroundId) }),
   };
 }
 
@@ -96,6 +110,12 @@ function readModel(place: unknown): string | undefined {
   return typeof model === "string" && model !== ""
     ? model.slice(0, MAX_MODEL_LENGTH)
     : undefined;
+}
+
+function readBackgroundId(place: unknown): string | undefined {
+  if (!isJsonObject(place) || place["background"] !== true) return undefined;
+  const { id } = place;
+  return typeof id === "string" && id !== "" ? id : undefined;
 }
 
 function firstOf<T>(

@@ -1,4 +1,8 @@
-import { readUsageReport, type UsageReport } from "./usage_report.ts";
+import {
+  type AudioTokens,
+  readUsageReport,
+  type UsageReport,
+} from "./usage_report.ts";
 
 type Count = number | undefined;
 
@@ -19,6 +23,10 @@ export interface TokenUsage {
   readonly cacheCreationInputTokens: Count;
   /** Part of `outputTokens`. */
   readonly reasoningTokens: Count;
+  /** Part of the counts that is speech. */
+  readonly audio?: AudioTokens;
+  /** Length of the speech that the provider bills in place of tokens; those are derived from it. */
+  readonly audioSeconds?: number;
   /** Some values are estimated, because the provider had not reported them yet. */
   readonly estimated: boolean;
   /** Model that the response names, or else the path of the request. */
@@ -41,6 +49,9 @@ export function normalizeUsage(
     cachedInputTokens: report.cached,
     cacheCreationInputTokens: report.cacheCreation,
     reasoningTokens: report.reasoning,
+    ...(report.audio && { audio: report.audio }),
+    ...(report.audioSeconds !== undefined &&
+      { audioSeconds: report.audioSeconds }),
     estimated: false,
     responseModel,
   };
@@ -62,6 +73,26 @@ function normalizeInput(report: UsageReport): number {
 function normalizeOutput(report: UsageReport, inputTokens: number): number {
   const { output = 0, total = 0 } = report;
   return Math.max(output, total - inputTokens);
+}
+
+/** Adds the usage of two responses; the model is that of the later one. */
+export function addUsage(earlier: TokenUsage, later: TokenUsage): TokenUsage {
+  const sum = (read: (usage: TokenUsage) => Count) => {
+    const [one, other] = [read(earlier), read(later)];
+    return one === undefined ? other : one + (other ?? 0);
+  };
+  return {
+    inputTokens: earlier.inputTokens + later.inputTokens,
+    outputTokens: earlier.outputTokens + later.outputTokens,
+    totalTokens: earlier.totalTokens + later.totalTokens,
+    providerInputTokens: sum((usage) => usage.providerInputTokens),
+    providerTotalTokens: sum((usage) => usage.providerTotalTokens),
+    cachedInputTokens: sum((usage) => usage.cachedInputTokens),
+    cacheCreationInputTokens: sum((usage) => usage.cacheCreationInputTokens),
+    reasoningTokens: sum((usage) => usage.reasoningTokens),
+    estimated: earlier.estimated || later.estimated,
+    responseModel: later.responseModel ?? earlier.responseModel,
+  };
 }
 
 const BEDROCK_PREFIX = "x-amzn-bedrock-";

@@ -3,10 +3,24 @@ import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 
 type Count = number | undefined;
 
+/** Tokens of speech. */
+export interface AudioTokens {
+  readonly input: number;
+  /** Part of `input` that was read from the prompt cache. */
+  readonly cached: number;
+  readonly output: number;
+}
+
 /** A usage object with translated field names and validated numbers, not yet normalized. */
 export interface UsageReport {
   /** Naming scheme of the fields. */
-  readonly dialect: "chat" | "snake" | "gemini" | "converse" | "plain";
+  readonly dialect:
+    | "chat"
+    | "snake"
+    | "gemini"
+    | "converse"
+    | "plain"
+    | "duration";
   /** `input` excludes tokens read from and written to the prompt cache. */
   readonly cacheIsOutside: boolean;
   readonly input: Count;
@@ -15,6 +29,10 @@ export interface UsageReport {
   readonly cacheCreation: Count;
   readonly reasoning: Count;
   readonly total: Count;
+  /** Part of the other counts that is speech, which has prices of its own. */
+  readonly audio?: AudioTokens | undefined;
+  /** Length of the speech that was transcribed, in place of tokens. */
+  readonly audioSeconds?: number;
 }
 
 /** Reads a usage object by its field names; `api` decides only where providers share names. */
@@ -23,6 +41,7 @@ export function readUsageReport(
   api: LlmApi | undefined,
 ): UsageReport | undefined {
   if (!isJsonObject(usage)) return undefined;
+  if (usage["type"] === "duration") return readDuration(usage);
   const report = pickDialect(usage, api)?.(usage, api);
   return report !== undefined && hasCounts(report) ? report : undefined;
 }
@@ -45,6 +64,7 @@ export function mergeUsageReports(
     cacheCreation: later.cacheCreation ?? earlier.cacheCreation,
     reasoning: later.reasoning ?? earlier.reasoning,
     total: later.total ?? earlier.total,
+    audio: later.audio ?? earlier.audio,
   };
 }
 
@@ -124,6 +144,7 @@ function readChat(usage: JsonObject): UsageReport {
       detailsOf(usage, "completion_tokens_details")["reasoning_tokens"],
     ),
     total: toTokenCount(usage["total_tokens"]),
+    audio: readAudio(prompt, detailsOf(usage, "completion_tokens_details")),
   };
 }
 
@@ -132,8 +153,12 @@ function readSnake(
   usage: JsonObject,
   api: LlmApi | undefined,
 ): UsageReport {
-  const input = detailsOf(usage, "input_tokens_details");
-  const output = detailsOf(usage, "output_tokens_details");
+  const input = detailsOf(usage, "input_tokens_details", "input_token_details");
+  const output = detailsOf(
+    usage,
+    "output_tokens_details",
+    "output_token_details",
+  );
   const inputTokens = inputTokensOf(api) ??
     (looksLikeAnthropic(usage) ? "withoutCache" : "withCache");
   return {
@@ -149,7 +174,23 @@ function readSnake(
     reasoning: toTokenCount(output["reasoning_tokens"]) ??
       toTokenCount(output["thinking_tokens"]),
     total: toTokenCount(usage["total_tokens"]),
+    audio: readAudio(input, output),
   };
+}
+
+/** Reads the part of the counts that is speech; `undefined` if there is none. */
+function readAudio(
+  input: JsonObject,
+  output: JsonObject,
+): AudioTokens | undefined {
+  const read = (details: JsonObject) =>
+    toTokenCount(details["audio_tokens"]) ?? 0;
+  const audio = {
+    input: read(input),
+    cached: read(detailsOf(input, "cached_tokens_details")),
+    output: read(output),
+  };
+  return audio.input + audio.output > 0 ? audio : undefined;
 }
 
 function inputTokensOf(api: LlmApi | undefined) {
@@ -215,6 +256,27 @@ function readPlain(usage: JsonObject): UsageReport {
   };
 }
 
+/** Transcriptions of Whisper are billed by the length of the recording. */
+function readDuration({ seconds }: JsonObject): UsageReport | undefined {
+  if (typeof seconds !== "number" || !(seconds >= 0)) return undefined;
+  const audioSeconds = Math.min(seconds, MAX_AUDIO_SECONDS);
+  return {
+    dialect: "duration",
+    cacheIsOutside: false,
+    input: Math.ceil(audioSeconds * TOKENS_PER_SECOND),
+    output: 0,
+    cached: undefined,
+    cacheCreation: undefined,
+    reasoning: undefined,
+    total: undefined,
+    audioSeconds,
+  };
+}
+
+/** OpenAI's models that transcribe speech for tokens count it as so many. */
+const TOKENS_PER_SECOND = 10;
+const MAX_AUDIO_SECONDS = 1e7;
+
 /** Cohere, in `usage` or in `meta`: tokens used, else tokens billed. */
 function readCohere(
   usage: JsonObject,
@@ -237,9 +299,8 @@ function hasAny(usage: JsonObject, fields: readonly string[]): boolean {
   return fields.some((field) => field in usage);
 }
 
-function detailsOf(usage: JsonObject, field: string): JsonObject {
-  const details = usage[field];
-  return isJsonObject(details) ? details : {};
+function detailsOf(usage: JsonObject, ...fields: string[]): JsonObject {
+  return fields.map((field) => usage[field]).find(isJsonObject) ?? {};
 }
 
 /** Adds the defined parts; `undefined` when there are none. */

@@ -3,10 +3,13 @@ import { JsonUsage } from "./json_usage.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import { SseUsage } from "./sse_usage.ts";
 import type { TokenUsage } from "./token_usage.ts";
+import { PredictUsage } from "./predict_usage.ts";
 import { type EstimateLimits, UsageTracker } from "./usage_tracker.ts";
 
 /** Extracts token usage from a response while it is forwarded. Uses bounded memory and never throws on invalid input. */
 export interface UsageScanner {
+  /** Identifier of a response of OpenAI that runs in the background: clients may read it again. */
+  readonly backgroundId: string | undefined;
   /** Takes the next bytes of the decoded body; does not retain them. */
   push(bytes: Uint8Array): void;
   /**
@@ -16,7 +19,7 @@ export interface UsageScanner {
    */
   finish(): TokenUsage | undefined;
   /**
-   * Returns the usage so far, when the client disconnected: reported counts, and for the rest one token per four bytes of
+   * Returns the usage so far, when the client disconnected: reported counts, and estimates of the rest, such as one token per four bytes of
    * `requestBytes` and of the generated text. Marked as estimated unless the report is complete.
    */
   estimate(requestBytes: number, limits?: EstimateLimits): TokenUsage;
@@ -45,18 +48,36 @@ export function createUsageScanner(
   const tracker = new UsageTracker(api);
   const format = createFormat(contentType, api, tracker) ??
     (readsAnything ? new UnknownUsage(tracker) : undefined);
-  if (format === undefined) return undefined;
-  return {
-    push: (bytes) => format.push(bytes),
-    finish: () => {
-      format.finish();
-      return tracker.finish();
-    },
-    estimate: (requestBytes, limits) => {
-      format.finish();
-      return tracker.estimate(requestBytes, limits);
-    },
-  };
+  return format && new TrackedScanner(format, tracker);
+}
+
+/** A class, as V8 makes a hidden class for each object literal with a getter. */
+class TrackedScanner implements UsageScanner {
+  readonly #format: UsageFormat;
+  readonly #tracker: UsageTracker;
+
+  constructor(format: UsageFormat, tracker: UsageTracker) {
+    this.#format = format;
+    this.#tracker = tracker;
+  }
+
+  get backgroundId(): string | undefined {
+    return this.#tracker.backgroundId;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#format.push(bytes);
+  }
+
+  finish(): TokenUsage | undefined {
+    this.#format.finish();
+    return this.#tracker.finish();
+  }
+
+  estimate(requestBytes: number, limits?: EstimateLimits): TokenUsage {
+    this.#format.finish();
+    return this.#tracker.estimate(requestBytes, limits);
+  }
 }
 
 const jsonType =
@@ -72,7 +93,11 @@ function createFormat(
     const key = api === undefined ? "usage" : llmApiFacts(api).streamKey;
     return new SseUsage(tracker, key);
   }
-  if (jsonType.test(type)) return new JsonUsage(tracker);
+  if (jsonType.test(type)) {
+    return api === "predict"
+      ? new PredictUsage(tracker)
+      : new JsonUsage(tracker);
+  }
   return type === "application/vnd.amazon.eventstream"
     ? new EventStreamUsage(tracker)
     : undefined;

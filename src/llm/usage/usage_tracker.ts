@@ -22,19 +22,29 @@ export interface EstimateLimits {
 export class UsageTracker {
   /** Generated text after the last report. */
   readonly unreported = new ContentMeter();
-  readonly #api: LlmApi | undefined;
+  readonly api: LlmApi | undefined;
   #report: UsageReport | undefined;
   #isStart = false;
   #model: string | undefined;
+  #backgroundId: string | undefined;
 
   constructor(api: LlmApi | undefined) {
-    this.#api = api;
+    this.api = api;
+  }
+
+  /** Identifier of a response that runs in the background. */
+  get backgroundId(): string | undefined {
+    return this.#backgroundId;
   }
 
   /** Records a JSON response or an event; returns whether it reports usage. */
   observe(document: unknown): boolean {
-    const { report, isStart, model } = readResponseUsage(document, this.#api);
+    const { report, isStart, model, backgroundId } = readResponseUsage(
+      document,
+      this.api,
+    );
     this.#model = model ?? this.#model;
+    this.#backgroundId = backgroundId ?? this.#backgroundId;
     if (report === undefined) return false;
     this.#report = mergeUsageReports(this.#report, report);
     this.#isStart = isStart;
@@ -59,7 +69,7 @@ export class UsageTracker {
       ? estimateRequest(requestBytes, this.#model)
       : normalizeUsage(report, this.#model);
     const isComplete = report !== undefined && !this.#isStart &&
-      this.unreported.bytes === 0;
+      this.unreported.tokens === 0;
     if (isComplete) return { ...reported, estimated: report !== this.#report };
     const outputTokens = Math.max(
       minOutputTokens,
@@ -75,8 +85,8 @@ export class UsageTracker {
 
   #estimateOutput(): number {
     // These two respond with numbers, not with tokens.
-    if (this.#api !== undefined && !llmApiFacts(this.#api).hasOutput) return 0;
-    return estimateTokens(this.unreported.bytes);
+    if (this.api !== undefined && !llmApiFacts(this.api).hasOutput) return 0;
+    return Math.min(this.unreported.tokens, MAX_TOKEN_COUNT);
   }
 }
 
@@ -111,6 +121,7 @@ function estimateRequest(
   };
 }
 
-function estimateTokens(bytes: number): number {
+/** Estimates the tokens of a text. */
+export function estimateTokens(bytes: number): number {
   return Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), MAX_TOKEN_COUNT);
 }

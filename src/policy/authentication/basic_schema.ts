@@ -24,7 +24,7 @@ export const basicAuthenticationSchema = s.refine(
       ),
     ),
     file: s.field(
-      "File with such lines, in place of `users`.",
+      "File with such lines, in place of `users`, in configuration files.",
       s.optional(s.text(4096)),
     ),
   }),

@@ -3,7 +3,7 @@ import { wellKnownMetadata } from "../mcp/mcp_endpoint.ts";
 import { explainMcpOAuth } from "../mcp/explain_mcp.ts";
 import { definePolicy } from "../define_policy.ts";
 import { explainAuthentication } from "./explain_authentication.ts";
-import { checkJwtAuthentication } from "./jwt_checks.ts";
+import { checkJwtAuthentication, checkSecretRefs } from "./jwt_checks.ts";
 import { createJwtAuthentication } from "./jwt_policy.ts";
 import { jwtAuthenticationSchema } from "./jwt_schema.ts";
 import { jwtClaims } from "./request_identity.ts";
@@ -33,7 +33,10 @@ export const jwtAuthentication = definePolicy("jwtAuthentication", {
     mcp_oauth: { event: "mcp", explain: explainMcpOAuth },
   },
   wellKnown: ({ mcp }) => mcp && wellKnownMetadata,
-  checkReferences: checkKeyBackends,
+  checkReferences: (config, references) => [
+    ...checkKeyBackends(config, references),
+    ...checkSecretRefs(config, references),
+  ],
 }, {
   check: (config, { readFile }) => checkJwtAuthentication(config, readFile),
   create: createJwtAuthentication,

@@ -1,9 +1,18 @@
-import type { JwtAuthentication } from "./jwt_schema.ts";
+import {
+  CLIENT_SECRET_ENTRY,
+  type JwtAuthentication,
+  STATE_SECRET_ENTRY,
+} from "./jwt_schema.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeReadError } from "../../base/regular_file.ts";
 import { checkKeySet } from "../../identity/keys/key_set.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
-import type { PolicyProblem, ReadFile } from "../policy_kind.ts";
+import {
+  type PolicyProblem,
+  type ReadFile,
+  type SecretAccess,
+  UnusableReferenceError,
+} from "../policy_kind.ts";
 
 type Provider = JwtAuthentication["providers"][number];
 type Mcp = NonNullable<JwtAuthentication["mcp"]>;
@@ -156,11 +165,12 @@ function checkLogin(mcp: Mcp, readFile: ReadFile): readonly PolicyProblem[] {
       true,
     );
   }
-  if (mcp.clientSecret !== undefined && mcp.clientSecretFile !== undefined) {
-    add("clientSecretFile", '"clientSecret" is set too: remove one of them');
-  }
-  if (mcp.stateSecret !== undefined && mcp.stateSecretFile !== undefined) {
-    add("stateSecretFile", '"stateSecret" is set too: remove one of them');
+  for (const name of ["clientSecret", "stateSecret"] as const) {
+    const places = [name, `${name}File`, `${name}Ref`] as const;
+    const [first, second] = places.filter((place) => mcp[place] !== undefined);
+    if (second !== undefined) {
+      add(second, `"${first}" is set too: remove one of them`);
+    }
   }
   if ((mcp.stateSecret?.length ?? MIN_STATE_SECRET) < MIN_STATE_SECRET) {
     add("stateSecret", `shorter than ${MIN_STATE_SECRET} characters`);
@@ -177,9 +187,11 @@ const MIN_STATE_SECRET = 32;
 const loginFields = [
   "clientSecret",
   "clientSecretFile",
+  "clientSecretRef",
   "scopes",
   "stateSecret",
   "stateSecretFile",
+  "stateSecretRef",
   "clientMetadataHosts",
 ] as const;
 
@@ -190,15 +202,59 @@ function secretFileProblem(
 ): string | undefined {
   if (path === undefined) return undefined;
   try {
-    const lines = linesOf(readFile(path));
-    if (lines.length === 0) return "the file is empty";
-    return field === "stateSecretFile" &&
-        lines.some(({ length }) => length < MIN_STATE_SECRET)
-      ? `a secret in the file is shorter than ${MIN_STATE_SECRET} characters`
-      : undefined;
+    const problem = secretsProblem(
+      readFile(path),
+      field === "stateSecretFile" ? MIN_STATE_SECRET : 1,
+    );
+    return problem && `the file ${problem}`;
   } catch (error) {
     return `Cannot read the secret: ${describeReadError(error)}`;
   }
+}
+
+/** Returns what is wrong with secrets, one a line. */
+function secretsProblem(text: string, minLength: number): string | undefined {
+  const lines = linesOf(text);
+  if (lines.length === 0) return "is empty";
+  return lines.some(({ length }) => length < minLength)
+    ? `has a secret that is shorter than ${minLength} characters`
+    : undefined;
+}
+
+/** Reads the secrets of issuer mode `Proxied` from Secrets. @throws {UnusableReferenceError} When one cannot be used. */
+export function readSecretRef(
+  mcp: Mcp,
+  field: "clientSecretRef" | "stateSecretRef",
+  { readSecret }: SecretAccess,
+): string | undefined {
+  const ref = mcp[field];
+  if (ref === undefined || mcp.issuerMode !== "Proxied") return undefined;
+  const isState = field === "stateSecretRef";
+  const entry = isState ? STATE_SECRET_ENTRY : CLIENT_SECRET_ENTRY;
+  const text = readSecret(ref, entry);
+  const problem = secretsProblem(text, isState ? MIN_STATE_SECRET : 1);
+  if (problem === undefined) return text;
+  throw new UnusableReferenceError(
+    `entry "${ref.key ?? entry}" of Secret "${ref.name}" ${problem}`,
+  );
+}
+
+/** Finds references to Secrets that cannot be used; the policy denies every request then. */
+export function checkSecretRefs(
+  { mcp }: JwtAuthentication,
+  secrets: SecretAccess,
+): readonly PolicyProblem[] {
+  if (mcp === undefined) return [];
+  return (["clientSecretRef", "stateSecretRef"] as const).flatMap((field) => {
+    try {
+      readSecretRef(mcp, field, secrets);
+      return [];
+    } catch (error) {
+      if (!(error instanceof UnusableReferenceError)) throw error;
+      const message = `Cannot use the secret: ${error.message}`;
+      return [{ path: ["mcp", field], message }];
+    }
+  });
 }
 
 /** Returns the lines of a file of secrets, trimmed, without empty lines. */

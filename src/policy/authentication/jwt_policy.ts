@@ -22,9 +22,9 @@ import type {
   ReadableBy,
   RequestVerdict,
 } from "../policy.ts";
-import type { PolicyOptions, ReadFile } from "../policy_kind.ts";
+import type { PolicyOptions } from "../policy_kind.ts";
 import type { LoginSecrets } from "../mcp/mcp_login.ts";
-import { linesOf } from "./jwt_checks.ts";
+import { linesOf, readSecretRef } from "./jwt_checks.ts";
 import { Rejection } from "../rejection.ts";
 
 /**
@@ -159,24 +159,29 @@ function createMcpOAuth(
     audience: provider.audiences?.[0],
     server: jwksServer(provider.jwks, options),
     services: options.services,
-    secrets: loginSecrets(mcp, options.readFile),
+    ...(options.forbidsLoopback && { forbidsLoopback: true }),
+    secrets: loginSecrets(mcp, options),
   });
 }
 
 /** Reads the secrets of issuer mode `Proxied`, whose files the check of the configuration has validated. */
 function loginSecrets(
-  { clientSecret, clientSecretFile, stateSecret, stateSecretFile }: NonNullable<
-    JwtAuthentication["mcp"]
-  >,
-  readFile: ReadFile,
+  mcp: NonNullable<JwtAuthentication["mcp"]>,
+  options: PolicyOptions,
 ): LoginSecrets {
+  const { clientSecret, clientSecretFile, stateSecret, stateSecretFile } = mcp;
+  const { readFile } = options;
+  const clientText = clientSecretFile === undefined
+    ? readSecretRef(mcp, "clientSecretRef", options)
+    : readFile(clientSecretFile);
+  const stateText = stateSecretFile === undefined
+    ? readSecretRef(mcp, "stateSecretRef", options)
+    : readFile(stateSecretFile);
   return {
-    clientSecret: clientSecretFile === undefined
-      ? clientSecret
-      : readFile(clientSecretFile).trim(),
-    stateSecrets: stateSecretFile === undefined
+    clientSecret: clientText?.trim() ?? clientSecret,
+    stateSecrets: stateText === undefined
       ? [stateSecret].filter((secret) => secret !== undefined)
-      : linesOf(readFile(stateSecretFile)),
+      : linesOf(stateText),
   };
 }
 

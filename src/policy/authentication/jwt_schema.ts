@@ -1,5 +1,6 @@
 import { duration } from "../../api/schema/duration.ts";
 import { policyBackendRefSchema } from "../../api/resources/policy_backend_ref.ts";
+import { secretRefSchema } from "../../api/resources/secret_ref.ts";
 import { httpUrl, urlPath } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 import {
@@ -7,6 +8,11 @@ import {
   providerNames,
 } from "../../identity/providers/adapters.ts";
 import { credentialLocationSchema } from "./credential_schema.ts";
+
+/** Entry of `clientSecretRef` unless it names another. */
+export const CLIENT_SECRET_ENTRY = "clientSecret";
+/** Entry of `stateSecretRef` unless it names another. */
+export const STATE_SECRET_ENTRY = "stateSecret";
 
 const jwks = s.refine(
   s.object({
@@ -22,7 +28,7 @@ const jwks = s.refine(
     url: s.field("At a URL, called directly.", s.optional(httpUrl)),
     inline: s.field("The document itself.", s.optional(s.text(1 << 20))),
     file: s.field(
-      "File with the document; the gateway reads it again each minute.",
+      "File with the document, in configuration files; the gateway reads it again each minute.",
       s.optional(s.text(4096)),
     ),
   }),
@@ -101,8 +107,12 @@ const mcp = s.object({
     s.optional(s.secret()),
   ),
   clientSecretFile: s.field(
-    "File with the secret, in place of `clientSecret`.",
+    "File with the secret, in place of `clientSecret`, in configuration files.",
     s.optional(s.text(4096)),
+  ),
+  clientSecretRef: s.field(
+    "Secret with the secret, in place of `clientSecret`.",
+    s.optional(secretRefSchema("policy", CLIENT_SECRET_ENTRY)),
   ),
   scopes: s.field(
     "Scopes that every login of `Proxied` asks the provider for, besides those of the client.",
@@ -113,8 +123,12 @@ const mcp = s.object({
     s.optional(s.secret()),
   ),
   stateSecretFile: s.field(
-    "File with such secrets, one a line: the first seals, all of them open.",
+    "File with such secrets, one a line, in configuration files: the first seals, all of them open.",
     s.optional(s.text(4096)),
+  ),
+  stateSecretRef: s.field(
+    "Secret with such secrets, one a line.",
+    s.optional(secretRefSchema("policy", STATE_SECRET_ENTRY)),
   ),
   clientMetadataHosts: s.field(
     "Hosts, such as `clients.example.internal:8443`, whose client metadata documents are fetched although their addresses are private.",

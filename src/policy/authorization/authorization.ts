@@ -4,7 +4,7 @@ import {
   type FailingPart,
   namedPart,
 } from "../../telemetry/failures/explanation.ts";
-import type { FailedRequest } from "../../telemetry/failures/failed_request.ts";
+import type { RecordedRequest } from "../../telemetry/failures/recorded_request.ts";
 import { definePolicy } from "../define_policy.ts";
 import { authorizationSchema } from "./authorization_schema.ts";
 
@@ -36,7 +36,7 @@ async function loadCode() {
   return (await import("./authorization_policy.ts")).code;
 }
 
-function explain(failed: FailedRequest): Explanation {
+function explain(failed: RecordedRequest): Explanation {
   return {
     cause: `Denied: ${errorOf(failed)}.`,
     failing: failingRule(failed),
@@ -45,7 +45,7 @@ function explain(failed: FailedRequest): Explanation {
   };
 }
 
-function failingRule({ verdict }: FailedRequest): FailingPart | undefined {
+function failingRule({ verdict }: RecordedRequest): FailingPart | undefined {
   if (verdict?.type !== "authorizationResult") return undefined;
   const rule = verdict.rules.find(({ matched, mode, error }) =>
     error !== undefined || matched === (mode === "deny")

@@ -1,9 +1,9 @@
 import {
   isJsonObject,
   type JsonObject,
-  parseJson,
   stringMember,
 } from "../../base/json.ts";
+import { BoundedJson } from "../../base/json/bounded_json.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { isModelList } from "../../llm/providers/operation.ts";
 import { llmRequest } from "../expressions/expression_slots.ts";
@@ -19,6 +19,11 @@ import type { PolicyContext } from "../policy.ts";
 import type { AuthorizationRule } from "./authorization_rule.ts";
 import { copyForItems } from "./list_filter.ts";
 import { withPrivateCache } from "./private_cache.ts";
+
+/** Each model takes an evaluation of all rules. */
+const MAX_MODELS = 5000;
+/** Limit of the JSON values of a list. */
+const MAX_VALUES = 100_000;
 
 /** Filters lists of models by rules about `llm.requestModel`, so that clients see the models that they may use. */
 export class ModelFilter {
@@ -89,13 +94,17 @@ export class ModelFilter {
     if (bytes === undefined) {
       throw unreadableList(`it is longer than ${this.#maxBytes} bytes`);
     }
-    const list = parseJson(new TextDecoder().decode(bytes));
+    const list = new BoundedJson(MAX_VALUES)
+      .parse(new TextDecoder().decode(bytes));
     const name = isJsonObject(list) && Array.isArray(list["models"])
       ? "models"
       : "data";
     const items = isJsonObject(list) ? list[name] : undefined;
     if (!isJsonObject(list) || !Array.isArray(items)) {
       throw unreadableList("it has no list of models");
+    }
+    if (items.length > MAX_MODELS) {
+      throw unreadableList(`it has more than ${MAX_MODELS} models`);
     }
     withPrivateCache(headers);
     const shown = items.filter(isJsonObject).filter((item) =>

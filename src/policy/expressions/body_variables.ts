@@ -1,8 +1,14 @@
-import { joinShapes, type JsonShape } from "../../base/json/json_shape.ts";
+import {
+  joinShapes,
+  type JsonShape,
+  WHOLE,
+} from "../../base/json/json_shape.ts";
 import type { Expression } from "../../cel/expression.ts";
 import type { PolicyContext } from "../policy.ts";
 import { llmRequest, mcpMessage } from "./expression_slots.ts";
+import { detectLlmApi } from "../../llm/llm_api.ts";
 import { readLlmRequest } from "./llm_variable.ts";
+import { usageFields } from "./llm_usage.ts";
 import { McpReader } from "./mcp_variable.ts";
 
 /** Variables that one or several expressions read from the body. */
@@ -15,11 +21,18 @@ export interface BodyUse {
 /** Returns the body variables that an expression reads. */
 export function bodyUseOf(expression: Expression): BodyUse {
   return {
-    readsLlm: expression.variables.has("llm"),
+    readsLlm: readsLlmRequest(expression),
     mcp: expression.variables.has("mcp")
       ? new McpReader(expression.shapeAt(["mcp", "tool", "arguments"]) ?? {})
       : undefined,
   };
+}
+
+function readsLlmRequest(expression: Expression): boolean {
+  const shape = expression.shapeAt(["llm"]);
+  if (shape === undefined) return false;
+  return shape === WHOLE ||
+    Object.keys(shape).some((name) => !usageFields.includes(`llm.${name}`));
 }
 
 /** Joins the body variables of several expressions; `undefined` when there are none. */
@@ -35,14 +48,20 @@ export function joinBodyUses(
 }
 
 /**
- * Reads the body variables of expressions into slots of the context. An upgrade has none: no policy sees the bytes after it.
+ * Reads the body variables of expressions into slots of the context. An upgrade has none but the model in its path: no policy sees
+ * the bytes after it.
  * @throws {GatewayError} If backends may read the body differently.
  */
 export async function readBodyVariables(
   { request, slots }: PolicyContext,
   { readsLlm, mcp }: BodyUse,
 ): Promise<void> {
-  if (request.upgrade !== undefined) return;
+  const { method, target, upgrade } = request;
+  if (upgrade !== undefined && detectLlmApi(method, target) === undefined) {
+    return;
+  }
   if (readsLlm) slots.set(llmRequest, await readLlmRequest(request));
-  if (mcp !== undefined) slots.set(mcpMessage, await mcp.read(request));
+  if (mcp !== undefined && upgrade === undefined) {
+    slots.set(mcpMessage, await mcp.read(request));
+  }
 }

@@ -7,6 +7,7 @@ import {
 } from "../../cel/expression.ts";
 import type { ResultType } from "../../cel/result_type.ts";
 import type { PolicyProblem } from "../policy_kind.ts";
+import { usageFields } from "./llm_usage.ts";
 
 /** An expression, or the fault of an invalid one. */
 export type CompiledExpression = Expression | ExpressionFault;
@@ -19,10 +20,33 @@ const compiledBy = new WeakMap<Hide, Map<string, CompiledExpression>>();
  */
 export function compileOnce(text: string, hide: Hide): CompiledExpression {
   const compiled = compiledBy.getOrInsertComputed(hide, () => new Map());
-  return compiled.getOrInsertComputed(
-    text,
-    () => compileExpression(text, hide(hideCompared(text))),
+  return compiled.getOrInsertComputed(text, () => {
+    const shown = hide(hideCompared(text));
+    const result = compileExpression(text, shown);
+    return result instanceof Expression || hide(text) === text ||
+        quotesOnly(shown, result, hide)
+      ? result
+      : hiddenFault;
+  });
+}
+
+/** A fault of an expression with a value of the environment, a piece of which its message may quote. */
+const hiddenFault: ExpressionFault = {
+  message: "it is invalid with the value of its environment variable",
+  offset: 0,
+};
+
+/** Reports whether a message quotes only what is shown of the expression, or a whole value, which is hidden later. */
+function quotesOnly(
+  shown: string,
+  { message }: ExpressionFault,
+  hide: Hide,
+): boolean {
+  const quoted = [...message.matchAll(/"([^"]+)"/g)].map(([, text = ""]) =>
+    text
   );
+  return quoted.length > 0 &&
+    quoted.every((text) => shown.includes(text) || hide(text) !== text);
 }
 
 /** Returns why an expression cannot be used in rules and limits; `undefined` when it can. */
@@ -42,15 +66,18 @@ const notInRules = [
   ["backend", "rules run before a backend is chosen"],
   ["response", "rules run before there is a response"],
   ["request.body", "only transformations read bodies"],
+  ...usageFields.map((name) =>
+    [name, "rules run before there is a response"] as const
+  ),
 ] as const;
 
 function isRead(
   expression: Expression,
   name: typeof notInRules[number][0],
 ): boolean {
-  return name === "request.body"
-    ? expression.reads(name)
-    : expression.variables.has(name);
+  return name === "backend" || name === "response"
+    ? expression.variables.has(name)
+    : expression.reads(name);
 }
 
 /** Types of results that a policy can use. */

@@ -10,6 +10,7 @@ import {
   jwtClaims,
 } from "../authentication/request_identity.ts";
 import { llmRequest, mcpMessage } from "./expression_slots.ts";
+import { llmValue } from "./llm_usage.ts";
 import { mcpValue } from "./mcp_variable.ts";
 import { type BodyText, UnreadableBody } from "./message_body.ts";
 import type { PolicyContext } from "../policy.ts";
@@ -24,7 +25,8 @@ export interface TransformedMessages {
 
 /** The part of a request that expressions read. */
 export interface VariableSource
-  extends Pick<PolicyContext, "acceptedAt" | "gateway" | "slots"> {
+  extends
+    Pick<PolicyContext, "acceptedAt" | "gateway" | "slots" | "responseUsage"> {
   readonly request: Pick<
     RequestMessage,
     | "method"
@@ -95,11 +97,9 @@ export class RequestVariables implements Variables {
     throw new TypeError("the body is not a JSON-RPC message that can be read");
   }
 
-  /** @throws {TypeError} As `mcp` does. */
   get llm(): Value {
-    const request = this.#context.slots.get(llmRequest);
-    if (request !== undefined) return claimsValue({ ...request });
-    throw new TypeError("the body is not a JSON object that can be read");
+    const { slots, responseUsage } = this.#context;
+    return llmValue(slots.get(llmRequest), responseUsage?.usage);
   }
 
   get env(): Value {

@@ -2,10 +2,10 @@ import {
   errorOf,
   type Explanation,
 } from "../../telemetry/failures/explanation.ts";
-import type { FailedRequest } from "../../telemetry/failures/failed_request.ts";
+import type { RecordedRequest } from "../../telemetry/failures/recorded_request.ts";
 
 /** Explains why an OAuth endpoint of an MCP server rejected a request. */
-export function explainMcpOAuth(failed: FailedRequest): Explanation {
+export function explainMcpOAuth(failed: RecordedRequest): Explanation {
   return failed.finished.status >= 500
     ? {
       cause: `The OAuth endpoint is not available: ${errorOf(failed)}.`,

@@ -46,6 +46,8 @@ export interface McpProvider {
   /** Backend with its keys; if it is the issuer's host, the metadata is fetched from it too. */
   readonly server: DocumentServer | undefined;
   readonly services: PolicyServices;
+  /** Set for policies of a cluster. */
+  readonly forbidsLoopback?: true;
   /** For issuer mode `Proxied`. */
   readonly secrets: LoginSecrets;
 }
@@ -253,7 +255,7 @@ export class McpOAuth implements ProtectedResource {
 
   /** Returns the address of a URL: the key backend, with its CA certificates, if that is the host of the URL. */
   #addressOf(url: string): DocumentAddress {
-    const direct = addressOfUrl(url);
+    const direct = addressOfUrl(url, this.#provider);
     const { connection } = this.#provider.server ?? {};
     if (connection === undefined) return direct;
     const { host, port } = direct.connection;

@@ -4,11 +4,11 @@ import {
   type FailingPart,
   namedPart,
 } from "../../telemetry/failures/explanation.ts";
-import type { FailedRequest } from "../../telemetry/failures/failed_request.ts";
+import type { RecordedRequest } from "../../telemetry/failures/recorded_request.ts";
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
 
 /** Explains why a limit rejected a request. */
-export function explainLimit(failed: FailedRequest): Explanation {
+export function explainLimit(failed: RecordedRequest): Explanation {
   if (failed.finished.status === 503) return explainUnknownLimit(failed);
   return {
     cause: `A rate limit rejected the request: ${errorOf(failed)}.`,
@@ -17,7 +17,7 @@ export function explainLimit(failed: FailedRequest): Explanation {
   };
 }
 
-function explainUnknownLimit(failed: FailedRequest): Explanation {
+function explainUnknownLimit(failed: RecordedRequest): Explanation {
   return {
     cause: `A rate limit could not be evaluated: ${errorOf(failed)}.`,
     failing: undefined,
@@ -26,13 +26,13 @@ function explainUnknownLimit(failed: FailedRequest): Explanation {
   };
 }
 
-function failingBudget({ verdict }: FailedRequest): FailingPart | undefined {
+function failingBudget({ verdict }: RecordedRequest): FailingPart | undefined {
   if (verdict?.type !== "rateLimit") return undefined;
   const entry = verdict.entries.find((each) => each.verdict === "deny");
   return namedPart("budget", entry?.name);
 }
 
-function adviceOnLimit({ verdict, finished }: FailedRequest): string {
+function adviceOnLimit({ verdict, finished }: RecordedRequest): string {
   const entry = verdict?.type === "rateLimit"
     ? verdict.entries.find((each) => each.verdict === "deny")
     : undefined;

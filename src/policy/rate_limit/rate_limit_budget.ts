@@ -12,6 +12,7 @@ export type BudgetConfig = LocalLimit | Descriptor;
 /** Returns the budget that an entry defines. */
 export function budgetOf(config: BudgetConfig): BudgetDefinition {
   const { burst = 0, timeZone = "UTC" } = config;
+  if (concurrencyOf(config) !== undefined) return concurrencyBudget(config);
   const window = windowUnits[windowUnitOf(config)];
   return {
     ...amountOf(config),
@@ -20,8 +21,27 @@ export function budgetOf(config: BudgetConfig): BudgetDefinition {
     ...("calendar" in window &&
       { calendar: { unit: window.calendar, timeZone } }),
     overshoot: "overshoot" in config ? config.overshoot : "Forgive",
+    ...(config.reserve === true && { reserves: true }),
     ...(config.whenExceeded === "Warn" && { isSoft: true }),
   };
+}
+
+/** Time after which clients may try again; no window ever opens. */
+const CONCURRENCY_RETRY_MS = 1000;
+
+function concurrencyBudget(config: BudgetConfig): BudgetDefinition {
+  return {
+    unit: "concurrentRequests",
+    base: concurrencyOf(config) ?? 1,
+    burst: 0,
+    windowMs: CONCURRENCY_RETRY_MS,
+    overshoot: "Forgive",
+    ...(config.whenExceeded === "Warn" && { isSoft: true }),
+  };
+}
+
+function concurrencyOf(config: BudgetConfig): number | undefined {
+  return "concurrentRequests" in config ? config.concurrentRequests : undefined;
 }
 
 function amountOf(
@@ -61,30 +81,33 @@ export function budgetsOf(
 /** Describes the amount of a budget and its window, such as `100 requests per minute`. */
 export function describeAmount(config: BudgetConfig): string {
   const { unit, base } = budgetOf(config);
-  const name = unitNames[unit];
+  const name: string = unitNames[unit];
   const amount = unit === "usd"
     ? `${formatUsd(base)} USD`
     : `${base} ${base === 1 ? name.slice(0, -1) : name}`;
-  return `${amount} ${describeWindow(config)}`;
+  return [amount, ...describeWindow(config)].join(" ");
 }
 
 /** Describes what a budget counts, without its numbers, such as `requests per minute`. */
 export function describeKind(config: BudgetConfig): string {
-  return `${unitNames[budgetOf(config).unit]} ${describeWindow(config)}`;
+  return [unitNames[budgetOf(config).unit], ...describeWindow(config)]
+    .join(" ");
 }
 
 const unitNames = {
   requests: "requests",
+  concurrentRequests: "concurrent requests",
   tokens: "tokens",
   inputTokens: "input tokens",
   outputTokens: "output tokens",
   usd: "cost",
 } as const satisfies Record<BudgetDefinition["unit"], string>;
 
-function describeWindow(config: BudgetConfig): string {
+function describeWindow(config: BudgetConfig): readonly string[] {
   const { timeZone } = config;
+  if (concurrencyOf(config) !== undefined) return [];
   const window = `per ${windowUnits[windowUnitOf(config)].name}`;
-  return timeZone === undefined ? window : `${window} of ${timeZone}`;
+  return [timeZone === undefined ? window : `${window} of ${timeZone}`];
 }
 
 function windowUnitOf({ unit, cost }: BudgetConfig): WindowUnit {

@@ -1,7 +1,11 @@
 import type { GlobalRateLimit } from "./rate_limit_schema.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Variables } from "../../cel/variables.ts";
-import type { BudgetDefinition, Use } from "../../ratelimit/budget.ts";
+import {
+  type BudgetDefinition,
+  isEnforcedLater,
+  type Use,
+} from "../../ratelimit/budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
@@ -26,8 +30,12 @@ export interface GlobalAdmission extends Omit<LimiterAdmission, "verdict"> {
   readonly verdict: "admitted";
   /** Error that left the limit undecided; the failure mode then admitted the request. */
   readonly error?: string;
-  /** Charges what the request used. */
-  debit(use: Use): void;
+  /** Ends what was held, and charges what the request used. Called at most once. */
+  settle(use: Use): void;
+  /** Charges a part of what the request uses. */
+  charge(use: Use): void;
+  /** Returns whether a budget of the request is used up, or nobody knows. */
+  isUsedUp(): Promise<boolean>;
   /** Refunds the charges after another limit has rejected the request. */
   refund(): void;
 }
@@ -57,6 +65,8 @@ export class GlobalLimits {
   readonly bodyUse: BodyUse | undefined;
   /** Units that it counts. */
   readonly units: readonly BudgetDefinition["unit"][];
+  /** True if it holds what requests are expected to use. */
+  readonly reserves: boolean;
   readonly domain: string;
   readonly #names: readonly string[];
   readonly #limiter: GlobalLimiter;
@@ -75,10 +85,14 @@ export class GlobalLimits {
     this.#isOpen = failureMode === "Open";
     this.#descriptors = budgetsOf(descriptors).flatMap((budget, index) => {
       const config = descriptors[index];
-      return config === undefined
-        ? []
-        : [compileDescriptor(config, index, budget, dependencies)];
+      return config === undefined ? [] : [{
+        ...compileDescriptor(config, index, budget, dependencies),
+        name: this.#nameAt(index),
+      }];
     });
+    this.reserves = this.#descriptors.some(({ budget }) =>
+      budget.reserves === true
+    );
     this.units = this.#descriptors.map(({ budget }) => budget.unit);
     this.bodyUse = joinBodyUses(
       this.#descriptors.flatMap(({ when, entries }) =>
@@ -91,6 +105,10 @@ export class GlobalLimits {
 
   /** Returns the name of the limit of a reading within its domain, such as `100 requests per minute, by user`. */
   nameOf({ index }: DescriptorReading): string {
+    return this.#nameAt(index);
+  }
+
+  #nameAt(index: number): string {
     return this.#names[index] ?? `descriptor ${index}`;
   }
 
@@ -105,9 +123,11 @@ export class GlobalLimits {
   admit(
     variables: Variables,
     context: PolicyContext,
+    expected: Use,
   ): GlobalVerdict | Promise<GlobalVerdict> {
     const uses: DescriptorUse[] = [];
-    for (const { index, budget, when, entries } of this.#descriptors) {
+    for (const descriptor of this.#descriptors) {
+      const { index, name = "", budget, when, entries } = descriptor;
       if (when?.read(variables, context) === false) continue;
       const values: [string, string][] = [];
       for (const { key, shown, value } of entries) {
@@ -116,43 +136,63 @@ export class GlobalLimits {
         else if (this.#isOpen) values.push([key, UNKNOWN_VALUE]);
         else return notEvaluated(shown);
       }
-      uses.push({ index, budget, entries: values });
+      uses.push({ index, name, budget, entries: values });
     }
     if (uses.length === 0) return nothingCounted;
-    const decision = this.#limiter.admit(uses);
+    const decision = this.#limiter.admit(uses, expected);
     return decision instanceof Promise
-      ? decision.then((decided) => this.#judge(uses, decided))
-      : this.#judge(uses, decision);
+      ? decision.then((decided) => this.#judge(uses, decided, expected))
+      : this.#judge(uses, decision, expected);
   }
 
   #judge(
     uses: readonly DescriptorUse[],
     decision: LimiterDecision,
+    expected: Use,
   ): GlobalVerdict {
     switch (decision.verdict) {
-      case "admitted":
+      case "admitted": {
+        const { takenAt } = decision;
+        const held = { takenAt, expected };
         return {
           ...decision,
-          debit: (use) => this.#limiter.debit(uses, use),
-          refund: () => this.#limiter.refund(uses, decision.takenAt),
+          settle: (use) => this.#limiter.debit(uses, use, held),
+          charge: (use) => this.#limiter.debit(uses, use),
+          isUsedUp: () => this.#isUsedUp(uses),
+          refund: () => this.#limiter.refund(uses, held),
         };
+      }
       case "refused":
         return decision;
       case "failed": {
         const error = `The limiter failed: ${describeError(decision.error)}`;
         if (!this.#isOpen) return { verdict: "failed", message: error };
         // The usage still counts once the limiter is available again.
-        const debit = (use: Use) => this.#limiter.debit(uses, use);
-        return { ...nothingCounted, error, debit };
+        const settle = (use: Use) => this.#limiter.debit(uses, use);
+        return { ...nothingCounted, error, settle, charge: settle };
       }
     }
+  }
+
+  /** Asks as a further request would that uses no budget of requests. */
+  async #isUsedUp(all: readonly DescriptorUse[]): Promise<boolean> {
+    const uses = all.filter(({ budget }) => isEnforcedLater(budget));
+    if (uses.length === 0) return false;
+    const decision = await this.#limiter.admit(uses);
+    if (decision.verdict !== "admitted") {
+      return decision.verdict === "refused" || !this.#isOpen;
+    }
+    this.#limiter.refund(uses, { takenAt: decision.takenAt });
+    return false;
   }
 }
 
 const nothingCounted: GlobalAdmission = {
   verdict: "admitted",
   readings: [],
-  debit() {},
+  settle() {},
+  charge() {},
+  isUsedUp: () => Promise.resolve(false),
   refund() {},
 };
 

@@ -25,7 +25,11 @@ export function writeStandardHeaders(
   readings: readonly BudgetReading[],
 ): void {
   writeUsualHeaders(headers, readings);
-  writeDraftHeaders(headers, readings);
+  // The draft has no limits without windows.
+  writeDraftHeaders(
+    headers,
+    readings.filter(({ unit }) => unit !== "concurrentRequests"),
+  );
 }
 
 /**

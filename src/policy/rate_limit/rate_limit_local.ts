@@ -38,6 +38,8 @@ export class LocalLimits {
   readonly bodyUse: BodyUse | undefined;
   /** Units that it counts. */
   readonly units: readonly BudgetDefinition["unit"][];
+  /** True if it holds what requests are expected to use. */
+  readonly reserves: boolean;
 
   constructor(
     scoped: readonly ScopedLimits[],
@@ -45,13 +47,15 @@ export class LocalLimits {
   ) {
     this.#entries = compileEntries(scoped, dependencies);
     const depends = this.#entries.some(({ key, when }) => key ?? when);
+    const definitions = this.#entries.map(({ limit }) => limit.definition);
+    this.reserves = definitions.some(({ reserves }) => reserves === true);
     this.fixed = depends
       ? undefined
       : this.#entries.map(({ limit }) => limit.budget("", 0));
     this.bodyUse = joinBodyUses(
       this.#entries.flatMap(({ key, when }) => [key?.bodyUse, when?.bodyUse]),
     );
-    this.units = this.#entries.map(({ limit }) => limit.definition.unit);
+    this.units = definitions.map(({ unit }) => unit);
   }
 
   /** All configured limits. */

@@ -18,11 +18,12 @@ export function describeLimitKind(config: LocalLimit): string {
 }
 
 function conditionsOf(
-  { overshoot, key, when }: LocalLimit,
+  { overshoot, reserve, key, when }: LocalLimit,
   hide: Hide,
 ): readonly string[] {
   return [
     ...(overshoot === "Carry" ? ["overshoot carried"] : []),
+    ...(reserve === true ? ["reserved"] : []),
     ...(key === undefined ? [] : [`by ${hide(key)}`]),
     ...(when === undefined ? [] : [`when ${hide(when)}`]),
   ];
@@ -45,7 +46,9 @@ function describeDescriptor(
   hide: Hide,
 ): string {
   const keys = config.entries.map(({ key }) => hide(key));
-  return [...partsOf(config), `by ${keys.join(" and ")}`].join(", ");
+  const reserved = config.reserve === true ? ["reserved"] : [];
+  return [...partsOf(config), ...reserved, `by ${keys.join(" and ")}`]
+    .join(", ");
 }
 
 /** Makes names of limits unique by numbering: the second with the same description is `… (2)`. */

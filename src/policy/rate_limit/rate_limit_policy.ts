@@ -1,5 +1,4 @@
 import type { RateLimit } from "./rate_limit_schema.ts";
-import type { Clock } from "../../base/clock.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import {
   type BodyUse,
@@ -9,6 +8,8 @@ import {
 import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
 import type { PolicyServices } from "../policy_services.ts";
 import { exposedHeaders } from "../http/cors.ts";
+import { onEnd } from "../end_listeners.ts";
+import { readExpectedUse } from "./expected_use.ts";
 import { denyingPolicy } from "../define_policy.ts";
 import type { CombinedLayer } from "../policy_kind.ts";
 import { checkRateLimit } from "./rate_limit_checks.ts";
@@ -32,12 +33,9 @@ import {
   rejectUndecided,
 } from "./rate_limit_rejection.ts";
 import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
-import {
-  type MeteredUsage,
-  onUsage,
-  type UsageRules,
-} from "../usage_listeners.ts";
-import type { Use } from "../../ratelimit/budget.ts";
+import type { MeteredUsage } from "../metered_usage.ts";
+import { onUsage, type UsageRules } from "../usage_listeners.ts";
+import { isOfRequests, noUse, type Use } from "../../ratelimit/budget.ts";
 import type { Budget } from "../../ratelimit/local/counter_store.ts";
 import { SoftLimits } from "./soft_limits.ts";
 import { takeAll } from "../../ratelimit/local/take_all.ts";
@@ -73,6 +71,7 @@ export function createRateLimit(
   return new RateLimitPolicy({
     clock: services.clock,
     prices: services.prices,
+    maxBufferBytes: services.maxBufferBytes,
     local,
     global: global.filter((each) => each !== undefined),
     softLimits: new SoftLimits(services.clock, log),
@@ -91,9 +90,8 @@ function usageRulesOf(configs: readonly RateLimit[]): UsageRules {
   };
 }
 
-interface RateLimitOptions {
-  readonly clock: Clock;
-  readonly prices: PolicyServices["prices"];
+interface RateLimitOptions
+  extends Pick<PolicyServices, "clock" | "prices" | "maxBufferBytes"> {
   readonly local: LocalLimits;
   readonly global: readonly GlobalLimits[];
   readonly usageRules: UsageRules;
@@ -104,6 +102,8 @@ interface RateLimitOptions {
 /** A request that has passed the local limits and some of the global ones. */
 interface PendingAdmission {
   readonly context: PolicyContext;
+  /** Most that the request is expected to use. */
+  readonly expected: Use;
   readonly variables: RequestVariables;
   /** Charges of local budgets, and when they were made. */
   readonly taken: { readonly local: Admission; readonly at: number };
@@ -118,6 +118,9 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
   readonly #bodyUse: BodyUse | undefined;
   readonly #countsTokens: boolean;
   readonly #countsCost: boolean;
+  readonly #reserves: boolean;
+  /** Some budget holds something until the end of a request. */
+  readonly #holds: boolean;
   /** Admission for all requests; `undefined` when it depends on the request. */
   readonly #fixed: Admission | undefined;
 
@@ -127,11 +130,14 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     const all = [local, ...global];
     this.#bodyUse = joinBodyUses(all.map(({ bodyUse }) => bodyUse));
     this.#countsTokens = all.some(({ units }) =>
-      units.some((unit) => unit !== "requests")
+      units.some((unit) => !isOfRequests(unit))
     );
+    this.#reserves = all.some(({ reserves }) => reserves);
+    this.#holds = this.#reserves || local.units.includes("concurrentRequests");
     this.#countsCost = all.some(({ units }) => units.includes("usd"));
-    this.#fixed = local.fixed && global.length === 0
-      ? new Admission(clock, local.fixed)
+    const isFixed = global.length === 0 && !this.#reserves;
+    this.#fixed = local.fixed && isFixed
+      ? new Admission(clock, local.fixed, noUse)
       : undefined;
   }
 
@@ -143,9 +149,19 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     context: PolicyContext,
   ): Verdict | Promise<Verdict> {
     context.slots.set(exposedHeaders, limitHeaders);
-    const use = this.#bodyUse;
-    if (use === undefined) return this.#decide(context);
-    return readBodyVariables(context, use).then(() => this.#decide(context));
+    return this.#bodyUse === undefined && !this.#reserves
+      ? this.#decide(context, noUse)
+      : this.#readAndDecide(context);
+  }
+
+  async #readAndDecide(context: PolicyContext): Promise<Verdict> {
+    if (this.#bodyUse !== undefined) {
+      await readBodyVariables(context, this.#bodyUse);
+    }
+    const expected = this.#reserves
+      ? await readExpectedUse(context, this.#options)
+      : noUse;
+    return await this.#decide(context, expected);
   }
 
   onResponse({ slots }: PolicyContext, response: ResponseMessage): void {
@@ -157,7 +173,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     }
   }
 
-  #decide(context: PolicyContext): Verdict | Promise<Verdict> {
+  #decide(context: PolicyContext, expected: Use): Verdict | Promise<Verdict> {
     const { clock, local, global, writeLimits } = this.#options;
     const now = Math.floor(clock.monotonic());
     const variables = local.fixed !== undefined && global.length === 0
@@ -165,10 +181,11 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
       : new RequestVariables(context);
     const budgets = local.fixed ??
       (variables === undefined ? [] : local.budgets(variables, context, now));
-    const exhausted = takeAll(budgets, now, this.#warnOfBudget);
+    const onSoft = this.#warnOfBudget;
+    const exhausted = takeAll(budgets, now, { expected, onSoft });
     if (exhausted !== undefined) {
       const { limits } = local;
-      const exhaustion = { budget: exhausted, budgets, limits, now };
+      const exhaustion = { budget: exhausted, budgets, limits, now, expected };
       return rejectLocally(exhaustion, writeLimits);
     }
     if (context.trace !== undefined && local.limits.length > 0) {
@@ -176,18 +193,20 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
       context.trace.report(localVerdict(limits, budgets, undefined, now));
     }
     if (variables === undefined || global.length === 0) {
-      this.#admit(context, this.#fixed ?? new Admission(clock, budgets));
-      return;
+      const admission = this.#fixed ?? new Admission(clock, budgets, expected);
+      return this.#admit(context, admission);
     }
-    const taken = { local: new Admission(clock, budgets), at: now };
-    return this.#decideGlobally({ context, variables, taken, admissions: [] });
+    const taken = { local: new Admission(clock, budgets, expected), at: now };
+    const pending = { context, expected, variables, taken, admissions: [] };
+    return this.#decideGlobally(pending);
   }
 
   /** Requests a decision from the remaining global limits, one after the other. */
   #decideGlobally(pending: PendingAdmission): Verdict | Promise<Verdict> {
     const limits = this.#options.global[pending.admissions.length];
     if (limits === undefined) return this.#admitGlobally(pending);
-    const verdict = limits.admit(pending.variables, pending.context);
+    const { variables, context, expected } = pending;
+    const verdict = limits.admit(variables, context, expected);
     return verdict instanceof Promise
       ? verdict.then((each) => this.#onGlobalVerdict(pending, limits, each))
       : this.#onGlobalVerdict(pending, limits, verdict);
@@ -225,25 +244,34 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
   #admit(context: PolicyContext, admission: Admission): void {
     const earlier = context.slots.get(admissionSlot);
     context.slots.set(admissionSlot, earlier?.and(admission) ?? admission);
+    if (!this.#holds && !this.#countsTokens) return;
+    const settle = settleOnce(admission);
+    if (this.#holds) onEnd(context, () => settle(noUse));
     if (!this.#countsTokens) return;
-    onUsage(
-      context,
-      (usage) => {
-        if (this.#countsCost && !usage.cost.isKnown) {
-          this.#options.prices.warnUnknown(usage.served);
-        }
-        admission.debit(useOf(usage));
-      },
-      this.#options.usageRules,
-    );
+    const listener = {
+      settle: (usage: MeteredUsage) => settle(this.#useOf(usage)),
+      charge: (usage: MeteredUsage) => admission.charge(this.#useOf(usage)),
+    };
+    onUsage(context, listener, this.#options.usageRules);
+  }
+
+  #useOf(usage: MeteredUsage): Use {
+    const { totalTokens: tokens, inputTokens, outputTokens, cost } = usage;
+    if (this.#countsCost && !cost.isKnown) {
+      this.#options.prices.warnUnknown(usage.served);
+    }
+    return { tokens, inputTokens, outputTokens, usd: cost.nanoUsd };
   }
 }
 
-function useOf(
-  { totalTokens, inputTokens, outputTokens, cost }: MeteredUsage,
-): Use {
-  const usd = cost.nanoUsd;
-  return { tokens: totalTokens, inputTokens, outputTokens, usd };
+/** A request ends with its usage, or without any. */
+function settleOnce(admission: Admission): (use: Use) => void {
+  let isSettled = false;
+  return (use) => {
+    if (isSettled) return;
+    isSettled = true;
+    admission.settle(use);
+  };
 }
 
 /** The code of the kind. */

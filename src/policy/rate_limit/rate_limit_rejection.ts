@@ -1,3 +1,9 @@
+import {
+  type BudgetReading,
+  heldBy,
+  shownAmount,
+  type Use,
+} from "../../ratelimit/budget.ts";
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
 import type { LimiterRejection } from "../../ratelimit/global_limiter.ts";
 import type { GlobalLimits } from "./rate_limit_global.ts";
@@ -22,21 +28,51 @@ export interface Exhaustion {
   /** All configured limits. */
   readonly limits: readonly Limit[];
   readonly now: number;
+  /** Most that the request is expected to use. */
+  readonly expected: Use;
 }
 
 /** Rejects a request whose local budget is exhausted. */
 export function rejectLocally(
-  { budget, budgets, limits, now }: Exhaustion,
+  { budget, budgets, limits, now, expected }: Exhaustion,
   writeLimits: WriteLimits,
 ): Rejection<"rate_limit"> {
-  const { scope, name } = budget.limit;
-  const response = tooManyRequests();
-  writeLimits(response.headers, [budget.read(now)]);
-  const wait = String(seconds(budget.waitMs(now)));
-  response.headers.set("retry-after", wait);
-  const message = `Limit "${name}" of ${scope} is used up`;
+  const { scope, name, definition } = budget.limit;
+  const reading = budget.read(now);
+  const needed = heldBy(definition, expected);
+  const problem = problemOf(reading, needed);
+  const response = tooManyRequests(textOf(problem));
+  writeLimits(response.headers, [reading]);
+  if (needed <= definition.base + definition.burst) {
+    const wait = String(seconds(budget.waitMs(now, expected)));
+    response.headers.set("retry-after", wait);
+  } else {
+    response.headers.set("x-should-retry", "false");
+  }
+  const message = `Limit "${name}" of ${scope} ${problem ?? "is used up"}`;
   const verdict = localVerdict(limits, budgets, budget, now);
   return new Rejection("rate_limit", message, response, verdict);
+}
+
+/** Says why a request that fits in no window, or has to wait for others, was rejected; `undefined` if the budget is used up. */
+function problemOf(
+  { unit, limit, remaining }: BudgetReading,
+  needed: number,
+): string | undefined {
+  if (unit === "concurrentRequests") {
+    return `admits at most ${limit} requests at a time`;
+  }
+  return remaining === 0 || needed === 0
+    ? undefined
+    : `has ${remaining} left, and the request may use ${
+      shownAmount(unit, needed)
+    }`;
+}
+
+function textOf(problem: string | undefined): Uint8Array | undefined {
+  return problem === undefined
+    ? undefined
+    : new TextEncoder().encode(`rate limit exceeded: the limit ${problem}`);
 }
 
 /** Rejects a request that the limiter of `limits` rejected. */
@@ -45,8 +81,9 @@ export function rejectGlobally(
   rejection: LimiterRejection,
   writeLimits: WriteLimits,
 ): Rejection<"rate_limit"> {
-  const { refusedBy, readings, responseHeaders, body } = rejection;
-  const response = tooManyRequests(body);
+  const { refusedBy, needed = 0, readings, responseHeaders } = rejection;
+  const problem = refusedBy && problemOf(refusedBy, needed);
+  const response = tooManyRequests(rejection.body ?? textOf(problem));
   writeLimits(response.headers, refusedBy ? [refusedBy] : readings);
   if (refusedBy !== undefined) {
     const wait = String(seconds(refusedBy.resetMs));
@@ -57,7 +94,9 @@ export function rejectGlobally(
   const what = refusedBy === undefined
     ? "A limit"
     : `Limit "${limits.nameOf(refusedBy)}"`;
-  const message = `${what} of domain "${limits.domain}" is used up`;
+  const message = `${what} of domain "${limits.domain}" ${
+    problem ?? "is used up"
+  }`;
   const verdict = globalVerdict(limits, rejection);
   return new Rejection("rate_limit", message, response, verdict);
 }

@@ -63,6 +63,11 @@ const budgetEntries = {
     s.optional(s.integer(0, 2 ** 31 - 1)),
     0,
   ),
+  reserve: s.field(
+    "Holds the tokens or the money that a request may use, by its size and its `max_tokens`, until its usage is known. Requests for which not enough is left get 429.",
+    s.optional(s.boolean()),
+    false,
+  ),
   whenExceeded: s.field(
     "`Reject` rejects requests beyond the budget with 429; `Warn` forwards them, and the log warns once a minute.",
     s.optional(s.oneOf(["Reject", "Warn"])),
@@ -73,20 +78,26 @@ const budgetEntries = {
     s.optional(celExpression),
   ),
 };
-const oneAmount = s.exactlyOne(
+const amountNames = [
   "requests",
   "tokens",
   "inputTokens",
   "outputTokens",
   "cost",
-);
+] as const;
 interface Window {
+  readonly requests?: number | undefined;
   readonly unit?: WindowUnit | undefined;
   readonly cost?: { readonly unit: WindowUnit } | undefined;
   readonly timeZone?: string | undefined;
+  readonly burst?: number | undefined;
+  readonly reserve?: boolean | undefined;
+  readonly concurrentRequests?: number | undefined;
 }
 const oneUnit = s.rule<Window>(
-  ({ unit, cost }) => (unit === undefined) !== (cost === undefined),
+  ({ unit, cost, concurrentRequests }) =>
+    concurrentRequests !== undefined ||
+    (unit === undefined) !== (cost === undefined),
   ({ cost }) =>
     cost === undefined
       ? '"unit" is required'
@@ -103,9 +114,36 @@ const zoneOfCalendar = s.rule<Window>(
   () => ["timeZone"],
 );
 
+const reserveOfUse = s.rule<Window>(
+  ({ requests, reserve }) => requests === undefined || reserve !== true,
+  'expected "reserve" with tokens or money only: requests are charged when they are admitted',
+  () => ["reserve"],
+);
+const windowless = s.rule<Window>(
+  (limit) =>
+    limit.concurrentRequests === undefined || foreignNames(limit).length === 0,
+  (limit) =>
+    `expected no "${foreignNames(limit)[0]}" beside "concurrentRequests"`,
+  (limit) => foreignNames(limit).slice(0, 1),
+);
+
+/** Returns the fields that have no meaning for a limit without windows. */
+function foreignNames(
+  { unit, timeZone, burst, reserve }: Window,
+): readonly string[] {
+  const fields = { unit, timeZone, burst, reserve };
+  return Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [name]
+  );
+}
+
 const localLimit = s.refine(
   s.object({
     ...budgetEntries,
+    concurrentRequests: s.field(
+      "Requests in progress at the same time; has no `unit`.",
+      s.optional(amount),
+    ),
     key: s.field(
       "Key (CEL), such as `jwt.sub`: each value has its own budget. Requests without a value share one.",
       s.optional(celExpression),
@@ -115,9 +153,11 @@ const localLimit = s.refine(
       s.withDefault(s.oneOf(["Forgive", "Carry"]), "Forgive"),
     ),
   }),
-  oneAmount,
+  s.exactlyOne(...amountNames, "concurrentRequests"),
   oneUnit,
   zoneOfCalendar,
+  reserveOfUse,
+  windowless,
 );
 
 const descriptor = s.refine(
@@ -140,9 +180,10 @@ const descriptor = s.refine(
       ),
     ),
   }),
-  oneAmount,
+  s.exactlyOne(...amountNames),
   oneUnit,
   zoneOfCalendar,
+  reserveOfUse,
 );
 
 const rateLimitService = s.refine(

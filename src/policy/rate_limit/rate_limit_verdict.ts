@@ -67,11 +67,12 @@ function resultOf(
 
 function entryOf(
   name: string,
-  { unit, limit, remaining, resetMs }: BudgetReading,
+  { unit, limit, remaining, resetMs, held }: BudgetReading,
   verdict: RateLimitEntry["verdict"],
 ): RateLimitEntry {
   const resetSeconds = seconds(resetMs);
-  return { name, unit, limit, remaining, resetSeconds, verdict };
+  const entry = { name, unit, limit, remaining, resetSeconds, verdict };
+  return held === undefined ? entry : { ...entry, held };
 }
 
 function skipped({ name, definition }: Limit): RateLimitEntry {

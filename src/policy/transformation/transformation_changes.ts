@@ -47,6 +47,7 @@ export class CompiledChanges {
   readonly bodyUse: BodyUse | undefined;
   readonly readsRequestBody: boolean;
   readonly readsResponseBody: boolean;
+  readonly readsUsage: boolean;
   readonly #pseudo: readonly PseudoChange[];
   readonly #headers: readonly HeaderChange[];
   readonly #removed: readonly string[];
@@ -87,6 +88,7 @@ export class CompiledChanges {
     this.bodyUse = joinBodyUses(all.map((each) => each?.bodyUse));
     this.readsRequestBody = all.some((each) => each?.readsRequestBody);
     this.readsResponseBody = all.some((each) => each?.readsResponseBody);
+    this.readsUsage = all.some((each) => each?.readsUsage);
   }
 
   /**

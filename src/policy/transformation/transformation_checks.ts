@@ -12,6 +12,7 @@ import {
   compileOnce,
   faultProblem,
 } from "../expressions/expression_checks.ts";
+import { usageFields } from "../expressions/llm_usage.ts";
 import type { CheckOptions, PolicyProblem } from "../policy_kind.ts";
 import { compileBody, compileHeader } from "./transformation_expression.ts";
 
@@ -111,12 +112,17 @@ function valueProblems(
 
 function unavailableIn(
   side: Side,
-  { variables }: Expression,
+  expression: Expression,
 ): string | undefined {
+  const { variables } = expression;
   if (variables.has("backend")) {
     return 'Cannot use "backend" in a transformation: it may run before a backend is chosen';
   }
-  return side === "request" && variables.has("response")
-    ? 'Cannot use "response" in a change of the request: there is no response yet'
-    : undefined;
+  if (side === "response") return undefined;
+  const name = variables.has("response")
+    ? "response"
+    : usageFields.find((field) => expression.reads(field));
+  return name === undefined
+    ? undefined
+    : `Cannot use "${name}" in a change of the request: there is no response yet`;
 }

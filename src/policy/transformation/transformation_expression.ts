@@ -9,6 +9,7 @@ import { isFieldName, isFieldValue } from "../../http/field_syntax.ts";
 import { isAuthority, isTarget } from "../../http/server/request_target.ts";
 import { normalizeTarget } from "../../route/normalize_target.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
+import { usageFields } from "../expressions/llm_usage.ts";
 
 /** An expression with a conversion of its result. If it reads no variables, it is evaluated once. */
 export class TransformationExpression<T extends string | Uint8Array> {
@@ -17,6 +18,8 @@ export class TransformationExpression<T extends string | Uint8Array> {
   readonly bodyUse: BodyUse;
   readonly readsRequestBody: boolean;
   readonly readsResponseBody: boolean;
+  /** Reads what the response of an LLM used. */
+  readonly readsUsage: boolean;
   /** The result; `undefined` when it depends on the request. */
   readonly constant: T | EvaluationFailure | undefined;
   readonly #expression: Expression;
@@ -30,6 +33,7 @@ export class TransformationExpression<T extends string | Uint8Array> {
     this.bodyUse = bodyUseOf(expression);
     this.readsRequestBody = expression.reads("request.body");
     this.readsResponseBody = expression.reads("response.body");
+    this.readsUsage = usageFields.some((field) => expression.reads(field));
     this.#expression = expression;
     this.#convert = convert;
     this.constant = expression.isConstant ? this.#evaluate({}) : undefined;

@@ -13,6 +13,7 @@ import {
   removeContentHeaders,
   replaceBody,
 } from "../expressions/message_body.ts";
+import { countBeforeHeaders } from "../expressions/llm_usage.ts";
 import { assertReadableContent } from "../expressions/readable_content.ts";
 import type { Policy, PolicyContext } from "../policy.ts";
 import type { PolicyOptions } from "../policy_kind.ts";
@@ -98,12 +99,23 @@ class TransformationPolicy implements Policy<never> {
   ): void | Promise<void> {
     const changes = this.#response;
     if (changes === undefined) return;
-    if (!changes.readsResponseBody) {
+    if (!changes.readsResponseBody && !changes.readsUsage) {
       return this.#changeResponse(changes, context, response, undefined);
     }
-    return readBodyText(response, this.#services.maxBufferBytes).then((text) =>
+    return this.#readResponse(changes, context, response).then((text) =>
       this.#changeResponse(changes, context, response, text)
     );
+  }
+
+  async #readResponse(
+    { readsResponseBody, readsUsage }: CompiledChanges,
+    context: PolicyContext,
+    response: ResponseMessage,
+  ): Promise<BodyText | undefined> {
+    const { maxBufferBytes } = this.#services;
+    if (readsUsage) await countBeforeHeaders(context, response, maxBufferBytes);
+    if (!readsResponseBody) return undefined;
+    return await readBodyText(response, maxBufferBytes);
   }
 
   async #readRequest(context: PolicyContext): Promise<BodyText | undefined> {

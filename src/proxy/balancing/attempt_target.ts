@@ -27,4 +27,17 @@ export interface Destination {
   hasAnother(tried: readonly AttemptTarget[]): boolean;
   /** Records that a target cannot be reached: the addresses of the backend may have changed. */
   connectFailed(): void;
+  /**
+   * Returns the backend as requests of an MCP session see it; omitted where there is only one endpoint.
+   * @param endpoint Hash of the one that began the session.
+   */
+  forSession?(endpoint: number): Destination;
+  /** Prepares, and reports whether the backend has the endpoint with this hash. */
+  hasEndpoint?(endpoint: number): Promise<boolean>;
+  /** Returns the backend as requests of a persistent session see it, which prefer an endpoint; omitted where there is only one. */
+  preferring?(endpoint: number): Destination;
+  /** Prepares, and reports whether the backend has the endpoint with this hash and it is usable. */
+  hasUsable?(endpoint: number): Promise<boolean>;
+  /** Number of endpoints; omitted where there is only one. */
+  readonly size?: number;
 }

@@ -1,11 +1,20 @@
 import { isIP, isIPv4 } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { Endpoint } from "../../snapshot/snapshot.ts";
+import type { Endpoint, LookupSettings } from "../../snapshot/snapshot.ts";
 import type { AttemptTarget, Destination } from "./attempt_target.ts";
 import type { EndpointPool } from "./endpoint_pool.ts";
-import { HostAddresses, type Lookup } from "./host_addresses.ts";
+import { HostAddresses, type LookupReading } from "./host_addresses.ts";
 import { RetryBudget } from "./retry_budget.ts";
+import type { Lookup } from "./system_lookup.ts";
+import { SessionDestination } from "./session_destination.ts";
+import { StickyDestination } from "./sticky_destination.ts";
+
+/** Time between two looks at the age of addresses without requests. */
+const FRESH_MS = 5000;
+
+/** Further addresses of a backend are ignored. */
+const MAX_ENDPOINTS = 1024;
 
 /** Dependencies of a destination. */
 export interface DestinationOptions {
@@ -13,7 +22,10 @@ export interface DestinationOptions {
   /** Hosts and ports as configured; empty for services, whose endpoints come from elsewhere. */
   readonly hosts: readonly Endpoint[];
   readonly lookup: Lookup;
+  readonly lookupSettings: LookupSettings;
   readonly clock: Clock;
+  /** The addresses are looked up again also while there are no requests. */
+  readonly keepsFresh?: boolean;
 }
 
 /** A host as configured, with the addresses that it has now. */
@@ -30,7 +42,12 @@ export class BalancedDestination implements Destination {
   readonly #hosts: readonly Host[];
   readonly #names: readonly HostAddresses[];
 
-  constructor({ pool, hosts, lookup, clock }: DestinationOptions) {
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(
+    { pool, hosts, keepsFresh = false, ...options }: DestinationOptions,
+  ) {
+    const { clock, lookup, lookupSettings: settings } = options;
     this.pool = pool;
     this.retries = new RetryBudget(clock);
     this.#hosts = hosts.map((endpoint): Host => {
@@ -44,19 +61,66 @@ export class BalancedDestination implements Destination {
       };
       const created: Host = {
         endpoint,
-        addresses: new HostAddresses({ host, lookup, clock, onChange }),
+        addresses: new HostAddresses({
+          host,
+          lookup,
+          settings,
+          clock,
+          onChange,
+        }),
         known: [],
       };
       return created;
     });
     this.#names = this.#hosts.flatMap(({ addresses }) => addresses ?? []);
     if (hosts.length > this.#names.length) this.#update();
+    if (keepsFresh && this.#names.length > 0) this.#keepFresh(clock);
+  }
+
+  /** Describes the look-ups of its names. */
+  lookups(): readonly LookupReading[] {
+    return this.#names.map((name) => name.describe());
+  }
+
+  /** Closes idle connections now and the others after their requests. */
+  retire(): void {
+    this.#cancelTimer?.();
+    this.pool.retire();
+  }
+
+  /** Closes all connections. */
+  close(): void {
+    this.#cancelTimer?.();
+    this.pool.close();
   }
 
   prepare(): Promise<void> | undefined {
     if (this.#names.length === 0) return undefined;
     const waits = this.#names.flatMap((name) => name.use() ?? []);
     return waits.length === 0 ? undefined : this.#await(waits);
+  }
+
+  get size(): number {
+    return this.pool.size;
+  }
+
+  forSession(endpoint: number): Destination {
+    return new SessionDestination(this, endpoint);
+  }
+
+  async hasEndpoint(endpoint: number): Promise<boolean> {
+    await this.prepare();
+    return this.pool.find(endpoint) !== undefined;
+  }
+
+  preferring(endpoint: number): Destination {
+    return new StickyDestination(this, endpoint);
+  }
+
+  async hasUsable(hash: number): Promise<boolean> {
+    await this.prepare();
+    const endpoint = this.pool.find(hash);
+    return endpoint !== undefined && this.pool.isUsable(endpoint);
   }
 
   connectFailed(): void {
@@ -72,6 +136,12 @@ export class BalancedDestination implements Destination {
 
   hasAnother(tried: readonly AttemptTarget[]): boolean {
     return this.pool.hasAnother(tried);
+  }
+
+  #keepFresh(clock: Clock): void {
+    // Requests report the error, if there is one.
+    this.prepare()?.catch(() => {});
+    this.#cancelTimer = clock.setTimer(() => this.#keepFresh(clock), FRESH_MS);
   }
 
   /** Fails only when no name has an address. */
@@ -94,7 +164,7 @@ export class BalancedDestination implements Destination {
     const isPreferred = (host: string) => isIPv4(host) === isIPv4(first);
     const all = this.#hosts.flatMap(({ endpoint, known }) =>
       known.map((host) => ({ ...endpoint, host }))
-    );
+    ).slice(0, MAX_ENDPOINTS);
     const preferred = all.filter(({ host }) => isPreferred(host));
     const others = all.filter(({ host }) => !isPreferred(host));
     this.pool.update([...preferred, ...others], preferred.length);

@@ -1,15 +1,20 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
+import { formatHostPort } from "../../base/host_port.ts";
 import type { Body } from "../../http/body.ts";
 import type { Upstream, UpstreamRequest } from "../../http/client/upstream.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Endpoint } from "../../snapshot/snapshot.ts";
 import type { AttemptTarget } from "./attempt_target.ts";
+import type { EndpointCheck } from "./health/endpoint_check.ts";
 import { hashOf } from "./hash.ts";
 import type { EndpointHealth } from "./endpoint_health.ts";
 
 /** Part of the weight of an endpoint that has just been added, with slow start. */
 const FIRST_SHARE = 0.1;
+
+/** One request of so many is timed where its latency is shown only. */
+const TIMED = 8;
 
 /** Dependencies of an endpoint. */
 export interface BalancedEndpointOptions {
@@ -29,16 +34,30 @@ export class BalancedEndpoint implements AttemptTarget {
   #warmsUpFrom = 0;
   #warmUpMs = 0;
   requests = 0;
+  /** `undefined` when only responses tell the health of the endpoint. */
+  check: EndpointCheck | undefined;
 
   constructor(
     { host, port }: Endpoint,
     { upstream, health, clock }: BalancedEndpointOptions,
   ) {
-    this.label = `${host}:${port}`;
+    this.label = formatHostPort(host, port);
     this.hash = hashOf(this.label);
     this.upstream = upstream;
     this.health = health;
     this.#clock = clock;
+  }
+
+  /** Closes idle connections now and the others after their requests. */
+  retire(): void {
+    this.check?.stop();
+    this.upstream.retire();
+  }
+
+  /** Closes all connections. */
+  close(): void {
+    this.check?.stop();
+    this.upstream.close();
   }
 
   /** Gives the endpoint a growing share of the requests for the next `durationMs`. */
@@ -65,8 +84,8 @@ export class BalancedEndpoint implements AttemptTarget {
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
-    this.requests++;
-    const startedAt = this.#clock.monotonic();
+    const isTimed = this.requests++ % TIMED === 0 || this.health.judgesLatency;
+    const startedAt = isTimed ? this.#clock.monotonic() : 0;
     let response: ResponseMessage;
     try {
       response = await this.upstream.send(request, body, cancellation);
@@ -76,7 +95,7 @@ export class BalancedEndpoint implements AttemptTarget {
     }
     this.health.responded(
       response.status,
-      this.#clock.monotonic() - startedAt,
+      isTimed ? this.#clock.monotonic() - startedAt : undefined,
     );
     return response;
   }

@@ -6,9 +6,9 @@ import type { Ejection } from "../../snapshot/snapshot.ts";
 export type EjectionReason = "connect_failures" | "errors" | "latency";
 
 /**
- * `ejected`: gets no requests for a while. `returning`: that time is over, and one request decides.
+ * `unhealthy`: fails its checks. `ejected`: gets no requests for a while. `returning`: that time is over, and one request decides.
  */
-export type HealthState = "healthy" | "ejected" | "returning";
+export type HealthState = "healthy" | "unhealthy" | "ejected" | "returning";
 
 /** Errors after which no request can have reached the endpoint. */
 const connectErrors: ReadonlySet<GatewayErrorCode> = new Set([
@@ -39,11 +39,12 @@ export interface EndpointHealthOptions {
   readonly onChange: () => void;
 }
 
-/** The health of one endpoint, as its responses tell. */
+/** The health of one endpoint, as its responses and its checks tell. */
 export class EndpointHealth {
   readonly #options: EndpointHealthOptions;
   #ejectedUntil: number | undefined;
   #isReturning = false;
+  #passesChecks = true;
   #connectFailures = 0;
   #errors = 0;
   /** Ejections in a row: each lasts twice as long. */
@@ -62,13 +63,14 @@ export class EndpointHealth {
   }
 
   get state(): HealthState {
+    if (!this.#passesChecks) return "unhealthy";
     if (this.#isReturning) return "returning";
     return this.#ejectedUntil === undefined ? "healthy" : "ejected";
   }
 
-  /** Monotonic time from which one request may try the endpoint again; `Infinity` when it is not ejected. */
+  /** Monotonic time from which one request may try the endpoint again; `Infinity` when it is not ejected, or fails its checks. */
   get returnsAt(): number {
-    return this.#ejectedUntil ?? Infinity;
+    return this.#passesChecks ? this.#ejectedUntil ?? Infinity : Infinity;
   }
 
   /** Moving average of the time to the response head; `undefined` before the first response. */
@@ -76,17 +78,36 @@ export class EndpointHealth {
     return this.#latencies === 0 ? undefined : this.#latencyMs;
   }
 
-  /** Judges a response. */
-  responded(status: number, latencyMs: number): void {
+  /** Records that the endpoint passes or fails its checks. */
+  checked(isPassing: boolean): void {
+    if (isPassing === this.#passesChecks) return;
+    this.#passesChecks = isPassing;
+    this.#options.onChange();
+  }
+
+  /** Reports whether slow responses eject the endpoint. */
+  get judgesLatency(): boolean {
+    return this.#options.ejection.latencyMs !== undefined;
+  }
+
+  /**
+   * Judges a response.
+   * @param latencyMs `undefined` if it was not measured.
+   */
+  responded(status: number, latencyMs: number | undefined): void {
     this.#connectFailures = 0;
     if (status >= 500 && status !== 501 && status !== 505) {
       return this.#countError();
     }
     this.#errors = 0;
+    if (this.#isReturning) this.#return();
+    if (latencyMs !== undefined) this.#judgeLatency(latencyMs);
+  }
+
+  #judgeLatency(latencyMs: number): void {
     this.#latencies++;
     const weight = Math.max(LATENCY_WEIGHT, 1 / this.#latencies);
     this.#latencyMs += (latencyMs - this.#latencyMs) * weight;
-    if (this.#isReturning) this.#return();
     const limitMs = this.#options.ejection.latencyMs;
     if (
       limitMs !== undefined && this.#latencies >= MIN_LATENCIES &&

@@ -1,9 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { formatHostPort } from "../../base/host_port.ts";
 import type { Log } from "../../base/log.ts";
 import type { Upstream } from "../../http/client/upstream.ts";
 import type { Balancing, Endpoint } from "../../snapshot/snapshot.ts";
 import type { AttemptTarget } from "./attempt_target.ts";
+import type { EndpointCheck } from "./health/endpoint_check.ts";
 import { type Balance, createBalance } from "./balance.ts";
 import { BalancedEndpoint } from "./balanced_endpoint.ts";
 import { type EjectionReason, EndpointHealth } from "./endpoint_health.ts";
@@ -14,6 +16,13 @@ export interface EndpointPoolOptions {
   readonly name: string;
   readonly balancing: Balancing;
   readonly connect: (endpoint: Endpoint) => Upstream;
+  /** Starts the checks of an endpoint; omitted when there are none. */
+  readonly check?:
+    | ((
+      endpoint: Endpoint,
+      onVerdict: (isPassing: boolean) => void,
+    ) => EndpointCheck)
+    | undefined;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -59,7 +68,7 @@ export class EndpointPool {
     const before = this.#byLabel;
     const now = new Map<string, BalancedEndpoint>();
     for (const endpoint of endpoints) {
-      const label = `${endpoint.host}:${endpoint.port}`;
+      const label = formatHostPort(endpoint.host, endpoint.port);
       if (now.has(label)) continue;
       now.set(label, before.get(label) ?? this.#add(endpoint));
     }
@@ -67,8 +76,8 @@ export class EndpointPool {
     this.#preferred = [...now.values().take(preferred)];
     this.#isFilled ||= now.size > 0;
     this.#refresh();
-    for (const [label, { upstream }] of before) {
-      if (!now.has(label)) upstream.retire();
+    for (const [label, endpoint] of before) {
+      if (!now.has(label)) endpoint.retire();
     }
   }
 
@@ -93,6 +102,17 @@ export class EndpointPool {
     );
   }
 
+  /** Finds an endpoint by its hash. */
+  find(hash: number): BalancedEndpoint | undefined {
+    return this.#byLabel.values().find((each) => each.hash === hash);
+  }
+
+  /** Reports whether an endpoint passes its checks, or no other one does either. */
+  isUsable(endpoint: BalancedEndpoint): boolean {
+    return endpoint.health.state !== "unhealthy" ||
+      this.#candidates.includes(endpoint);
+  }
+
   /** Reports whether an endpoint is left that is not in `tried`. */
   hasAnother(tried: readonly AttemptTarget[]): boolean {
     return this.#byLabel.values().some((each) => !tried.includes(each));
@@ -100,12 +120,12 @@ export class EndpointPool {
 
   /** Closes idle connections now and the others after their requests. */
   retire(): void {
-    for (const { upstream } of this.endpoints) upstream.retire();
+    for (const endpoint of this.endpoints) endpoint.retire();
   }
 
   /** Closes all connections. */
   close(): void {
-    for (const { upstream } of this.endpoints) upstream.close();
+    for (const endpoint of this.endpoints) endpoint.close();
   }
 
   #chooseAnother(
@@ -131,7 +151,7 @@ export class EndpointPool {
   }
 
   #add(endpoint: Endpoint): BalancedEndpoint {
-    const { connect, clock, balancing, log, name } = this.#options;
+    const { connect, check, clock, balancing, log, name } = this.#options;
     const health: EndpointHealth = new EndpointHealth({
       clock,
       ejection: balancing.ejection,
@@ -151,9 +171,18 @@ export class EndpointPool {
       health,
       clock,
     });
-    if (this.#isFilled && balancing.slowStartMs > 0) {
-      added.warmUp(balancing.slowStartMs);
+    const warmUp = () => {
+      if (balancing.slowStartMs > 0) added.warmUp(balancing.slowStartMs);
+    };
+    if (this.#isFilled) {
+      warmUp();
+      // It gets requests once it passes its first check.
+      if (check !== undefined) health.checked(false);
     }
+    added.check = check?.(endpoint, (isPassing) => {
+      if (isPassing && health.state === "unhealthy") warmUp();
+      health.checked(isPassing);
+    });
     return added;
   }
 
@@ -176,7 +205,11 @@ export class EndpointPool {
       ? preferred
       : [...this.endpoints].filter(isHealthy);
     // A backend whose endpoints all fail may be well for some requests.
-    this.#candidates = healthy.length > 0 ? healthy : [...this.endpoints];
+    this.#candidates = [
+      healthy,
+      [...this.endpoints].filter(({ health }) => health.state !== "unhealthy"),
+      [...this.endpoints],
+    ].find(({ length }) => length > 0) ?? [];
     this.#returnsAt = Math.min(
       Infinity,
       ...this.#byLabel.values().map(({ health }) => health.returnsAt),

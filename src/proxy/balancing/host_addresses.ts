@@ -1,40 +1,56 @@
-import { lookup } from "node:dns/promises";
 import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { LookupSettings } from "../../snapshot/snapshot.ts";
+import type { Lookup } from "./system_lookup.ts";
 
-/** Age from which addresses are looked up again, while requests use the old ones. */
-const REFRESH_MS = 30_000;
-/** Age from which requests wait for new addresses. */
-const STALE_MS = 300_000;
+/** Age, as a multiple of `refreshMs`, from which requests wait for new addresses. */
+const STALE = 10;
 /** Pause after a failed look-up. */
 const RETRY_MS = 1000;
 /** Further addresses of a name are ignored. */
 const MAX_ADDRESSES = 256;
 
-/** Returns the IP addresses of a name, the preferred ones first (RFC 6724); rejects when there are none. */
-export type Lookup = (host: string) => Promise<readonly string[]>;
-
-/** Asks the operating system: `/etc/hosts`, then DNS. */
-export async function systemLookup(host: string): Promise<readonly string[]> {
-  const found = await lookup(host, { all: true, order: "verbatim" });
-  return found.map(({ address }) => address);
-}
-
 /** Dependencies of the addresses of a name. */
 export interface HostAddressesOptions {
   readonly host: string;
   readonly lookup: Lookup;
+  readonly settings: LookupSettings;
   readonly clock: Clock;
   /** Called with the addresses whenever they are looked up. */
   readonly onChange: (addresses: readonly string[]) => void;
 }
 
-/** The addresses of a name. They are looked up when requests need them, so that names without requests cost nothing. */
+/** State of the addresses of a name. */
+export interface LookupReading {
+  readonly host: string;
+  /** Those in use. */
+  readonly addresses: readonly string[];
+  /** Number of addresses beyond those that can be used. */
+  readonly ignored: number;
+  /** `null` before the first successful look-up. */
+  readonly ageMs: number | null;
+  /** Error of the latest look-up, if it failed. */
+  readonly error: string | null;
+  readonly counts: { readonly success: number; readonly failure: number };
+}
+
+/**
+ * The addresses of a name. They are looked up when requests need them, so that names without requests cost nothing. After a failed
+ * look-up, the addresses that are known stay in use.
+ */
 export class HostAddresses {
   readonly #options: HostAddressesOptions;
+  #addresses: readonly string[] = [];
+  #found = 0;
+  #error: string | null = null;
+  readonly #counts = { success: 0, failure: 0 };
   /** Monotonic time of the last successful look-up. */
   #knownSince = -Infinity;
   #dueAt = -Infinity;
+  /** The wait of requests, which the time-out ends. */
   #pending: Promise<void> | undefined;
+  /** The look-up under way, which goes on after the time-out. */
+  #underWay: Promise<readonly string[]> | undefined;
 
   constructor(options: HostAddressesOptions) {
     this.#options = options;
@@ -45,10 +61,11 @@ export class HostAddresses {
    * an address.
    */
   use(): Promise<void> | undefined {
-    const now = this.#options.clock.monotonic();
+    const { clock, settings: { refreshMs } } = this.#options;
+    const now = clock.monotonic();
     if (now < this.#dueAt) return undefined;
     this.#pending ??= this.#refresh().finally(() => this.#pending = undefined);
-    if (now - this.#knownSince >= STALE_MS) return this.#pending;
+    if (now - this.#knownSince >= STALE * refreshMs) return this.#pending;
     // The addresses that are known stay in use.
     this.#pending.catch(() => {});
     return undefined;
@@ -61,18 +78,59 @@ export class HostAddresses {
     this.#dueAt = Math.min(this.#dueAt, Math.max(clock.monotonic(), soonest));
   }
 
+  describe(): LookupReading {
+    const { host, clock } = this.#options;
+    return {
+      host,
+      addresses: this.#addresses,
+      ignored: this.#found - this.#addresses.length,
+      ageMs: this.#knownSince === -Infinity
+        ? null
+        : clock.monotonic() - this.#knownSince,
+      error: this.#error,
+      counts: this.#counts,
+    };
+  }
+
   async #refresh(): Promise<void> {
-    const { host, lookup, clock, onChange } = this.#options;
+    const { clock } = this.#options;
     const wasKnown = this.#knownSince !== -Infinity;
     try {
-      const addresses = await lookup(host);
-      if (addresses.length === 0) throw new Error(`"${host}" has no address`);
-      this.#knownSince = clock.monotonic();
-      this.#dueAt = this.#knownSince + REFRESH_MS;
-      onChange(addresses.slice(0, MAX_ADDRESSES));
+      await this.#lookUp();
     } catch (error) {
-      if (!wasKnown) throw error;
+      this.#counts.failure++;
+      this.#error = describeError(error);
       this.#dueAt = clock.monotonic() + RETRY_MS;
+      if (!wasKnown) throw error;
     }
+  }
+
+  /** Waits for the look-up, no longer than the time-out; a late result is used too. */
+  async #lookUp(): Promise<void> {
+    const { host, lookup, clock, settings: { timeoutMs } } = this.#options;
+    this.#underWay ??= lookup(host).finally(() => this.#underWay = undefined);
+    const underWay = this.#underWay.then((found) => this.#learn(found));
+    const { promise: tooLate, reject } = Promise.withResolvers<never>();
+    const cancelTimer = clock.setTimer(
+      () => reject(new Error(`No address of "${host}" in ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    try {
+      await Promise.race([underWay, tooLate]);
+    } finally {
+      cancelTimer();
+    }
+  }
+
+  #learn(found: readonly string[]): void {
+    const { host, clock, settings: { refreshMs }, onChange } = this.#options;
+    if (found.length === 0) throw new Error(`"${host}" has no address`);
+    this.#counts.success++;
+    this.#knownSince = clock.monotonic();
+    this.#dueAt = this.#knownSince + refreshMs;
+    this.#error = null;
+    this.#found = found.length;
+    this.#addresses = found.slice(0, MAX_ADDRESSES);
+    onChange(this.#addresses);
   }
 }

@@ -20,12 +20,15 @@ export interface Metering {
   } | undefined;
 }
 
-/** Time and bytes for which a response is read whose client left. */
+/** Time for which a response is read whose client left. */
 export const DRAIN_MS = 60_000;
-const MAX_DRAINED_BYTES = 16 * 1024 * 1024;
+/** Bytes for which it is read. */
+export const MAX_DRAINED_BYTES = 16 * 1024 * 1024;
 
 /** Observing a chunk takes longer only if somebody made it for that. */
 const SLOW_CHUNK_MS = 2;
+/** Shorter chunks never take so long. */
+const TIMED_BYTES = 4096;
 
 /** A body that is observed while it is read. */
 export class MeteredBody implements Body {
@@ -117,10 +120,12 @@ export class MeteredBody implements Body {
       this.#end(true);
       return rest === undefined || rest.length === 0 ? undefined : rest;
     }
-    const startedAt = systemClock.monotonic();
+    const isTimed = chunk.length >= TIMED_BYTES;
+    const startedAt = isTimed ? systemClock.monotonic() : 0;
     sink.push(chunk);
     const passed = filter === undefined ? chunk : filter.push(chunk);
-    const isSlow = systemClock.monotonic() - startedAt > SLOW_CHUNK_MS;
+    const isSlow = isTimed &&
+      systemClock.monotonic() - startedAt > SLOW_CHUNK_MS;
     if (isSlow) return this.#passLater(passed);
     return passed.length > 0 ? passed : this.read();
   }

@@ -9,7 +9,8 @@ import {
   createDecoder,
   responseLimits,
 } from "../../llm/format/content_decoder.ts";
-import type { PriceBook } from "../../llm/cost/price_book.ts";
+import { FormModel } from "../../llm/format/form_model.ts";
+import { hasOutput, isTokenStream } from "../../llm/usage/first_output.ts";
 import { withIncludeUsage } from "../../llm/usage/include_usage.ts";
 import {
   detectLlmApi,
@@ -17,12 +18,10 @@ import {
   llmApiFacts,
   readPathModel,
 } from "../../llm/llm_api.ts";
-import { readRequestContent } from "../../llm/request_content.ts";
 import {
   readRequestFacts,
   type RequestFacts,
 } from "../../llm/request_facts.ts";
-import { textSizeOf } from "../../llm/request_size.ts";
 import {
   readOutputBound,
   UNLIMITED_OUTPUT_TOKENS,
@@ -36,15 +35,15 @@ import {
   createUsageScanner,
   type UsageScanner,
 } from "../../llm/usage/usage_scanner.ts";
-import { peekBody } from "../../policy/expressions/peeked_body.ts";
+import { readLlmContent } from "../../policy/expressions/llm_content.ts";
+import type { MeteredUsage } from "../../policy/metered_usage.ts";
 import type {
-  MeteredUsage,
   UsageListener,
   UsageListeners,
   UsageRules,
 } from "../../policy/usage_listeners.ts";
-import { assertReadableContent } from "../../policy/expressions/readable_content.ts";
 import { DRAIN_MS, MeteredBody } from "./metered_body.ts";
+import type { UsageMeter, UsageMeterOptions } from "./usage_meter.ts";
 
 const noListeners = {
   listeners: [],
@@ -63,16 +62,8 @@ export class UnknownUsage extends GatewayError {
   }
 }
 
-/** Dependencies of a meter. */
-export interface TokenMeterOptions {
-  readonly prices: PriceBook;
-  readonly clock: Clock;
-  /** Host of the backend: prices depend on the provider. */
-  readonly host: string | undefined;
-}
-
 /** Counts the tokens of one request: reads the response while it streams, and asks the provider for usage that it reports only on request. */
-export class TokenMeter {
+export class TokenMeter implements UsageMeter {
   #api: LlmApi | undefined;
   /** As the provider gets it. */
   #target = "";
@@ -81,6 +72,8 @@ export class TokenMeter {
   #requestBytes = 0;
   /** Model in the body of the request. */
   #requestModel: string | undefined;
+  /** Set for a form. */
+  #form: FormModel | undefined;
   /** Output to charge if a stream reports no usage, because the provider could not be asked for it. */
   #outputBound = 0;
   #hidesUsage = false;
@@ -88,15 +81,18 @@ export class TokenMeter {
   /** Usage in the head of the response. */
   #stated: TokenUsage | undefined;
   #usage: MeteredUsage | undefined;
-  readonly #options: TokenMeterOptions;
+  readonly isBooked = false;
+  readonly isUsedUp = false;
+  readonly #options: UsageMeterOptions;
   #decoding: Promise<void> | undefined;
   #counting: Promise<void> | undefined;
   #isUncounted = false;
   #cancellation: Cancellation | undefined;
+  #firstOutputAt: number | undefined;
 
   constructor(
     api: LlmApi | undefined,
-    options: TokenMeterOptions,
+    options: UsageMeterOptions,
     { listeners, rules }: Pick<UsageListeners, "listeners" | "rules"> =
       noListeners,
   ) {
@@ -106,55 +102,58 @@ export class TokenMeter {
     this.#rules = rules;
   }
 
-  /** API of the provider, by the path; `undefined` when the shape of the response decides. */
   get api(): LlmApi | undefined {
     return this.#api;
   }
 
-  /** Returns the usage of the request once it is over. */
   get usage(): MeteredUsage | undefined {
     return this.#usage;
   }
 
-  /** Pending while a response that the client has, or does not wait for, is still being read. */
+  get firstOutputAt(): number | undefined {
+    return this.#firstOutputAt;
+  }
+
   get counting(): Promise<void> | undefined {
     return this.#counting;
   }
 
-  /** Model of a response whose tokens could not be counted, although a budget needs them. */
   get uncounted(): { readonly model: string | undefined } | undefined {
     return this.#isUncounted ? { model: this.#model(undefined) } : undefined;
   }
 
-  /** Cancels the upstream call in place of the cancellation of the request: later than that, if the response is to be counted. */
   get cancellation(): Cancellation | undefined {
     return this.#cancellation;
   }
 
-  /**
-   * Prepares a request whose usage is needed: a streamed OpenAI chat reports usage only on request.
-   * @param maxBytes Longer bodies are not changed, and count as this many bytes in an estimate.
-   */
-  async prepare(request: RequestMessage, maxBytes: number): Promise<void> {
+  /** Requests usage where a provider reports it only then. */
+  prepare(
+    request: RequestMessage,
+    maxBytes: number,
+  ): Promise<void> | undefined {
     // The path may have been rewritten to the one that the provider knows.
     this.#target = request.target;
     this.#api ??= detectLlmApi(request.method, request.target);
+    this.#watchForm(request);
+    const { prices } = this.#options;
+    if (this.#listeners.length > 0 && !this.#isReading) {
+      return this.#prepareRequest(request, maxBytes);
+    }
+    return prices.isLoaded ? undefined : prices.load();
+  }
+
+  async #prepareRequest(
+    request: RequestMessage,
+    maxBytes: number,
+  ): Promise<void> {
     const { prices } = this.#options;
     if (!prices.isLoaded) await prices.load();
-    if (this.#listeners.length === 0) return;
     // Without a known API, an estimate is never charged.
     if (this.api === undefined) {
       return this.#denyUnknown("the path is not that of a known LLM API");
     }
-    const { headers } = request;
-    const coding = headers.getJoined("content-encoding") ?? "identity";
-    if (coding === "identity") assertReadableContent(headers);
-    const body = await peekBody(request, maxBytes);
-    const content = body === undefined
-      ? { bytes: undefined, size: maxBytes }
-      : coding === "identity"
-      ? { bytes: body, size: textSizeOf(body) }
-      : await readRequestContent(body, coding, maxBytes);
+    if (!llmApiFacts(this.api).isEstimated) return;
+    const content = await readLlmContent(request, maxBytes);
     this.#requestBytes = content.size;
     const facts = await readRequestFacts(content.bytes);
     this.#requestModel = facts.model;
@@ -175,6 +174,27 @@ export class TokenMeter {
         "it is a streamed chat, and its body is signed or cannot be read",
       );
     }
+  }
+
+  /** Finds the model of a form while its body passes. */
+  #watchForm(request: RequestMessage): void {
+    const { body, headers } = request;
+    if (this.#api !== "transcriptions" || body === undefined) return;
+    const form = FormModel.create(headers.getJoined("content-type"));
+    if (form === undefined) return;
+    this.#form = form;
+    const nothing = { filter: undefined, end: () => {} };
+    request.body = new MeteredBody(body, { sink: form, ...nothing });
+  }
+
+  get #isReading(): boolean {
+    return this.#options.isReading === true;
+  }
+
+  /** Returns whether an estimate may be charged. */
+  get #isEstimated(): boolean {
+    return !this.#isReading && this.api !== undefined &&
+      llmApiFacts(this.api).isEstimated;
   }
 
   #denyUnknown(reason: string): void {
@@ -204,7 +224,6 @@ export class TokenMeter {
     this.#hidesUsage = true;
   }
 
-  /** Counts the tokens of `response` while it is read. */
   watch(response: ResponseMessage): void {
     const { body, headers, status } = response;
     if (body === undefined || status >= 300) return void (this.#isOver = true);
@@ -214,7 +233,7 @@ export class TokenMeter {
     const sink = (bytes: Uint8Array) => scanner?.push(bytes);
     const known = createDecoder(coding, sink, responseLimits);
     // A response in an unknown format or coding must not be free where usage is charged.
-    const readsAnything = this.#listeners.length > 0 && this.api !== undefined;
+    const readsAnything = this.#listeners.length > 0 && this.#isEstimated;
     const decoder = known ??
       (readsAnything ? createDecoder("identity", sink) : undefined);
     const scanner = createUsageScanner({
@@ -224,7 +243,7 @@ export class TokenMeter {
     });
     if (scanner === undefined || decoder === undefined) {
       this.#isOver = true;
-      this.#isUncounted = this.#listeners.length > 0;
+      this.#isUncounted = this.#listeners.length > 0 && !this.#isReading;
       return;
     }
     const end = (isComplete: boolean) =>
@@ -237,14 +256,13 @@ export class TokenMeter {
       },
     };
     response.body = new MeteredBody(body, {
-      sink: decoder,
+      sink: isTokenStream(contentType) ? this.#timed(decoder, coding) : decoder,
       filter,
       end,
       drain,
     });
   }
 
-  /** Charges what a client sent that left before the response: the provider received it. */
   abandon(): void {
     if (this.#isOver || this.#requestBytes === 0) return;
     const options = { api: this.api, contentType: "application/json" };
@@ -252,6 +270,22 @@ export class TokenMeter {
     if (scanner !== undefined) {
       this.#settle(scanner.estimate(this.#requestBytes));
     }
+  }
+
+  /** Records the time of the first output. */
+  #timed(
+    decoder: ContentDecoder,
+    coding: string,
+  ): Pick<ContentDecoder, "push"> {
+    return {
+      push: (bytes) => {
+        if (
+          this.#firstOutputAt === undefined &&
+          (coding !== "identity" || hasOutput(bytes))
+        ) this.#firstOutputAt = this.#options.clock.monotonic();
+        decoder.push(bytes);
+      },
+    };
   }
 
   #createFilter(
@@ -269,8 +303,13 @@ export class TokenMeter {
     coding: string,
     isComplete: boolean,
   ): void {
-    const settle = (isRead: boolean) =>
-      this.#settle(this.#read(scanner, isRead, decoder.share));
+    const settle = (isRead: boolean) => {
+      const usage = this.#read(scanner, isRead, decoder.share);
+      const { backgroundId } = scanner;
+      if (this.#isReading || backgroundId !== undefined) {
+        this.#settleBackground(usage, backgroundId);
+      } else this.#settle(usage);
+    };
     if (coding === "identity") return settle(isComplete);
     this.#decoding = decoder.finish().then((isDecoded) => {
       settle(isComplete && isDecoded);
@@ -287,14 +326,27 @@ export class TokenMeter {
     const stated = (isComplete ? scanner.finish() : undefined) ??
       this.#stated;
     if (stated !== undefined) return stated;
+    // It has just begun: whoever reads it to the end is charged.
+    if (isComplete && scanner.backgroundId !== undefined) return undefined;
     const usage = scanner.estimate(this.#requestBytes, {
       minOutputTokens: this.#outputBound,
       share,
     });
     // A provider that reports no usage, or was cut short, must not be free; anything but an LLM must be.
-    const isLlm = this.api !== undefined || !usage.estimated ||
+    const isLlm = this.#isEstimated || !usage.estimated ||
       (!isComplete && usage.responseModel !== undefined);
     return isLlm ? usage : undefined;
+  }
+
+  /** Charges the first reader of a response that ran in the background. */
+  #settleBackground(
+    usage: TokenUsage | undefined,
+    id: string | undefined,
+  ): void {
+    const isKnown = usage !== undefined && id !== undefined &&
+      !(this.#isReading && usage.estimated);
+    if (isKnown && this.#options.counted.claim(id)) this.#settle(usage);
+    else this.#isOver = true;
   }
 
   #settle(usage: TokenUsage | undefined): void {
@@ -309,12 +361,13 @@ export class TokenMeter {
     const served = { model, host };
     const cost = prices.price(served, usage);
     this.#usage = { ...usage, responseModel: model, cost, served };
-    for (const listener of this.#listeners) listener(this.#usage);
+    for (const listener of this.#listeners) listener.settle(this.#usage);
   }
 
   /** Returns the model that the response names, else that of the request: in the path, or in the body. */
   #model(responseModel: string | undefined): string | undefined {
-    return responseModel ?? readPathModel(this.#target) ?? this.#requestModel;
+    return responseModel ?? readPathModel(this.#target) ?? this.#form?.model ??
+      this.#requestModel;
   }
 }
 

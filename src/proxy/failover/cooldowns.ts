@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { HeaderList } from "../../http/header_list.ts";
+import type { Backend } from "../../snapshot/snapshot.ts";
 
 /** Rest of a backend that limits requests without saying for how long. */
 const LIMITED_MS = 5000;
@@ -13,9 +14,23 @@ const MAX_MS = 3_600_000;
 
 /** State of one backend. */
 interface Rest {
+  readonly name: string;
   /** Monotonic time of its end. */
   readonly until: number;
   readonly failures: number;
+  readonly reason: string;
+}
+
+/** A backend that rests. */
+export interface CooldownReading {
+  /** Key of the backend. */
+  readonly backend: string;
+  readonly name: string;
+  readonly remainingMs: number;
+  /** Failures in a row. */
+  readonly failures: number;
+  /** Reason of the latest one: a status, or the code of an error. */
+  readonly reason: string;
 }
 
 /** Backends that get no requests for a while, because they asked for that or failed; outlives configurations. */
@@ -35,16 +50,29 @@ export class Cooldowns {
       : Math.max(0, rest.until - this.#clock.monotonic());
   }
 
+  /** Lists the backends that rest. */
+  describe(): readonly CooldownReading[] {
+    return [...this.#byBackend].flatMap(([backend, rest]) => {
+      const { name, failures, reason } = rest;
+      const remainingMs = this.remainingMs(backend);
+      return remainingMs === 0
+        ? []
+        : [{ backend, name, remainingMs, failures, reason }];
+    });
+  }
+
   /**
    * Records a failure.
+   * @param reason Status or error code.
    * @param response Set when the backend responded.
    * @returns The rest that follows, in milliseconds; 0 for none.
    */
   failed(
-    backend: string,
+    { key, name }: Pick<Backend, "key" | "name">,
+    reason: string,
     response?: { readonly status: number; readonly headers: HeaderList },
   ): number {
-    const failures = (this.#byBackend.get(backend)?.failures ?? 0) + 1;
+    const failures = (this.#byBackend.get(key)?.failures ?? 0) + 1;
     const askedMs = response && readRetryAfter(response.headers, this.#clock);
     const further = failures - MAX_FAILURES;
     const ownMs = response?.status === 429
@@ -54,7 +82,7 @@ export class Cooldowns {
       : Math.min(MAX_FAILED_MS, FAILED_MS * 2 ** further);
     const restMs = Math.min(MAX_MS, askedMs ?? ownMs);
     const until = this.#clock.monotonic() + restMs;
-    this.#byBackend.set(backend, { until, failures });
+    this.#byBackend.set(key, { name, until, failures, reason });
     return restMs;
   }
 

@@ -28,6 +28,9 @@ const backendErrors: ReadonlySet<GatewayErrorCode> = new Set([
   "upstream_tls_failed",
 ]);
 
+/** Stands for backends of references that do not resolve. */
+const unresolved = { key: "", name: "unknown" };
+
 /** Dependencies of failover. */
 export interface FailoverOptions {
   readonly cooldowns: Cooldowns;
@@ -84,16 +87,18 @@ export class Failover {
     const tried = new Set<WeightedBackend>();
     try {
       let target = this.#choose(groups, tried);
+      this.#reportResting(exchange, groups, target);
       for (;;) {
         request.body = body?.nextAttempt();
         const outcome = await this.#sendOnce(exchange, route, target, send);
         const reason = reasonOf(outcome);
-        const key = target.backend?.key ?? "";
+        const { cooldowns } = this.#options;
+        const { backend = unresolved } = target;
         if (reason === undefined) {
-          if (isUpstream(outcome)) this.#options.cooldowns.succeeded(key);
+          if (isUpstream(outcome)) cooldowns.succeeded(backend.key);
           return resultOf(outcome);
         }
-        const restMs = this.#options.cooldowns.failed(key, responseOf(outcome));
+        const restMs = cooldowns.failed(backend, reason, responseOf(outcome));
         tried.add(target);
         const next = body?.replayable === false
           ? undefined
@@ -173,6 +178,26 @@ export class Failover {
     return undefined;
   }
 
+  /** Traces the backends that were passed over, because they rest. */
+  #reportResting(
+    { trace }: Exchange,
+    groups: readonly BackendGroup[],
+    to: WeightedBackend,
+  ): void {
+    if (trace === undefined) return;
+    const { clock, cooldowns } = this.#options;
+    const restsUntil = Object.fromEntries(
+      groups.flatMap(({ backends }) => backends).flatMap(({ backend }) => {
+        const restMs = backend ? cooldowns.remainingMs(backend.key) : 0;
+        if (backend === undefined || restMs === 0) return [];
+        return [[backend.key, new Date(clock.now() + restMs).toISOString()]];
+      }),
+    );
+    if (Object.keys(restsUntil).length === 0) return;
+    const details = { to: to.backend?.key ?? null, restsUntil };
+    trace.policies.report({ type: "policyEvent", kind: "failover", details });
+  }
+
   #restOf({ backend }: WeightedBackend): number {
     return backend === undefined
       ? 0
@@ -190,7 +215,7 @@ export class Failover {
     },
   ): void {
     const { clock, log, onFailover } = this.#options;
-    const name = from.backend?.name ?? "unknown";
+    const { name } = from.backend ?? unresolved;
     const coolDown = `${restMs}ms`;
     const failed = outcome instanceof GatewayError
       ? outcome

@@ -1,11 +1,19 @@
+import { Buffer } from "node:buffer";
 import type { Cancellation } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 
-/** Start of a stream whose first event is an error, as Anthropic sends it when it is overloaded. */
-const errorEvent = new TextEncoder().encode("event: error");
+/** Starts of a stream whose first event is an error, as Anthropic sends it, or as servers with OpenAI's API do. */
+const errorStarts = [
+  ...["event: error", "event:error"].flatMap((
+    field,
+  ) => [`${field}\n`, `${field}\r`]),
+  ...["data: ", "data:"].flatMap((data) =>
+    ["{", '"', " {", ' "'].map((value) => `${data}{"error":${value}`)
+  ),
+].map((start) => new TextEncoder().encode(start));
 
 /** Reports whether a response is a stream of server-sent events. */
 export function isEventStream({ status, headers }: ResponseMessage): boolean {
@@ -27,15 +35,14 @@ export async function awaitFirstEvent(
   if (body === undefined) return;
   const unsubscribe = cancellation.onCancel((reason) => body.cancel(reason));
   try {
-    const first = await body.read();
-    if (first === undefined) {
-      throw new GatewayError(
-        "upstream_closed",
-        "upstream",
-        "The stream ended before its first event",
-      );
+    let first = await readMore(body);
+    // The start of an event may come in pieces.
+    while (errorStarts.some((start) => isLonger(start, first))) {
+      // Some bodies reuse the memory of a chunk.
+      const known = first.slice();
+      first = Buffer.concat([known, await readMore(body)]);
     }
-    if (startsWith(first, errorEvent)) {
+    if (errorStarts.some((start) => startsWith(first, start))) {
       body.cancel("failed over");
       throw new GatewayError(
         "upstream_protocol_error",
@@ -49,6 +56,22 @@ export async function awaitFirstEvent(
   } finally {
     unsubscribe();
   }
+}
+
+/** @throws {GatewayError} When the stream has ended. */
+async function readMore(body: Body): Promise<Uint8Array> {
+  const chunk = await body.read();
+  if (chunk !== undefined) return chunk;
+  throw new GatewayError(
+    "upstream_closed",
+    "upstream",
+    "The stream ended before its first event",
+  );
+}
+
+/** Reports whether bytes are the beginning of a start that has more. */
+function isLonger(start: Uint8Array, bytes: Uint8Array): boolean {
+  return bytes.length < start.length && startsWith(start, bytes);
 }
 
 function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {

@@ -18,6 +18,9 @@ import {
 } from "../../policy/expressions/readable_content.ts";
 import type { LlmCall } from "./llm_call.ts";
 
+/** Families whose requests have the model in the body. */
+const bodyFamilies: ReadonlySet<LlmFamily> = new Set(["openai", "anthropic"]);
+
 /** A body as the provider gets it. */
 export interface PreparedBody {
   readonly body: Body | undefined;
@@ -29,20 +32,22 @@ export interface PreparedBody {
 }
 
 /**
- * Changes the body as the backend's configuration says. A body that stays as it is, is not read.
+ * Changes the body as the backend's configuration says. A body that stays as it is, is not read, and needs no promise.
  * @throws {LlmApiError} `llm_request_invalid`
  */
-export async function prepareBody(
+export function prepareBody(
   call: LlmCall,
   { family }: LlmOperation,
   api: ProviderApi,
-): Promise<PreparedBody> {
+): PreparedBody | Promise<PreparedBody> {
   const { target, request, body } = call;
   const { model, aliases, changes, authorization } = target;
   const pathModel = readPathModel(request.target);
-  const hasBodyModel = pathModel === undefined;
+  // Paths of Azure have a model next to that of the body: the provider gets the one that rules have seen.
+  const hasBodyModel = pathModel === undefined || bodyFamilies.has(family);
   const needsModel = hasBodyModel &&
-    (api.hasModelInPath === true || model !== undefined || aliases.size > 0);
+    (api.hasModelInPath === true || model !== undefined || aliases.size > 0 ||
+      pathModel !== undefined);
   const needsRead = needsModel || !changes.isEmpty;
   const isFormBody = isForm(request.headers);
   // Some servers read JSON whatever its type is: a form must not get past the configuration.
@@ -53,17 +58,33 @@ export async function prepareBody(
       "Cannot change a form as the configuration of the backend requires; send application/json",
     );
   }
-  if (!needsRead || isFormBody) {
-    const bytes = authorization?.coversBody
-      ? await readBytes(call, family)
-      : undefined;
-    return {
-      body: bytes === undefined ? body : new BytesBody(bytes),
-      bytes,
-      model: modelOf(target, pathModel),
-      streaming: isStreamingPath(request.target),
-    };
+  if (needsRead && !isFormBody) {
+    return changeBody(call, { family, api, pathModel, hasBodyModel });
   }
+  const unchanged = {
+    body,
+    bytes: undefined,
+    model: modelOf(target, pathModel),
+    streaming: isStreamingPath(request.target),
+  };
+  if (authorization?.coversBody !== true) return unchanged;
+  return readBytes(call, family).then((bytes) => ({
+    ...unchanged,
+    body: new BytesBody(bytes),
+    bytes,
+  }));
+}
+
+async function changeBody(
+  call: LlmCall,
+  { family, api, pathModel, hasBodyModel }: {
+    readonly family: LlmFamily;
+    readonly api: ProviderApi;
+    readonly pathModel: string | undefined;
+    readonly hasBodyModel: boolean;
+  },
+): Promise<PreparedBody> {
+  const { target, request } = call;
   const bytes = await readBytes(call, family);
   const read = await readJsonFields(call, bytes, family);
   const requested = pathModel ?? read.fields["model"];
@@ -83,18 +104,14 @@ export async function prepareBody(
 }
 
 function changedFields(
-  { defaults, overrides }: LlmCall["target"]["changes"],
+  changes: LlmCall["target"]["changes"],
   { fields }: ReadBody,
   model: string | undefined,
   hasBodyModel: boolean,
 ): Record<string, JsonValue> {
-  const missing = Object.entries(defaults).filter(([name]) =>
-    !Object.hasOwn(fields, name)
-  );
   return {
     ...(hasBodyModel && model !== undefined && { model }),
-    ...Object.fromEntries(missing),
-    ...overrides,
+    ...changes.of(fields),
   };
 }
 
@@ -103,7 +120,7 @@ function changedFields(
  * @throws {LlmApiError}
  */
 export async function readBytes(
-  { body, held, request, maxBufferBytes }: LlmCall,
+  { body, held, request, maxBufferBytes, onRead }: LlmCall,
   family: LlmFamily,
 ): Promise<Uint8Array> {
   const problem = contentProblem(request.headers);
@@ -113,7 +130,10 @@ export async function readBytes(
   }
   const holder = { body, held };
   const bytes = await peekBody(holder, maxBufferBytes);
-  if (bytes !== undefined) return bytes;
+  if (bytes !== undefined) {
+    if (body !== undefined) onRead(bytes);
+    return bytes;
+  }
   holder.body?.cancel("too long");
   throw new LlmApiError(
     "body_too_large",

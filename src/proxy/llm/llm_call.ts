@@ -30,6 +30,8 @@ export interface LlmCall {
   readonly clock: Clock;
   /** Limit of bytes in memory, where a body has to be read. */
   readonly maxBufferBytes: number;
+  /** Called with the whole body when it was read: it is gone from `body` then. */
+  onRead(bytes: Uint8Array): void;
   /** Returns the backends that a list of models is made of. */
   models(): readonly ModelSource[];
 }
@@ -42,8 +44,10 @@ export interface ModelSource {
   serves(model: string): boolean;
 }
 
+const nothing: Uint8Array = new Uint8Array();
+
 /** Sends a request with the provider's host, header fields and key. */
-export async function sendAuthorized(
+export function sendAuthorized(
   { target, upstream, request, cancellation, clock, trace }: LlmCall,
   { method, target: path, isOwn = false }: {
     readonly method: string;
@@ -52,7 +56,7 @@ export async function sendAuthorized(
     readonly isOwn?: boolean;
   },
   body: Body | undefined,
-  bytes: Uint8Array = new Uint8Array(),
+  bytes = nothing,
 ): Promise<ResponseMessage> {
   const { authority, authorization, provider, scheme } = target;
   const headers = providerHeaders(request.headers, provider.headers);
@@ -69,7 +73,7 @@ export async function sendAuthorized(
       path: path.split("?", 1)[0] ?? "",
     },
   });
-  await authorization?.apply(
+  const applied = authorization?.apply(
     { method, scheme, authority, target: path, headers, body: bytes },
     clock.now(),
   );
@@ -84,7 +88,8 @@ export async function sendAuthorized(
     sendInformational: (status, fields) =>
       request.sendInformational(status, fields),
   };
-  return await upstream.send(own, body, cancellation);
+  const send = () => upstream.send(own, body, cancellation);
+  return applied === undefined ? send() : applied.then(send);
 }
 
 /** Fields of responses that name the account of the gateway, or track it. */

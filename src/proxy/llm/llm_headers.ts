@@ -16,10 +16,16 @@ const withheld: ReadonlySet<string> = new Set([
   "openai-organization",
   "openai-project",
   "ocp-apim-subscription-key",
+  // Google would act on another method, or leave the usage out.
+  "x-http-method-override",
+  "x-goog-fieldmask",
   "forwarded",
   "via",
 ]);
 const withheldPrefixes = /^(?:x-amz-|x-forwarded-)/;
+
+/** Parameters of Google that select parts of responses: the usage is to be among them. */
+const fieldMasks: ReadonlySet<string> = new Set(["fields", "$fields"]);
 
 /** Returns a client's fields as a provider gets them. @param own Fields for requests that do not have them. */
 export function providerHeaders(
@@ -37,13 +43,15 @@ export function providerHeaders(
   return headers;
 }
 
-/** Returns the query of a target without credentials: `?alt=sse` of `/x?alt=sse&key=k`. */
+/** Returns the query of a target without credentials and field masks: `?alt=sse` of `/x?alt=sse&key=k`. */
 export function providerQuery(target: string): string {
   const start = target.indexOf("?");
   if (start < 0) return "";
   const kept = target.slice(start + 1).split("&").filter((pair) => {
     const [name = ""] = pair.split("=", 1);
-    return name !== "" && !sensitiveParameters.has(decode(name).toLowerCase());
+    const decoded = decode(name).toLowerCase();
+    return name !== "" && !sensitiveParameters.has(decoded) &&
+      !fieldMasks.has(decoded);
   });
   return kept.length === 0 ? "" : `?${kept.join("&")}`;
 }

@@ -16,7 +16,7 @@ import { sendTranslated } from "./translated_call.ts";
  * Sends a request to a provider as that expects it: its path, its model, its key in place of the client's.
  * @throws {LlmApiError} When the provider has no such operation, rejects the gateway's key, or the body cannot be read.
  */
-export async function sendToProvider(call: LlmCall): Promise<ResponseMessage> {
+export function sendToProvider(call: LlmCall): Promise<ResponseMessage> {
   const { request: { method, target, headers }, body } = call;
   const isAnthropic = headers.has("anthropic-version");
   const operation = readOperation(method, target, isAnthropic);
@@ -24,8 +24,9 @@ export async function sendToProvider(call: LlmCall): Promise<ResponseMessage> {
     body?.cancel("unknown path");
     throw unknownPath(call, isAnthropic ? "anthropic" : "openai");
   }
-  if ("model" in operation) return await listModels(call, operation);
-  return await sendOperation(call, operation);
+  return "model" in operation
+    ? listModels(call, operation)
+    : sendOperation(call, operation);
 }
 
 async function sendOperation(
@@ -43,7 +44,8 @@ async function sendOperation(
     body?.cancel("unsupported operation");
     throw unknownPath(call, operation.family);
   }
-  const prepared = await prepareBody(call, operation, api);
+  const pending = prepareBody(call, operation, api);
+  const prepared = pending instanceof Promise ? await pending : pending;
   const { model, streaming } = prepared;
   const path = api.path({ ...place, operation, model, streaming });
   try {

@@ -2,9 +2,9 @@ import { LlmApiError } from "../../base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,
-  parseJson,
   stringMember,
 } from "../../base/json.ts";
+import { BoundedJson } from "../../base/json/bounded_json.ts";
 import { textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
@@ -22,6 +22,7 @@ import {
 
 /** Longer lists of providers are not read. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
+const MAX_LIST_VALUES = 100_000;
 
 /**
  * Lists models under the names that clients use, in the form of the client's API: those of the providers, and the aliases. A backend
@@ -109,7 +110,8 @@ async function readNames(
   form: LlmFamily,
 ): Promise<readonly string[]> {
   const bytes = await peekBody(response, MAX_LIST_BYTES);
-  const list = bytes && parseJson(new TextDecoder().decode(bytes));
+  const list = bytes &&
+    new BoundedJson(MAX_LIST_VALUES).parse(new TextDecoder().decode(bytes));
   const items = isJsonObject(list) ? list["data"] ?? list["models"] : undefined;
   if (response.status !== 200 || !Array.isArray(items)) {
     response.body?.cancel("no list");

@@ -1,6 +1,7 @@
 import { GrowingBuffer } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { isJsonObject, parseJson } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { BoundedJson } from "../../base/json/bounded_json.ts";
 import type { Body } from "../../http/body.ts";
 import { AwsEventStream } from "../../llm/format/aws_event_stream.ts";
 import {
@@ -14,6 +15,7 @@ import type { Translation } from "../../llm/translation/translation.ts";
 
 /** An event of a provider is a few words, or the arguments of a call; a longer one is not held. */
 const MAX_EVENT_BYTES = 1024 * 1024;
+const MAX_EVENT_VALUES = 10_000;
 
 /** A stream of a provider in the form of the client's API, event by event. */
 export class TranslatedBody implements Body {
@@ -67,7 +69,7 @@ export class TranslatedBody implements Body {
 
   #take(data: string): void {
     if (data === "" || data.trim() === "[DONE]") return;
-    const event = parseJson(data);
+    const event = new BoundedJson(MAX_EVENT_VALUES).parse(data);
     if (!isJsonObject(event)) throw new UnknownAnswerError("no JSON object");
     this.#write(this.#translation.reader.event(event));
   }

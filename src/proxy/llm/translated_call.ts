@@ -1,9 +1,12 @@
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import { BoundedJson } from "../../base/json/bounded_json.ts";
 import { JsonProblem } from "../../base/json/json_ambiguity.ts";
 import { readJson } from "../../base/json/json_reader.ts";
 import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
 import { BytesBody, textBody } from "../../http/body.ts";
+import type { HeldBytes } from "../../http/body_memory.ts";
 import type { ResponseMessage } from "../../http/message.ts";
+import { readPathModel } from "../../llm/llm_api.ts";
 import { modelOf } from "../../llm/llm_target.ts";
 import { writeLlmError } from "../../llm/providers/llm_error.ts";
 import type { LlmFamily, LlmOperation } from "../../llm/providers/operation.ts";
@@ -24,7 +27,12 @@ import { toInvalidResponse, TranslatedBody } from "./translated_body.ts";
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
-const checked = new JsonSelection({ model: WHOLE, stream: WHOLE });
+/** Limit of the values of a request or an answer: translating so many takes 30 ms, in one turn. */
+const MAX_VALUES = 30_000;
+/** Fields of a request; no API has a tenth of them. */
+const MAX_FIELDS = 500;
+
+const checked = new JsonSelection({ model: WHOLE, stream: WHOLE }, MAX_VALUES);
 
 /**
  * Sends a request to a provider that has no such API: translated to an API of the provider, and the answer back.
@@ -38,7 +46,8 @@ export async function sendTranslated(
   const { provider, place } = target;
   const { family } = operation;
   const body = withConfigured(call, await readBody(call, family));
-  const requested = body["model"];
+  // As rules see it.
+  const requested = readPathModel(call.request.target) ?? body["model"];
   const model = modelOf(
     target,
     typeof requested === "string" ? requested : undefined,
@@ -61,8 +70,9 @@ export async function sendTranslated(
     { method: "POST", target: path + query, isOwn: true },
     new BytesBody(bytes),
     bytes,
-  );
+  ).finally(() => call.held?.release());
   return await translateResponse(
+    call,
     checkResponse(call, family, response),
     translation,
     family,
@@ -78,19 +88,24 @@ async function readBody(
     // Checks it in steps; what is written for the provider is no longer ambiguous.
     await readJson(bytes, checked);
     const body = parseJson(new TextDecoder().decode(bytes));
-    if (isJsonObject(body)) return body;
+    if (isJsonObject(body) && Object.keys(body).length <= MAX_FIELDS) {
+      return body;
+    }
   } catch (error) {
     if (!(error instanceof JsonProblem)) throw error;
     throw invalidRequest(family, `Cannot read the body: ${error.message}`);
   }
-  throw invalidRequest(family, "Cannot read the body: it is no object");
+  throw invalidRequest(
+    family,
+    `Cannot read the body: it is no object with at most ${MAX_FIELDS} fields`,
+  );
 }
 
 function withConfigured(
-  { target: { changes: { defaults, overrides } } }: LlmCall,
+  { target: { changes } }: LlmCall,
   body: JsonObject,
 ): JsonObject {
-  return { ...defaults, ...body, ...overrides };
+  return { ...body, ...changes.of(body) };
 }
 
 function translateOrReject(
@@ -135,6 +150,7 @@ function adapted(
 }
 
 async function translateResponse(
+  { held }: LlmCall,
   response: ResponseMessage,
   translation: Translation,
   family: LlmFamily,
@@ -146,12 +162,14 @@ async function translateResponse(
   if (status >= 400) return await translateError(response, family);
   if (translation.stream && body !== undefined) {
     headers.set("content-type", "text/event-stream");
-    response.body = new TranslatedBody(body, contentType, translation);
+    // Without the request, which may be long.
+    const { reader, writer } = translation;
+    response.body = new TranslatedBody(body, contentType, { reader, writer });
     return response;
   }
   headers.set("content-type", "application/json");
-  const text = await readText(response, MAX_ANSWER_BYTES);
-  const answer = text === undefined ? undefined : parseJson(text);
+  const text = await readText(response, MAX_ANSWER_BYTES, held);
+  const answer = text && new BoundedJson(MAX_VALUES).parse(text);
   try {
     if (!isJsonObject(answer)) throw new UnknownAnswerError("no JSON object");
     const events = translation.reader.whole(answer);
@@ -183,8 +201,15 @@ async function translateError(
 async function readText(
   response: ResponseMessage,
   maxBytes: number,
+  held?: HeldBytes,
 ): Promise<string | undefined> {
-  const bytes = await peekBody(response, maxBytes);
-  if (bytes === undefined) response.body?.cancel("too long");
-  return bytes && new TextDecoder().decode(bytes);
+  const holder = { body: response.body, held };
+  try {
+    const bytes = await peekBody(holder, maxBytes);
+    if (bytes === undefined) holder.body?.cancel("too long");
+    return bytes && new TextDecoder().decode(bytes);
+  } catch (error) {
+    holder.body?.cancel(error);
+    throw error;
+  }
 }

@@ -1,6 +1,7 @@
 import type { ResponseMessage } from "../../http/message.ts";
 import type { PolicyContext, RunningPolicy } from "../../policy/policy.ts";
 import { Rejection } from "../../policy/rejection.ts";
+import type { RequestSpan } from "../trace/spans/request_span.ts";
 import type { RequestTrace } from "../trace/request_trace.ts";
 
 /** Runs the policies of one request: request hooks in order, response hooks in reverse. */
@@ -9,12 +10,21 @@ export class PolicyRun {
   rejection: Rejection | undefined;
   readonly #context: PolicyContext;
   readonly #trace: RequestTrace | undefined;
+  readonly #span: RequestSpan | undefined;
   readonly #seen: RunningPolicy[] = [];
 
-  /** @param trace Set while the request is traced. */
-  constructor(context: PolicyContext, trace: RequestTrace | undefined) {
+  /**
+   * @param trace Set while the request is traced.
+   * @param span Set where requests have spans.
+   */
+  constructor(
+    context: PolicyContext,
+    trace: RequestTrace | undefined,
+    span?: RequestSpan,
+  ) {
     this.#context = context;
     this.#trace = trace;
+    this.#span = span?.isSampled === true ? span : undefined;
   }
 
   /** Number of policies that have seen the request. */
@@ -37,7 +47,9 @@ export class PolicyRun {
       trace?.starts(policy);
       const result = policy.onRequest?.(this.#context);
       if (result instanceof Promise) trace?.waits();
-      const verdict = result instanceof Promise ? await result : result;
+      const verdict = result instanceof Promise
+        ? await (this.#span?.policyWaits(policy.kind.name, result) ?? result)
+        : result;
       trace?.ends(policy, verdict);
       if (verdict === undefined) continue;
       if (!(verdict instanceof Rejection)) return verdict;

@@ -2,6 +2,7 @@ import type { RequestMessage } from "../../http/message.ts";
 import type { PolicyContext, ReadableBy } from "../../policy/policy.ts";
 import type { PolicyTrace } from "../../policy/policy_trace.ts";
 import { Slots } from "../../policy/slot.ts";
+import type { ResponseUsage } from "../../policy/metered_usage.ts";
 import type { RoutedRequest } from "../routed_request.ts";
 
 /** The facts of a request that never change. */
@@ -10,6 +11,7 @@ export interface RequestFacts {
   readonly requestId: string;
   readonly acceptedAt: number;
   readonly routed: RoutedRequest;
+  readonly meter?: ResponseUsage | undefined;
 }
 
 /** A request as policies see it, with what they leave for each other. */
@@ -20,12 +22,15 @@ export class RequestContext implements PolicyContext {
   readonly slots = new Slots();
   trace: PolicyTrace | undefined;
   readonly #routed: RoutedRequest;
+  readonly #facts: RequestFacts;
 
-  constructor({ request, requestId, acceptedAt, routed }: RequestFacts) {
+  constructor(facts: RequestFacts) {
+    const { request, requestId, acceptedAt, routed } = facts;
     this.request = request;
     this.requestId = requestId;
     this.acceptedAt = acceptedAt;
     this.#routed = routed;
+    this.#facts = facts;
   }
 
   get gateway(): string | undefined {
@@ -53,6 +58,10 @@ export class RequestContext implements PolicyContext {
     return [
       ...new Set(policies.flatMap(({ requiredScopes = [] }) => requiredScopes)),
     ];
+  }
+
+  get responseUsage(): ResponseUsage | undefined {
+    return this.#facts.meter;
   }
 
   get resourcePath(): string | undefined {

@@ -106,6 +106,11 @@ export class Listeners {
     return [...counts.values()];
   }
 
+  /** Requests of all ports whose responses are not delivered yet. */
+  get requestsUnderWay(): number {
+    return this.#options.pipeline.underWay;
+  }
+
   /** Lists the connections of every port, draining ones included. */
   *connections(): Iterable<PortConnections> {
     for (const { server: { open }, port: { port } } of this.#open.values()) {

@@ -7,7 +7,7 @@ import {
 } from "../../telemetry/trace/trace_state.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { Attempts } from "../attempts.ts";
-import type { TokenMeter } from "../body/token_meter.ts";
+import type { UsageMeter } from "../body/usage_meter.ts";
 import type { RequestContext } from "../policies/request_context.ts";
 import type { RoutedRequest } from "../routed_request.ts";
 import type { Claims } from "../../policy/identity.ts";
@@ -30,7 +30,7 @@ export interface TracedRequest {
   readonly snapshot: Pick<Snapshot, "identities">;
   readonly context: RequestContext;
   readonly attempts: Attempts | undefined;
-  readonly meter: TokenMeter | undefined;
+  readonly meter: UsageMeter | undefined;
 }
 
 /**
@@ -105,6 +105,14 @@ function readEnvironment({ gateway }: RequestContext): RequestState["env"] {
     ...(namespace !== undefined && { namespace }),
     ...(gateway !== undefined && { gateway }),
   };
+}
+
+/** Returns claims whose values traces do not show. */
+export function privateClaims(
+  { context: { slots }, snapshot: { identities } }: TracedRequest,
+): readonly Claims[] {
+  return identities.filter(({ isPrivate }) => isPrivate)
+    .map((slot) => slots.get(slot)).filter((claims) => claims !== undefined);
 }
 
 /** Describes the verified callers by their claims; secrets are redacted. */

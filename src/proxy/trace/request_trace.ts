@@ -1,6 +1,6 @@
 import { NANO_USD } from "../../base/log_text.ts";
 import { llmApiFacts } from "../../llm/llm_api.ts";
-import type { TokenMeter } from "../body/token_meter.ts";
+import type { UsageMeter } from "../body/usage_meter.ts";
 import { describeError } from "../../base/errors.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Listener, Route } from "../../snapshot/snapshot.ts";
@@ -140,7 +140,7 @@ export class RequestTrace {
 
 /** Describes the token usage of a request; `undefined` when no LLM responded. The provider is known by its API. */
 function describeUsage(
-  meter: TokenMeter | undefined,
+  meter: UsageMeter | undefined,
 ): LlmUsage | undefined {
   const usage = meter?.usage;
   if (usage === undefined) return undefined;

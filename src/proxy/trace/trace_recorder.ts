@@ -14,6 +14,7 @@ import { severityOf } from "../../telemetry/trace/trace_severity.ts";
 import type { RequestState } from "../../telemetry/trace/trace_state.ts";
 import { BodyCapture } from "./body_capture.ts";
 import {
+  privateClaims,
   readIdentities,
   readState,
   type TracedRequest,
@@ -83,6 +84,9 @@ export class TraceRecorder {
       response?.headers ?? request.headers,
       originalRequest.target,
     );
+    for (const claims of privateClaims(this.#exchange)) {
+      redactor.learnClaims(claims);
+    }
     const state = readState(
       this.#exchange,
       redactor,

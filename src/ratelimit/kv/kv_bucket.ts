@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import {
   type BudgetDefinition,
   type BudgetReading,
+  shownAmount,
   windowStart,
 } from "../budget.ts";
 import { PendingCharges } from "./kv_charges.ts";
@@ -19,7 +20,12 @@ import {
   take,
 } from "./kv_record.ts";
 import { type Moment, SeenRecord } from "./kv_seen_record.ts";
-import type { KvStore } from "./kv_store.ts";
+import {
+  type Reservation,
+  Reservations,
+  type ReservationVerdicts,
+} from "./kv_reservations.ts";
+import type { KvStore } from "../../kv/kv_store.ts";
 
 /** Status of a bucket without contacting the store; `unknown` requires it. */
 export type BucketStatus = "open" | "exhausted" | "unknown";
@@ -58,6 +64,7 @@ export class KvBucket {
   /** Requests waiting for the exchange. */
   #waiting = 0;
   #shouldFill = false;
+  readonly #reservations = new Reservations();
 
   constructor(options: KvBucketOptions) {
     this.budget = options.budget;
@@ -129,6 +136,21 @@ export class KvBucket {
     this.#charges.add(window, tokens);
   }
 
+  /** Begins to take an amount from the record, if that much is left there; `decided` resolves also if the store fails. */
+  reserve(
+    amount: number,
+  ): { readonly reservation: Reservation; readonly decided: Promise<void> } {
+    const reservation = this.#reservations.add(amount);
+    return { reservation, decided: this.#untilDecided(reservation) };
+  }
+
+  /** Returns an amount that was reserved at monotonic time `takenAt`, unless its window is over. */
+  unreserve(amount: number, takenAt: number): void {
+    this.#reservations.end(amount);
+    if (!this.#seen.isWindowOf(takenAt)) return;
+    this.#charges.add(this.#seen.openedAt, -amount);
+  }
+
   /** Contacts the store on behalf of a request; resolves when the exchange succeeded or failed. */
   async request(): Promise<void> {
     this.#waiting++;
@@ -166,7 +188,24 @@ export class KvBucket {
 
   /** Returns the budget as far as this process knows. */
   read(now: number = this.#options.clock.monotonic()): BudgetReading {
-    return this.#seen.read(this.#lease.held - this.#charges.total, now);
+    const reading = this.#seen.read(
+      this.#lease.held - this.#charges.total,
+      now,
+    );
+    if (this.budget.reserves !== true) return reading;
+    const { held } = this.#reservations;
+    return { ...reading, held: shownAmount(this.budget.unit, held) };
+  }
+
+  async #untilDecided(reservation: Reservation): Promise<void> {
+    do {
+      // An exchange in progress may have begun without it.
+      await this.request();
+    } while (
+      reservation.isGranted === undefined && !reservation.isCancelled &&
+      this.error === undefined
+    );
+    this.#reservations.delete(reservation);
   }
 
   #checkTokens(now: number): BucketStatus {
@@ -233,7 +272,7 @@ export class KvBucket {
       openedAt: windowStart(this.budget, at.time),
       used: this.#capacity,
     };
-    return { record, granted: 0, at, wasDamaged: true };
+    return { record, granted: 0, verdicts: noVerdicts, at, wasDamaged: true };
   }
 
   #settle(
@@ -244,14 +283,18 @@ export class KvBucket {
     const at = this.#seen.meet(before);
     const { time } = at;
     const isRequested = this.#waiting > 0;
-    const record = settle(before, budget, charges, { time, isRequested });
-    if (record === undefined || isOver(record, budget, time)) {
-      return { record, granted: 0, at };
+    const settled = settle(before, budget, charges, { time, isRequested });
+    if (settled === undefined || isOver(settled, budget, time)) {
+      return { record: settled, granted: 0, verdicts: noVerdicts, at };
     }
+    const { record, verdicts } = this.#reservations.decide(
+      settled,
+      this.#capacity,
+    );
     const granted = this.#sizeLease(record);
     return granted === 0
-      ? { record, granted, at }
-      : { record: take(record, granted), granted, at };
+      ? { record, granted, verdicts, at }
+      : { record: take(record, granted), granted, verdicts, at };
   }
 
   #sizeLease({ openedAt, used }: BudgetRecord): number {
@@ -265,17 +308,22 @@ export class KvBucket {
     return this.budget.base + this.budget.burst;
   }
 
-  #adopt({ record, granted, at }: Settled): void {
+  #adopt({ record, granted, verdicts, at }: Settled): void {
     if (record?.openedAt !== this.#seen.openedAt) this.#lease.end();
     this.#seen.see(record, at);
     if (granted > 0) this.#lease.fill(granted);
+    const unclaimed = this.#reservations.announce(verdicts);
+    if (unclaimed > 0) this.#charges.add(this.#seen.openedAt, -unclaimed);
   }
 }
 
-/** Result of an exchange: the record, the lease that was taken, and the time. */
+const noVerdicts: ReservationVerdicts = new Map();
+
+/** Result of an exchange: the record, what was taken from it, and the time. */
 interface Settled {
   readonly record: BudgetRecord | undefined;
   readonly granted: number;
+  readonly verdicts: ReservationVerdicts;
   readonly at: Moment;
   readonly wasDamaged?: boolean;
 }

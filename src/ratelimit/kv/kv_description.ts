@@ -1,7 +1,7 @@
 import { describeError } from "../../base/errors.ts";
 import type { BudgetDefinition, BudgetReading } from "../budget.ts";
 import type { KvBucket } from "./kv_bucket.ts";
-import type { KvStoreCounters } from "./kv_store.ts";
+import type { KvStoreCounters } from "../../kv/kv_store.ts";
 
 /** State of a limiter over Deno KV, for `/config_dump` and metrics. */
 export interface KvLimiterState {

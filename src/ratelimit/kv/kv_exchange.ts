@@ -53,3 +53,21 @@ export class KvExchange {
     }
   }
 }
+
+/**
+ * Waits for work, for a limited time; returns whether it has ended.
+ * @param work A promise that never rejects.
+ */
+export function isOverWithin(
+  clock: Clock,
+  ms: number,
+  work: Promise<unknown>,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = clock.setTimer(() => resolve(false), ms);
+    void work.then(() => {
+      cancel();
+      resolve(true);
+    });
+  });
+}

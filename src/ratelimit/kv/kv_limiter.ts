@@ -1,9 +1,10 @@
 import { type Clock, systemClock } from "../../base/clock.ts";
-import { amountOf, longestWait, type Use } from "../budget.ts";
+import { amountOf, longestWait, noUse, type Use } from "../budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
   GlobalLimiter,
+  HeldUse,
   LimiterDecision,
   LimiterFailure,
 } from "../global_limiter.ts";
@@ -15,9 +16,11 @@ import {
   type KvLimiterState,
 } from "./kv_description.ts";
 import { FirstReadLimiter } from "./kv_first_reads.ts";
-import type { KvHandle } from "./kv_handle.ts";
-import { openKv } from "./open_kv.ts";
-import { KvStore } from "./kv_store.ts";
+import { isOverWithin } from "./kv_exchange.ts";
+import type { KvHandle } from "../../kv/kv_handle.ts";
+import { openKv } from "../../kv/open_kv.ts";
+import { KvReserver } from "./kv_reserver.ts";
+import { KvStore } from "../../kv/kv_store.ts";
 import { KvSweeper } from "./kv_sweeper.ts";
 
 /** Options of a limiter over Deno KV. */
@@ -67,6 +70,7 @@ export class KvLimiter implements GlobalLimiter {
   readonly #store: KvStore;
   readonly #table: KvBucketTable;
   readonly #sweeper: KvSweeper;
+  readonly #reserver: KvReserver;
   #waits = 0;
   #closing: Promise<void> | undefined;
 
@@ -80,6 +84,11 @@ export class KvLimiter implements GlobalLimiter {
     this.#waitMs = options.waitMs ?? 250;
     this.#store = store;
     this.#sweeper = new KvSweeper(clock, maxBudgets * 2);
+    this.#reserver = new KvReserver({
+      clock,
+      waitMs: this.#waitMs,
+      sweeper: this.#sweeper,
+    });
     this.#table = new KvBucketTable({
       domain,
       maxBudgets,
@@ -102,15 +111,20 @@ export class KvLimiter implements GlobalLimiter {
 
   admit(
     uses: readonly DescriptorUse[],
+    expected = noUse,
   ): LimiterDecision | Promise<LimiterDecision> {
     if (this.#closing !== undefined) return failed("the limiter is closed");
     const buckets = this.#table.findAll(uses);
-    return this.#decide(buckets, uses) ?? this.#failImmediately(buckets) ??
-      this.#admitLater(buckets, uses);
+    const decision = this.#decide(buckets, uses) ??
+      this.#failImmediately(buckets) ?? this.#admitLater(buckets, uses);
+    return this.#reserver.isNeeded(buckets, expected)
+      ? this.#reserve({ buckets, uses, expected }, decision)
+      : decision;
   }
 
-  debit(uses: readonly DescriptorUse[], use: Use): void {
+  debit(uses: readonly DescriptorUse[], use: Use, held?: HeldUse): void {
     if (this.#closing !== undefined) return;
+    if (held !== undefined) this.#reserver.end(this.#table.findAll(uses), held);
     for (const bucket of this.#table.findAll(uses)) {
       const amount = amountOf(bucket.budget.unit, use);
       if (!(amount > 0)) continue;
@@ -120,8 +134,10 @@ export class KvLimiter implements GlobalLimiter {
   }
 
   /** Refunds a request if the window in which it was charged is still open. */
-  refund(uses: readonly DescriptorUse[], takenAt: number | undefined): void {
+  refund(uses: readonly DescriptorUse[], held: HeldUse): void {
+    const { takenAt } = held;
     if (takenAt === undefined) return;
+    this.#reserver.end(this.#table.findAll(uses), held);
     for (const bucket of this.#table.findAll(uses)) {
       if (bucket.budget.unit !== "requests") continue;
       bucket.refund(takenAt);
@@ -185,6 +201,30 @@ export class KvLimiter implements GlobalLimiter {
     return { verdict: "admitted", takenAt: now, readings };
   }
 
+  /** Reserves what an admitted request may use in each budget, or in none. */
+  async #reserve(
+    { buckets, uses, expected }: ReservingRequest,
+    undecided: LimiterDecision | Promise<LimiterDecision>,
+  ): Promise<LimiterDecision> {
+    const decision = await undecided;
+    if (decision.verdict !== "admitted") return decision;
+    const problem = await this.#reserver.reserve(buckets, expected);
+    const takenAt = this.#clock.monotonic();
+    if (problem !== undefined) {
+      this.refund(uses, { takenAt: decision.takenAt });
+    }
+    if (problem === "no response") return this.#tooLate();
+    const readings = this.#readAll(buckets, uses, takenAt);
+    if (problem === undefined) return { ...decision, takenAt, readings };
+    const refusedBy = readings[buckets.indexOf(problem.bucket)];
+    const { needed } = problem;
+    return { verdict: "refused", readings, refusedBy, needed };
+  }
+
+  #tooLate(): LimiterFailure {
+    return failed(`the store did not respond within ${this.#waitMs} ms`);
+  }
+
   #reject(
     buckets: readonly KvBucket[],
     uses: readonly DescriptorUse[],
@@ -205,9 +245,7 @@ export class KvLimiter implements GlobalLimiter {
     const isOwn = buckets.length === uses.length;
     return buckets.map((bucket, place) => {
       const use = isOwn ? uses[place] : this.#table.firstUse(bucket, uses);
-      const { unit, limit, remaining, resetMs, windowMs } = bucket.read(now);
-      const index = use?.index ?? 0;
-      return { index, unit, limit, remaining, resetMs, windowMs };
+      return { index: use?.index ?? 0, ...bucket.read(now) };
     });
   }
 
@@ -232,7 +270,7 @@ export class KvLimiter implements GlobalLimiter {
       );
       const leftMs = deadline - now;
       if (leftMs <= 0 || !await this.#requestAll(unknown, leftMs)) {
-        return failed(`the store did not respond within ${this.#waitMs} ms`);
+        return this.#tooLate();
       }
       if (this.#closing !== undefined) return failed("the limiter is closed");
       const broken = unknown.find(({ error }) => error !== undefined);
@@ -255,12 +293,12 @@ export class KvLimiter implements GlobalLimiter {
       this.#sweeper.watch(bucket);
       return done;
     });
-    return this.#isOverWithin(withinMs, Promise.all(exchanges));
+    return isOverWithin(this.#clock, withinMs, Promise.all(exchanges));
   }
 
   async #close(): Promise<void> {
     this.#sweeper.stop();
-    const isFlushed = await this.#isOverWithin(CLOSE_MS, this.#flush());
+    const isFlushed = await isOverWithin(this.#clock, CLOSE_MS, this.#flush());
     if (!isFlushed) void this.#store.close();
   }
 
@@ -268,17 +306,13 @@ export class KvLimiter implements GlobalLimiter {
     await this.#sweeper.flush();
     await this.#store.close();
   }
+}
 
-  /** @param work A promise that never rejects. */
-  #isOverWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
-    return new Promise((resolve) => {
-      const cancel = this.#clock.setTimer(() => resolve(false), ms);
-      void work.then(() => {
-        cancel();
-        resolve(true);
-      });
-    });
-  }
+/** A request whose budgets reserve what it may use. */
+interface ReservingRequest {
+  readonly buckets: readonly KvBucket[];
+  readonly uses: readonly DescriptorUse[];
+  readonly expected: Use;
 }
 
 function failed(reason: string): LimiterFailure {

@@ -2,6 +2,8 @@ import {
   amountOf,
   type BudgetDefinition,
   type BudgetReading,
+  heldBy,
+  holds,
   passWindows,
   shownAmount,
   type Use,
@@ -24,6 +26,14 @@ export interface BudgetWindow {
   used: number;
   /** Milliseconds, monotonic or, of calendar windows, since the epoch; `CLOSED` while no window is open. */
   openedAt: number;
+  /** Held for requests in progress; at least 0. */
+  readonly held: number;
+  addHeld(amount: number): void;
+}
+
+/** Returns an unused budget, changes of which have no effect. */
+export function unusedWindow(): BudgetWindow {
+  return { used: 0, openedAt: CLOSED, held: 0, addHeld() {} };
 }
 
 /** Rules of a window. */
@@ -49,13 +59,28 @@ export function settle(
   window.used = next.used;
 }
 
-/** Counts a request in a settled window: takes 1 from a request budget, opens the window of a token budget. */
+/** Returns whether a settled window has room for a request. */
+export function allows(
+  { used, held }: BudgetWindow,
+  { definition, capacity }: WindowRules,
+  expected: Use,
+): boolean {
+  return used + held + Math.max(1, heldBy(definition, expected)) <= capacity;
+}
+
+/** Counts a request in a settled window: takes 1 from a request budget, opens the window of a token budget, holds what it may use. */
 export function take(
   window: BudgetWindow,
   { definition }: WindowRules,
   now: number,
+  expected: Use,
 ): void {
-  charge(window, definition, definition.unit === "requests" ? 1 : 0, now);
+  const { unit } = definition;
+  if (unit !== "concurrentRequests") {
+    charge(window, definition, unit === "requests" ? 1 : 0, now);
+  }
+  const held = heldBy(definition, expected);
+  if (held > 0) window.addHeld(held);
 }
 
 /** Charges a settled window. */
@@ -90,25 +115,33 @@ export function readWindow(
   now: number,
 ): BudgetReading {
   const { unit, windowMs } = definition;
-  const remaining = Math.max(0, limit - window.used);
+  const remaining = Math.max(0, limit - window.used - window.held);
   return {
     unit,
     limit: shownAmount(unit, limit),
     remaining: shownAmount(unit, remaining),
     resetMs: resetMs(window, definition, now),
     windowMs,
+    ...(holds(definition) && { held: shownAmount(unit, window.held) }),
   };
 }
+
+/** Time after which a request that others leave no room is worth another attempt. */
+const HELD_WAIT_MS = 1000;
 
 /** Returns the time until a settled window admits a request; 0 if it does now. */
 export function waitMs(
   window: BudgetWindow,
-  { definition, capacity }: WindowRules,
+  rules: WindowRules,
   now: number,
+  expected: Use,
 ): number {
+  const { definition, capacity } = rules;
   const { base, overshoot, windowMs } = definition;
-  if (window.used < capacity) return 0;
-  const debt = overshoot === "Carry" ? window.used - capacity : 0;
+  if (allows(window, rules, expected)) return 0;
+  const fitsAlone = window.used + heldBy(definition, expected) <= capacity;
+  if (window.used < capacity && fitsAlone) return HELD_WAIT_MS;
+  const debt = overshoot === "Carry" ? Math.max(0, window.used - capacity) : 0;
   return resetMs(window, definition, now) + Math.floor(debt / base) * windowMs;
 }
 

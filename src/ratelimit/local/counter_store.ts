@@ -23,10 +23,12 @@ export interface LimitIdentity extends LimitPlace {
  */
 export interface Budget {
   readonly limit: Limit;
-  /** Reports whether something is left. */
-  allows(now: number): boolean;
-  /** Counts a request: takes 1 from a request budget, opens the window of a token budget. */
-  take(now: number): void;
+  /** Reports whether what the request is expected to use is left, if the budget reserves that, or else anything. */
+  allows(now: number, expected?: Use): boolean;
+  /** Counts a request: takes 1 from a request budget, opens the window of a token budget; holds what `heldBy` says. */
+  take(now: number, expected?: Use): void;
+  /** Ends what `take` held. */
+  release(expected: Use, now: number): void;
   /** Counts a rejected request. */
   reject(): void;
   /**
@@ -34,11 +36,11 @@ export interface Budget {
    * @throws {RangeError} When the amount is not a whole number of 0 or more.
    */
   debit(use: Use, now: number): void;
-  /** Refunds a `take` at `takenAt`, unless its window is over. */
+  /** Refunds a `take` at `takenAt`, unless its window is over; `release` returns what it held. */
   refund(takenAt: number, now: number): void;
   read(now: number): BudgetReading;
   /** Time until a request may pass; 0 if it may now. Longer than the window while carried tokens are paid off. */
-  waitMs(now: number): number;
+  waitMs(now: number, expected?: Use): number;
 }
 
 /** A configured limit and its budgets. */
@@ -64,15 +66,18 @@ export interface LimitCounts extends LimitPlace {
   readonly refused: number;
   /** Tokens or US dollars charged. */
   readonly charged: number;
+  /** Held for requests in progress; `undefined` for limits that hold nothing. */
+  readonly held?: number | undefined;
   readonly unit: BudgetDefinition["unit"];
 }
 
 /** Returns what equal limits have in common: all but `base` and `burst`, so that a changed number keeps what was used. */
 export function limitKey(
   { scope, words }: LimitIdentity,
-  { unit, windowMs, calendar, overshoot }: BudgetDefinition,
+  { unit, windowMs, calendar, overshoot, reserves }: BudgetDefinition,
 ): string {
-  return JSON.stringify([scope, words, unit, windowMs, calendar, overshoot]);
+  const window = [unit, windowMs, calendar, overshoot, reserves];
+  return JSON.stringify([scope, words, ...window]);
 }
 
 /** Returns the time at which a limit counts: monotonic, or of the wall clock for windows of the calendar. */

@@ -1,5 +1,6 @@
-import type { BudgetReading, Use } from "../budget.ts";
+import { type BudgetReading, heldBy, noUse, type Use } from "../budget.ts";
 import {
+  allows,
   type BudgetWindow,
   charge,
   checkedAmount,
@@ -22,6 +23,8 @@ export interface BudgetOwner extends Limit, WindowRules {
   refused: number;
   /** Tokens or billionths of a US dollar. */
   chargedUnits: number;
+  /** Held for requests in progress, over all keys. */
+  heldUnits: number;
 }
 
 /** Budget that one thread uses. */
@@ -33,20 +36,32 @@ export class LocalBudget implements Budget, BudgetWindow {
   newer: LocalBudget | undefined;
   used = 0;
   openedAt = CLOSED;
+  held = 0;
 
   constructor(limit: BudgetOwner, key: string) {
     this.limit = limit;
     this.key = key;
   }
 
-  allows(now: number): boolean {
+  allows(now: number, expected = noUse): boolean {
     this.#settle(now);
-    return this.used < this.limit.capacity;
+    return allows(this, this.limit, expected);
   }
 
-  take(now: number): void {
-    take(this, this.limit, this.#settle(now));
+  take(now: number, expected = noUse): void {
+    take(this, this.limit, this.#settle(now), expected);
     this.limit.admitted++;
+  }
+
+  release(expected: Use, now: number): void {
+    const held = heldBy(this.limit.definition, expected);
+    if (held > 0) this.limit.budget(this.key, now).addHeld(-held);
+  }
+
+  addHeld(amount: number): void {
+    const held = Math.max(0, this.held + amount);
+    this.limit.heldUnits += held - this.held;
+    this.held = held;
   }
 
   reject(): void {
@@ -73,8 +88,8 @@ export class LocalBudget implements Budget, BudgetWindow {
     return readWindow(this, this.limit, this.#settle(now));
   }
 
-  waitMs(now: number): number {
-    return waitMs(this, this.limit, this.#settle(now));
+  waitMs(now: number, expected = noUse): number {
+    return waitMs(this, this.limit, this.#settle(now), expected);
   }
 
   /** Returns the tokens used beyond the budget. */
@@ -86,7 +101,7 @@ export class LocalBudget implements Budget, BudgetWindow {
   /** Reports whether it can be evicted without losing information. */
   isIdle(now: number): boolean {
     this.#settle(now);
-    return this.openedAt === CLOSED;
+    return this.openedAt === CLOSED && this.held === 0;
   }
 
   /** Accounts for windows that have ended; returns the time of the windows. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, systemClock } from "../../base/clock.ts";
-import { type BudgetDefinition, shownAmount } from "../budget.ts";
-import { CLOSED, readWindow } from "./budget_window.ts";
+import { type BudgetDefinition, holds, shownAmount } from "../budget.ts";
+import { CLOSED, readWindow, unusedWindow } from "./budget_window.ts";
 import {
   type Limit,
   type LimitCounts,
@@ -30,6 +30,7 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
   admitted = 0;
   refused = 0;
   chargedUnits = 0;
+  heldUnits = 0;
   evictedKeys = 0;
   /** Numbers in force: those of the oldest configuration that uses the limit. */
   #current: LimitUser;
@@ -103,6 +104,11 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
     return shownAmount(this.unit, this.chargedUnits);
   }
 
+  get held(): number | undefined {
+    const { unit, definition, heldUnits } = this;
+    return holds(definition) ? shownAmount(unit, heldUnits) : undefined;
+  }
+
   get keys(): number {
     return this.#budgets.size;
   }
@@ -122,8 +128,7 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
 
   describe(now: number): LimitReading {
     const { scope, name, keys, evictedKeys, admitted, refused, charged } = this;
-    const unused = { used: 0, openedAt: CLOSED };
-    let least = readWindow(unused, this, this.time(now));
+    let least = readWindow(unusedWindow(), this, this.time(now));
     let overshoot = 0;
     for (const budget of this.#budgets.values()) {
       const reading = budget.read(now);
@@ -137,6 +142,7 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
       ...least,
       overshoot: shownAmount(this.unit, overshoot),
       ...counts,
+      ...(holds(this.definition) && { held: this.held }),
     };
   }
 
@@ -161,6 +167,7 @@ export class LocalLimit implements Limit, LimitCounts, BudgetOwner {
     }
     const { oldest, size } = this.#budgets;
     if (oldest === undefined || size < this.#maxKeys) return;
+    oldest.addHeld(-oldest.held);
     this.#budgets.delete(oldest);
     this.evictedKeys++;
   }

@@ -1,23 +1,32 @@
+import { noUse, type Use } from "../budget.ts";
 import type { Budget } from "./counter_store.ts";
+
+/** Facts about a request to admit. */
+export interface TakeOptions {
+  /** Most that it is expected to use; nothing by default. */
+  readonly expected?: Use;
+  /** Called for each exhausted budget that only warns. */
+  readonly onSoft?: (budget: Budget) => void;
+}
 
 /**
  * Charges a request to all budgets, or to none: then returns the exhausted budget with the longest wait.
- * @param onSoft Called for each exhausted budget that only warns.
  */
 export function takeAll(
   budgets: readonly Budget[],
   now: number,
-  onSoft?: (budget: Budget) => void,
+  options: TakeOptions = {},
 ): Budget | undefined {
   const held = inOrder(budgets);
   for (const { limit } of held) limit.hold();
+  const { expected = noUse } = options;
   try {
-    const exhausted = findExhausted(budgets, now, onSoft);
+    const exhausted = findExhausted(budgets, now, options);
     if (exhausted !== undefined) {
       exhausted.reject();
       return exhausted;
     }
-    for (const budget of budgets) budget.take(now);
+    for (const budget of budgets) budget.take(now, expected);
     return undefined;
   } finally {
     for (const { limit } of held) limit.release();
@@ -27,16 +36,17 @@ export function takeAll(
 function findExhausted(
   budgets: readonly Budget[],
   now: number,
-  onSoft?: (budget: Budget) => void,
+  { expected = noUse, onSoft }: TakeOptions,
 ): Budget | undefined {
   let longest: Budget | undefined;
   for (const budget of budgets) {
-    if (budget.allows(now)) continue;
+    if (budget.allows(now, expected)) continue;
     if (budget.limit.definition.isSoft === true) {
       onSoft?.(budget);
       continue;
     }
-    if (longest === undefined || budget.waitMs(now) > longest.waitMs(now)) {
+    const waitMs = budget.waitMs(now, expected);
+    if (longest === undefined || waitMs > longest.waitMs(now, expected)) {
       longest = budget;
     }
   }

@@ -80,6 +80,7 @@ function describeBudgetProblems(budget: BudgetDefinition): string[] {
   if (budget.burst > 0) problems.push("has no burst");
   if (budget.overshoot === "Carry") problems.push("cannot carry overshoot");
   if (budget.isSoft === true) problems.push("always rejects");
+  if (budget.reserves === true) problems.push("cannot reserve");
   if (budget.unit === "usd") problems.push("cannot count money");
   if (budget.calendar !== undefined && budget.calendar.timeZone !== "UTC") {
     problems.push("has no time zones: its windows are those of UTC");

@@ -13,7 +13,7 @@ import {
   type PeerCertificate,
 } from "node:tls";
 import type { Clock } from "../../base/clock.ts";
-import { nodeHttp2 } from "../../base/node_http2.ts";
+import { nodeHttp2 } from "../../base/wire/node_http2.ts";
 import {
   formatAddress,
   type ServiceAddress,

@@ -3,7 +3,11 @@
  *
  * @module
  */
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import {
+  BinaryReader,
+  BinaryWriter,
+  WireType,
+} from "../../base/wire/protobuf_wire.ts";
 import { latin1 } from "../../base/bytes.ts";
 
 /** `RateLimitRequest`. */

@@ -14,8 +14,10 @@ export const count = {
   evictedKeys: 3,
 } as const;
 const COUNTS = 4;
-/** Numbers of a record: what is used, and when its window opened. */
-const RECORD_NUMBERS = 2;
+/** Numbers of a record: what is used, when its window opened, and what each thread holds. */
+const USED_AMOUNT = 0;
+const OPENED_AT = 1;
+const HELD = 2;
 
 /** Places of the words of a limit; the lock takes two. */
 const LOCK = 0;
@@ -41,7 +43,8 @@ const RECORD_WORDS = 8;
  * Budgets of a limit in memory that threads share: a hash table whose records are linked in the order of use, and the counts of the
  * limit. Only whoever holds the lock may use it.
  *
- * Records are used one after the other, 48 bytes each, so the machine provides only as much memory as there are keys.
+ * Records are used one after the other, 48 bytes each and 8 for each thread that may hold something, so the machine provides only as
+ * much memory as there are keys.
  */
 export class KeyTable {
   readonly buffer: SharedArrayBuffer;
@@ -50,12 +53,25 @@ export class KeyTable {
   readonly #numbers: Float64Array;
   readonly #bucketMask: number;
   readonly #firstRecord: number;
+  readonly #recordNumbers: number;
   readonly #window: RecordWindow;
 
-  /** @param buffer Memory of a table of the same size; fresh memory by default. */
-  constructor(maxKeys: number, buffer?: SharedArrayBuffer) {
+  /**
+   * @param buffer Memory of a table of the same size; fresh memory by default.
+   * @param holders Threads that may hold something; 0 for limits that hold nothing.
+   * @param holder Number of this thread among them, from 0.
+   */
+  constructor(
+    maxKeys: number,
+    { buffer, holders = 0, holder = 0 }: {
+      readonly buffer?: SharedArrayBuffer;
+      readonly holders?: number;
+      readonly holder?: number;
+    } = {},
+  ) {
     const buckets = 2 ** Math.ceil(Math.log2(maxKeys));
-    const numbers = COUNTS + maxKeys * RECORD_NUMBERS;
+    this.#recordNumbers = HELD + holders;
+    const numbers = COUNTS + maxKeys * this.#recordNumbers;
     const start = numbers * Float64Array.BYTES_PER_ELEMENT;
     this.#firstRecord = HEADER_WORDS + buckets;
     const words = this.#firstRecord + maxKeys * RECORD_WORDS;
@@ -65,7 +81,7 @@ export class KeyTable {
     this.#bucketMask = buckets - 1;
     this.#numbers = new Float64Array(this.buffer, 0, numbers);
     this.#words = new Int32Array(this.buffer, start, words);
-    this.#window = new RecordWindow(this.#numbers);
+    this.#window = new RecordWindow(this.#numbers, { holders, holder });
   }
 
   /** Memory and place of the lock. */
@@ -108,6 +124,7 @@ export class KeyTable {
     const window = this.window(record);
     window.openedAt = CLOSED;
     window.used = 0;
+    this.#window.dropHeld();
     this.#write(place + IS_IN_USE, 1);
     this.#chain(record);
     this.#link(record);
@@ -125,8 +142,28 @@ export class KeyTable {
 
   /** Returns the budget of a record, until the next call. */
   window(record: RecordId): BudgetWindow {
-    this.#window.at = COUNTS + (record - 1) * RECORD_NUMBERS;
+    return this.#windowAt(record);
+  }
+
+  /** Ends all that a thread holds, which has ended. */
+  dropHolder(holder: number): void {
+    for (let it = this.next(NONE); it !== NONE; it = this.next(it)) {
+      this.#windowAt(it).dropHeldOf(holder);
+    }
+  }
+
+  #windowAt(record: RecordId): RecordWindow {
+    this.#window.at = COUNTS + (record - 1) * this.#recordNumbers;
     return this.#window;
+  }
+
+  /** Returns what is held, over all records; threads that do not hold the lock may read as well. */
+  get held(): number {
+    let sum = 0;
+    for (let it = this.next(NONE); it !== NONE; it = this.next(it)) {
+      sum += this.window(it).held;
+    }
+    return sum;
   }
 
   /** Returns the hash of the key of a record. */
@@ -265,25 +302,54 @@ export class KeyTable {
 /** Budget of the record at a place of the numbers. */
 class RecordWindow implements BudgetWindow {
   readonly #numbers: Float64Array;
+  readonly #holders: number;
+  readonly #holder: number;
   at = 0;
 
-  constructor(numbers: Float64Array) {
+  constructor(
+    numbers: Float64Array,
+    { holders, holder }: { readonly holders: number; readonly holder: number },
+  ) {
     this.#numbers = numbers;
+    this.#holders = holders;
+    this.#holder = holder;
   }
 
   get used(): number {
-    return this.#numbers[this.at] ?? 0;
+    return this.#numbers[this.at + USED_AMOUNT] ?? 0;
   }
 
   set used(used: number) {
-    this.#numbers[this.at] = used;
+    this.#numbers[this.at + USED_AMOUNT] = used;
   }
 
   get openedAt(): number {
-    return this.#numbers[this.at + 1] ?? 0;
+    return this.#numbers[this.at + OPENED_AT] ?? 0;
   }
 
   set openedAt(openedAt: number) {
-    this.#numbers[this.at + 1] = openedAt;
+    this.#numbers[this.at + OPENED_AT] = openedAt;
+  }
+
+  /** Added up on each access, so that a thread that dies leaves no sum that is half updated. */
+  get held(): number {
+    let sum = 0;
+    for (let holder = 0; holder < this.#holders; holder++) {
+      sum += this.#numbers[this.at + HELD + holder] ?? 0;
+    }
+    return sum;
+  }
+
+  addHeld(amount: number): void {
+    const place = this.at + HELD + this.#holder;
+    this.#numbers[place] = Math.max(0, (this.#numbers[place] ?? 0) + amount);
+  }
+
+  dropHeld(): void {
+    this.#numbers.fill(0, this.at + HELD, this.at + HELD + this.#holders);
+  }
+
+  dropHeldOf(holder: number): void {
+    if (holder < this.#holders) this.#numbers[this.at + HELD + holder] = 0;
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { BudgetDefinition } from "../budget.ts";
+import { type BudgetDefinition, holds } from "../budget.ts";
 import {
   type LimitCounts,
   type LimitIdentity,
@@ -23,6 +23,8 @@ export interface LimitRequest {
 /** Memory of the requested limits, and the monotonic time of the control thread. */
 export interface LimitGrant {
   readonly memories: readonly LimitMemory[];
+  /** Number of the thread among those that hold something of a budget. */
+  readonly holder: number;
   readonly now: number;
 }
 
@@ -57,13 +59,22 @@ export class LimitRegistry {
   /** Limits without configuration, by the end of their retirement, in that order. */
   readonly #retired = new Map<Entry, number>();
   readonly #timers = new Set<() => void>();
+  readonly #holders: ThreadHolders;
   #isClosed = false;
   #order = 0;
   #threads = CONTROL;
 
-  constructor(clock: Clock, maxKeys = MAX_KEYS) {
+  constructor(
+    clock: Clock,
+    { maxKeys = MAX_KEYS, maxThreads = 8 }: {
+      readonly maxKeys?: number;
+      /** Threads at the same time, including those that have ended a moment ago. */
+      readonly maxThreads?: number;
+    } = {},
+  ) {
     this.#clock = clock;
     this.#maxKeys = maxKeys;
+    this.#holders = new ThreadHolders(maxThreads);
   }
 
   /** Returns the number of a new thread. */
@@ -81,7 +92,9 @@ export class LimitRegistry {
       entry.users.set(userKey(thread, request), { thread, limit });
       return entry.memory;
     });
-    return { memories, now: this.#clock.monotonic() };
+    const isHolding = memories.some(({ holders }) => holders > 0);
+    const holder = isHolding ? this.#holders.use(thread) : 0;
+    return { memories, holder, now: this.#clock.monotonic() };
   }
 
   release(thread: number, request: LimitRequest): void {
@@ -129,17 +142,33 @@ export class LimitRegistry {
     return count;
   }
 
-  /** Frees limits that a thread holds, and still holds after a while: a thread that goes on does not hold one for long. */
+  /**
+   * Frees limits that a thread has locked, and still has after a while: a thread that goes on does not lock one for long. Then ends
+   * what the thread held for its requests.
+   */
   #recoverFrom(thread: number): void {
-    const used = [...this.#entries.values(), ...this.#retired.keys()];
-    const held = used.flatMap(({ limit }) => {
+    const locked = this.#used.flatMap(({ limit }) => {
       const { holder } = limit;
       return holder.thread === thread ? [{ limit, holder }] : [];
     });
-    if (held.length === 0) return;
     this.#setTimer(() => {
-      for (const { limit, holder } of held) limit.recoverFrom(holder);
+      for (const { limit, holder } of locked) limit.recoverFrom(holder);
+      this.#dropHolder(thread);
     });
+  }
+
+  #dropHolder(thread: number): void {
+    const holder = this.#holders.find(thread);
+    if (holder === undefined) return;
+    const dropped = this.#used.map(({ limit, memory }) =>
+      memory.holders === 0 || limit.dropHolder(holder)
+    );
+    if (dropped.every((each) => each)) this.#holders.end(thread);
+    else this.#setTimer(() => this.#dropHolder(thread));
+  }
+
+  get #used(): Entry[] {
+    return [...this.#entries.values(), ...this.#retired.keys()];
   }
 
   #setTimer(callback: () => void): void {
@@ -155,6 +184,7 @@ export class LimitRegistry {
     const memory = createLimitMemory({
       isKeyed: request.identity.isKeyed,
       maxKeys: this.#maxKeys,
+      holders: holds(request.definition) ? this.#holders.max : 0,
       order: ++this.#order,
     });
     return {
@@ -170,7 +200,7 @@ export class LimitRegistry {
   ): SharedLimit {
     const thread = { number: CONTROL, aheadMs: 0, clock: this.#clock };
     const limit = new SharedLimit(identity, definition, thread);
-    limit.bind(memory);
+    limit.bind(memory, 0);
     return limit;
   }
 
@@ -198,6 +228,35 @@ export class LimitRegistry {
       this.#retired.delete(entry);
       bytes -= entry.memory.buffer.byteLength;
     }
+  }
+}
+
+/** Numbers of the threads among those that hold something of a budget; 0 is the control thread, which never does. */
+class ThreadHolders {
+  readonly max: number;
+  readonly #byThread = new Map<number, number>();
+
+  constructor(maxThreads: number) {
+    this.max = maxThreads + 1;
+  }
+
+  find(thread: number): number | undefined {
+    return this.#byThread.get(thread);
+  }
+
+  /** @throws {RangeError} When too many threads have ended within seconds; the caller tries again later. */
+  use(thread: number): number {
+    return this.#byThread.getOrInsertComputed(thread, () => {
+      const used = new Set(this.#byThread.values());
+      for (let holder = 1; holder < this.max; holder++) {
+        if (!used.has(holder)) return holder;
+      }
+      throw new RangeError("Cannot count for another thread yet");
+    });
+  }
+
+  end(thread: number): void {
+    this.#byThread.delete(thread);
   }
 }
 

@@ -1,5 +1,6 @@
-import type { BudgetReading, Use } from "../budget.ts";
+import { type BudgetReading, heldBy, noUse, type Use } from "../budget.ts";
 import {
+  allows,
   type BudgetWindow,
   charge,
   checkedAmount,
@@ -35,23 +36,35 @@ export class SharedBudget implements Budget {
     this.#key = key;
   }
 
-  allows(now: number): boolean {
+  allows(now: number, expected = noUse): boolean {
     const { limit } = this;
     limit.hold();
     try {
-      return limit.use(this.#key, limit.time(now)).used < limit.capacity;
+      return allows(limit.use(this.#key, limit.time(now)), limit, expected);
     } finally {
       limit.release();
     }
   }
 
-  take(now: number): void {
+  take(now: number, expected = noUse): void {
     const { limit } = this;
     const time = limit.time(now);
     limit.hold();
     try {
-      take(limit.use(this.#key, time), limit, time);
+      take(limit.use(this.#key, time), limit, time, expected);
       limit.count("admitted", 1);
+    } finally {
+      limit.release();
+    }
+  }
+
+  release(expected: Use, now: number): void {
+    const { limit } = this;
+    const held = heldBy(limit.definition, expected);
+    if (held === 0) return;
+    limit.hold();
+    try {
+      limit.peek(this.#key, limit.time(now)).addHeld(-held);
     } finally {
       limit.release();
     }
@@ -102,12 +115,13 @@ export class SharedBudget implements Budget {
     }
   }
 
-  waitMs(now: number): number {
+  waitMs(now: number, expected = noUse): number {
     const { limit } = this;
     limit.hold();
     try {
       const window = limit.peek(this.#key, limit.time(now));
-      return waitMs(window, limit, since(window, limit.time(now)));
+      const time = since(window, limit.time(now));
+      return waitMs(window, limit, time, expected);
     } finally {
       limit.release();
     }

@@ -95,12 +95,12 @@ export class SharedCounterStore implements CounterStore {
   async #acquire(entries: readonly Entry[]): Promise<void> {
     const sentAt = this.#clock.monotonic();
     const requests = entries.map(({ request }) => request);
-    const { memories, now } = await this.#source.acquire(requests);
+    const { memories, holder, now } = await this.#source.acquire(requests);
     this.#compareClocks(sentAt, now);
     for (const [at, { limit }] of entries.entries()) {
       const memory = memories[at];
       if (memory === undefined) throw new TypeError("A limit has no memory");
-      limit.bind(memory);
+      limit.bind(memory, holder);
     }
   }
 

@@ -1,10 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
-import { type BudgetDefinition, shownAmount } from "../budget.ts";
+import { type BudgetDefinition, holds, shownAmount } from "../budget.ts";
 import {
   type BudgetWindow,
   CLOSED,
   readWindow,
   settle,
+  unusedWindow,
 } from "../local/budget_window.ts";
 import {
   type LimitCounts,
@@ -22,6 +23,8 @@ import { type Holder, ThreadLock } from "./thread_lock.ts";
 export interface LimitMemory {
   readonly buffer: SharedArrayBuffer;
   readonly maxKeys: number;
+  /** Threads that may hold something of a budget; 0 for limits that hold nothing. */
+  readonly holders: number;
   /** Seed of the hashes of keys. */
   readonly seed: Int32Array;
   /** Place in the order in which threads hold several limits. */
@@ -47,17 +50,19 @@ const noKey: KeyHash = { a: 0, b: 0, c: 0, d: 0 };
 
 /** Creates the memory of a limit without requests. */
 export function createLimitMemory(
-  { isKeyed, maxKeys, order }: {
+  { isKeyed, maxKeys, holders, order }: {
     readonly isKeyed: boolean;
     readonly maxKeys: number;
+    readonly holders: number;
     readonly order: number;
   },
 ): LimitMemory {
-  const table = new KeyTable(isKeyed ? maxKeys : 1);
+  const table = new KeyTable(isKeyed ? maxKeys : 1, { holders });
   if (!isKeyed) table.add(noKey);
   return {
     buffer: table.buffer,
     maxKeys: table.maxKeys,
+    holders,
     seed: crypto.getRandomValues(new Int32Array(4)),
     order,
   };
@@ -91,8 +96,12 @@ export class SharedLimit implements SharedBudgetOwner {
     this.#only = isKeyed ? undefined : new SharedBudget(this, undefined);
   }
 
-  bind({ buffer, maxKeys, seed, order }: LimitMemory): void {
-    const table = new KeyTable(maxKeys, buffer);
+  /** @param holder Number of this thread among those that hold something. */
+  bind(
+    { buffer, maxKeys, holders, seed, order }: LimitMemory,
+    holder: number,
+  ): void {
+    const table = new KeyTable(maxKeys, { buffer, holders, holder });
     const lock = new ThreadLock(...table.lock, this.#thread.number);
     this.#bound = { table, lock, hasher: new KeyHasher(seed), order };
   }
@@ -134,9 +143,7 @@ export class SharedLimit implements SharedBudgetOwner {
     const record = hash === undefined
       ? ONLY_RECORD
       : this.#memory.table.find(hash);
-    return record === NONE
-      ? { used: 0, openedAt: CLOSED }
-      : this.#settled(record, time);
+    return record === NONE ? unusedWindow() : this.#settled(record, time);
   }
 
   count(what: "admitted" | "refused" | "charged", by: number): void {
@@ -156,6 +163,9 @@ export class SharedLimit implements SharedBudgetOwner {
       refused: table.count(count.refused),
       charged: shownAmount(this.definition.unit, table.count(count.charged)),
       unit: this.definition.unit,
+      ...(holds(this.definition) && {
+        held: shownAmount(this.definition.unit, table.held),
+      }),
     };
   }
 
@@ -183,9 +193,9 @@ export class SharedLimit implements SharedBudgetOwner {
   describe(now: number): LimitReading {
     const time = this.time(now);
     const { table, lock } = this.#memory;
-    const unused = { used: 0, openedAt: CLOSED };
-    let least = readWindow(unused, this, time);
+    let least = readWindow(unusedWindow(), this, time);
     let overshoot = 0;
+    let held = 0;
     let record = table.next(NONE);
     // A thread that died with the lock is detected by others later.
     while (record !== NONE && lock.tryHold(DESCRIBE_SLEEPS)) {
@@ -193,6 +203,7 @@ export class SharedLimit implements SharedBudgetOwner {
         const window = this.#settled(record, time);
         const reading = readWindow(window, this, time);
         if (reading.remaining < least.remaining) least = reading;
+        held += window.held;
         overshoot += Math.max(0, window.used - this.capacity);
         record = table.next(record);
       }
@@ -203,6 +214,7 @@ export class SharedLimit implements SharedBudgetOwner {
       ...this.counts(),
       ...least,
       overshoot: shownAmount(unit, overshoot),
+      ...(holds(this.definition) && { held: shownAmount(unit, held) }),
     };
   }
 
@@ -219,6 +231,15 @@ export class SharedLimit implements SharedBudgetOwner {
     lock.release();
   }
 
+  /** Ends all that a thread holds, which has ended; returns false if the limit is locked for too long. */
+  dropHolder(holder: number): boolean {
+    const { table, lock } = this.#memory;
+    if (!lock.tryHold(DESCRIBE_SLEEPS)) return false;
+    table.dropHolder(holder);
+    lock.release();
+    return true;
+  }
+
   get #memory() {
     if (this.#bound !== undefined) return this.#bound;
     throw new TypeError(`Limit "${this.name}" was used before it was ready`);
@@ -233,7 +254,8 @@ export class SharedLimit implements SharedBudgetOwner {
   #add(hash: KeyHash, time: number): BudgetWindow {
     const { table } = this.#memory;
     for (let i = 0; i < DROPPED_PER_KEY && table.oldest !== NONE; i++) {
-      if (this.#settled(table.oldest, time).openedAt !== CLOSED) break;
+      const { openedAt, held } = this.#settled(table.oldest, time);
+      if (openedAt !== CLOSED || held > 0) break;
       table.delete(table.oldest);
     }
     if (table.size >= table.maxKeys) {

@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { KvHandle } from "../kv/kv_handle.ts";
-import { openKv } from "../kv/open_kv.ts";
-import { KvStore } from "../kv/kv_store.ts";
+import type { KvHandle } from "../../kv/kv_handle.ts";
+import { openKv } from "../../kv/open_kv.ts";
+import { KvStore } from "../../kv/kv_store.ts";
 import {
   HOUR_MS,
   KEPT_MS,
@@ -14,10 +14,10 @@ import {
 
 const FLUSH_MS = 2000;
 const CLOSE_MS = 2000;
-const PREFIX = "usage";
-const VERSION = 1;
+/** Begins all keys; the number is the version of the rows. */
+const prefix = ["usage", 1];
 
-/** Dependencies of a usage book over Deno KV. */
+/** Dependencies of a usage book over Deno KV or Redis. */
 export interface KvUsageBookOptions {
   /** File or URL of the store. */
   readonly store: string;
@@ -28,7 +28,7 @@ export interface KvUsageBookOptions {
   readonly open?: (path: string) => Promise<KvHandle>;
 }
 
-/** Remembers in Deno KV who used what, for 32 days: for all processes that share the store. */
+/** Remembers in Deno KV or Redis who used what, for 32 days: for all processes that share the store. */
 export class KvUsageBook implements UsageSink {
   readonly #options: KvUsageBookOptions;
   readonly #store: KvStore;
@@ -55,10 +55,7 @@ export class KvUsageBook implements UsageSink {
     await this.#flush();
     const from = Math.floor(since / HOUR_MS) * HOUR_MS;
     const rows: UsageRow[] = [];
-    const found = await this.#store.list(
-      [PREFIX, VERSION],
-      [PREFIX, VERSION, from],
-    );
+    const found = await this.#store.list(prefix, from);
     for (const value of found) {
       const row = readRow(value);
       if (row !== undefined) rows.push(row);
@@ -98,6 +95,7 @@ export class KvUsageBook implements UsageSink {
         await this.#store.update(keyOf(row), (value) => ({
           value: sumOf(readRow(value), row),
           expireInMs: KEPT_MS,
+          listed: { prefix, time: row.hour },
         }));
         this.#hasWarned = false;
       } catch (error) {
@@ -113,7 +111,7 @@ export class KvUsageBook implements UsageSink {
 }
 
 function keyOf({ hour, route, model, key }: UsageRow): Deno.KvKey {
-  return [PREFIX, VERSION, hour, route, model, key];
+  return [...prefix, hour, route, model, key];
 }
 
 const numbers = [

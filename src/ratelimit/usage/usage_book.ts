@@ -35,28 +35,34 @@ const OTHER = "other";
 
 /** Rows by hour, key, model and route; those that differ in nothing else are added up. */
 export class UsageTable {
-  readonly #rows = new Map<string, UsageRow>();
+  readonly #rows = new Map<string, UsageSum>();
 
   get size(): number {
     return this.#rows.size;
   }
 
-  values(): Iterable<UsageRow> {
-    return this.#rows.values();
+  /** Returns the rows as they are now. */
+  values(): UsageRow[] {
+    return Array.from(this.#rows.values(), (row) => ({ ...row }));
   }
 
   add(row: UsageRow): void {
-    const named = {
-      ...row,
-      key: row.key.slice(0, MAX_NAME_LENGTH),
-      model: row.model.slice(0, MAX_NAME_LENGTH),
-    };
-    const isKnown = this.#rows.has(identify(named));
-    const kept = isKnown || this.#rows.size < MAX_ROWS
-      ? named
-      : { ...named, key: OTHER, model: OTHER };
-    const id = identify(kept);
-    this.#rows.set(id, sumOf(this.#rows.get(id), kept));
+    const { hour, route } = row;
+    const key = row.key.slice(0, MAX_NAME_LENGTH);
+    const model = row.model.slice(0, MAX_NAME_LENGTH);
+    const id = identify(hour, key, model, route);
+    const known = this.#rows.get(id);
+    if (known !== undefined) addTo(known, row);
+    else if (this.#rows.size < MAX_ROWS) {
+      this.#rows.set(id, { ...row, key, model });
+    } else this.#addToOther(row);
+  }
+
+  #addToOther(row: UsageRow): void {
+    const id = identify(row.hour, OTHER, OTHER, row.route);
+    const known = this.#rows.get(id);
+    if (known !== undefined) addTo(known, row);
+    else this.#rows.set(id, { ...row, key: OTHER, model: OTHER });
   }
 
   /** Removes and returns all rows. */
@@ -76,19 +82,30 @@ export class UsageTable {
 
 /** Adds a row to one of the same identity. */
 export function sumOf(before: UsageRow | undefined, row: UsageRow): UsageRow {
-  if (before === undefined) return row;
-  return {
-    ...row,
-    requests: before.requests + row.requests,
-    inputTokens: before.inputTokens + row.inputTokens,
-    outputTokens: before.outputTokens + row.outputTokens,
-    nanoUsd: before.nanoUsd + row.nanoUsd,
-    uncounted: before.uncounted + row.uncounted,
-  };
+  const sum = { ...row };
+  if (before !== undefined) addTo(sum, before);
+  return sum;
 }
 
-function identify({ hour, key, model, route }: UsageRow): string {
-  return JSON.stringify([hour, key, model, route]);
+/** A row to which others are added. */
+export type UsageSum = { -readonly [Name in keyof UsageRow]: UsageRow[Name] };
+
+function addTo(sum: UsageSum, row: UsageRow): void {
+  sum.requests += row.requests;
+  sum.inputTokens += row.inputTokens;
+  sum.outputTokens += row.outputTokens;
+  sum.nanoUsd += row.nanoUsd;
+  sum.uncounted += row.uncounted;
+}
+
+/** Returns a text that differs for any other names, whatever characters these have. */
+function identify(
+  hour: number,
+  key: string,
+  model: string,
+  route: string,
+): string {
+  return `${hour} ${key.length} ${model.length} ${key}${model}${route}`;
 }
 
 /** Remembers in memory who used what, for 32 days or until the process ends. */
@@ -111,7 +128,7 @@ export class UsageBook implements UsageSink {
 
   /** Returns the rows of hours that end after `since`. */
   read(since: number): Promise<readonly UsageRow[]> {
-    const rows = [...this.#table.values()];
+    const rows = this.#table.values();
     return Promise.resolve(rows.filter(({ hour }) => hour + HOUR_MS > since));
   }
 

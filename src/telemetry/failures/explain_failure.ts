@@ -5,7 +5,7 @@ import {
   type Explanation,
   namedPart,
 } from "./explanation.ts";
-import type { FailedRequest } from "./failed_request.ts";
+import type { RecordedRequest } from "./recorded_request.ts";
 
 /** Explains requests that policies rejected, by reason, such as `jwt_auth`. */
 export type ExplainRejections = ReadonlyMap<
@@ -15,7 +15,7 @@ export type ExplainRejections = ReadonlyMap<
 
 /** Explains why a request failed, and how to fix that. */
 export function explainFailure(
-  failed: FailedRequest,
+  failed: RecordedRequest,
   rejections: ExplainRejections,
 ): Explanation {
   const { reason } = failed.finished;
@@ -114,6 +114,12 @@ const byReason: Readonly<
   upstream_overloaded: unreachable(
     "All its connections are in use; raise `maxConnections` or `maxPendingRequests` of the backend, or add another.",
   ),
+  mcp_session_lost: (failed) => ({
+    cause: `${errorOf(failed)}.`,
+    failing: undefined,
+    advice:
+      "The client begins a new session, as MCP says. If the endpoints share their sessions, set `loadBalancing.mcpSessions: Shared` of the backend.",
+  }),
   no_endpoints: unreachable(
     "None of its pods is ready; see `kubectl get endpointslices` for its service.",
   ),
@@ -193,7 +199,7 @@ const explanations: ReadonlyMap<string, Explain> = new Map(
 );
 
 function adviceOnResponse(
-  { id, finished: { upstreamRequestId } }: FailedRequest,
+  { id, finished: { upstreamRequestId } }: RecordedRequest,
 ): string {
   const advice = `See the log of the backend; it got x-request-id "${id}"`;
   return upstreamRequestId === undefined
@@ -201,7 +207,9 @@ function adviceOnResponse(
     : `${advice} and uses the ID "${upstreamRequestId}".`;
 }
 
-function idAdvice({ finished: { upstreamRequestId } }: FailedRequest): string {
+function idAdvice(
+  { finished: { upstreamRequestId } }: RecordedRequest,
+): string {
   return upstreamRequestId === undefined
     ? ""
     : ` The provider uses the ID "${upstreamRequestId}" for the request.`;

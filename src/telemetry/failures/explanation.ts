@@ -1,4 +1,4 @@
-import type { FailedRequest } from "./failed_request.ts";
+import type { RecordedRequest } from "./recorded_request.ts";
 
 /** Explanation of a failed request, for people. */
 export interface Explanation {
@@ -11,7 +11,7 @@ export interface Explanation {
 }
 
 /** Explains why a request failed. */
-export type Explain = (failed: FailedRequest) => Explanation;
+export type Explain = (failed: RecordedRequest) => Explanation;
 
 /** Deciding part of the configuration or of the request. */
 export interface FailingPart {
@@ -21,7 +21,7 @@ export interface FailingPart {
 
 /** Returns the error of a failed request, without its full stop. */
 export function errorOf(
-  { finished: { error, reason } }: FailedRequest,
+  { finished: { error, reason } }: RecordedRequest,
 ): string {
   return (error ?? reason).replace(/\.$/, "");
 }

@@ -1,5 +1,5 @@
 import { REDACTION_MARKER } from "../../base/redaction.ts";
-import type { FailedRequest } from "./failed_request.ts";
+import type { RecordedRequest } from "./recorded_request.ts";
 import type { TraceEvent, TraceMessage } from "../trace/trace_event.ts";
 import { severityOf } from "../trace/trace_severity.ts";
 import { describeArrival, type RequestState } from "../trace/trace_state.ts";
@@ -17,17 +17,21 @@ export type RecordedEvent = Omit<TraceEvent, "eventEnd"> & {
 
 /** Reconstructs the trace of a request that was not traced, as far as it was recorded. */
 export function failureEvents(
-  failed: FailedRequest,
+  failed: RecordedRequest,
   rejections: RejectionEvents,
 ): readonly RecordedEvent[] {
-  const end = toMicros(failed.finished.durationMs ?? 0);
+  const { durationMs } = failed.finished;
+  // Of a request that could not be read, no time is known.
+  const [start, end] = durationMs === undefined
+    ? [null, null]
+    : [0, toMicros(durationMs)];
   return [
-    event({ type: "requestStarted" }, 0),
+    event({ type: "requestStarted" }, start),
     event({
       type: "requestSnapshot",
       stage: "initial request",
       requestState: arrivalOf(failed),
-    }, 0),
+    }, start),
     ...routeEvents(failed),
     ...rejectionEvents(failed, rejections),
     ...callEvents(failed),
@@ -59,7 +63,7 @@ function event(
   return { eventStart, eventEnd, severity: severityOf(message), message };
 }
 
-function routeEvents(failed: FailedRequest): readonly RecordedEvent[] {
+function routeEvents(failed: RecordedRequest): readonly RecordedEvent[] {
   const { route, candidates, finished: { listener } } = failed;
   if (listener === undefined) return [];
   if (route === undefined && finishedBeforeRoute(failed)) return [];
@@ -70,12 +74,12 @@ function routeEvents(failed: FailedRequest): readonly RecordedEvent[] {
   })];
 }
 
-function finishedBeforeRoute({ finished }: FailedRequest): boolean {
+function finishedBeforeRoute({ finished }: RecordedRequest): boolean {
   return finished.reason !== "route_not_found";
 }
 
 function rejectionEvents(
-  { verdict, finished }: FailedRequest,
+  { verdict, finished }: RecordedRequest,
   rejections: RejectionEvents,
 ): readonly RecordedEvent[] {
   if (verdict !== undefined) return [event(verdict)];
@@ -87,7 +91,7 @@ function rejectionEvents(
 }
 
 function callEvents(
-  { calls, finished: { endpoint } }: FailedRequest,
+  { calls, finished: { endpoint } }: RecordedRequest,
 ): readonly RecordedEvent[] {
   if (endpoint === undefined) return [];
   return calls.flatMap(({ status, error, startMs, endMs, endpoint: tried }) => {
@@ -99,7 +103,7 @@ function callEvents(
   });
 }
 
-function stateOf(failed: FailedRequest): RequestState {
+function stateOf(failed: RecordedRequest): RequestState {
   const { backend } = failed;
   return {
     ...arrivalOf(failed),
@@ -108,7 +112,7 @@ function stateOf(failed: FailedRequest): RequestState {
   };
 }
 
-function arrivalOf(failed: FailedRequest): RequestState {
+function arrivalOf(failed: RecordedRequest): RequestState {
   const { finished, scheme, query, requestHeaders } = failed;
   const { method, host, path, version, gateway, source, time } = finished;
   const colon = source.lastIndexOf(":");
@@ -132,7 +136,7 @@ function arrivalOf(failed: FailedRequest): RequestState {
 }
 
 /** Returns the identities without their claims. */
-function identitiesOf({ identities }: FailedRequest): Partial<RequestState> {
+function identitiesOf({ identities }: RecordedRequest): Partial<RequestState> {
   return Object.fromEntries(
     identities.map(({ name, holds }) => [name, { [holds]: REDACTION_MARKER }]),
   );

@@ -7,40 +7,73 @@ import {
 } from "../../base/log_text.ts";
 import { formatUsd } from "../../base/log_text.ts";
 import { hideSignatures } from "../../base/redaction.ts";
+import type { Attributes } from "../spans/span.ts";
 import type { FinishedRequest, FinishedUsage } from "./finished_request.ts";
+import type { LogRecord } from "./log_record.ts";
 
 /** Dependencies of the access log. */
 export interface AccessLogOptions {
   /** Receives one line, its line break included; see `LineWriter`. */
   readonly write: (line: string) => void;
   readonly format: LogFormat;
+  /** Fields to leave out. */
+  readonly remove?: ReadonlySet<string> | undefined;
   /** The log of module `request`: the access log is its `info`, so that the filter `request=off` silences it. */
   readonly log: Log;
 }
 
-/** Writes one line per finished request: a warning when the gateway failed, else info. */
-export type AccessLog = (request: FinishedRequest) => void;
+/**
+ * Writes one line per finished request: a warning when the gateway failed, else info.
+ * @param added Fields of the configuration.
+ */
+export type AccessLog = (
+  request: FinishedRequest,
+  added?: Attributes,
+) => void;
 
 /** Creates an access log; it escapes everything that clients send. */
 export function createAccessLog(
-  { write, format, log }: AccessLogOptions,
+  { write, format, log, remove = new Set() }: AccessLogOptions,
 ): AccessLog {
   const toLine = format === "json" ? toJsonLine : toTextLine;
   // A busy gateway accepts many requests in one millisecond, and printing a time is a third of the cost of a line.
   let time = 0;
   let timeText = formatTime(time);
-  return (request) => {
+  return (request, added = {}) => {
     const level = levelOf(request);
     if (!log.isEnabled(level)) return;
     if (request.time !== time) {
       time = request.time;
       timeText = formatTime(time);
     }
-    write(toLine(timeText, level, request));
+    write(toLine(timeText, level, (add) => {
+      eachWanted(request, added, remove, add);
+    }));
   };
 }
 
-type Add = (key: string, value: string | number) => void;
+/** Creates an access log of records for a collector. */
+export function createRecordLog(
+  { write, log, remove = new Set() }:
+    & Pick<AccessLogOptions, "log" | "remove">
+    & { readonly write: (record: LogRecord) => void },
+): AccessLog {
+  return (request, added = {}) => {
+    const level = levelOf(request);
+    if (!log.isEnabled(level)) return;
+    const { time, method, path, status, trace } = request;
+    const attributes: Record<string, string | number | boolean> = {};
+    eachWanted(request, added, remove, (key, value) => {
+      attributes[key] = value;
+    });
+    const body = `${method} ${hideSignatures(path)} ${status}`.trimStart();
+    write({ time, level, body, attributes, trace });
+  };
+}
+
+type Add = (key: string, value: string | number | boolean) => void;
+
+type Fields = (add: Add) => void;
 
 type Level = "info" | "warn";
 
@@ -50,26 +83,34 @@ function levelOf({ status, reason }: FinishedRequest): Level {
   return reason === "direct_response" ? "info" : "warn";
 }
 
-function toTextLine(
-  time: string,
-  level: Level,
-  request: FinishedRequest,
-): string {
+function toTextLine(time: string, level: Level, fields: Fields): string {
   let line = `${time}\t${level}\trequest`;
-  eachField(request, (key, value) => line += formatField(key, value));
+  fields((key, value) => line += formatField(key, value));
   return line + "\n";
 }
 
-function toJsonLine(
-  time: string,
-  level: Level,
-  request: FinishedRequest,
-): string {
+function toJsonLine(time: string, level: Level, fields: Fields): string {
   let line = `{"level":"${level}","time":"${time}","scope":"request"`;
-  eachField(request, (key, value) => {
-    line += `,"${key}":${typeof value === "number" ? value : quote(value)}`;
+  fields((key, value) => {
+    line += `,"${key}":${typeof value === "string" ? quote(value) : value}`;
   });
   return line + "}\n";
+}
+
+/** Passes the fields on, without those that the configuration leaves out, and with those that it adds. */
+function eachWanted(
+  request: FinishedRequest,
+  added: Attributes,
+  remove: ReadonlySet<string>,
+  add: Add,
+): void {
+  eachField(request, (key, value) => {
+    if (!remove.has(key) && !Object.hasOwn(added, key)) add(key, value);
+  });
+  for (const [key, value] of Object.entries(added)) {
+    if (value === undefined) continue;
+    add(key, typeof value === "object" ? value.join(",") : value);
+  }
 }
 
 function eachField(request: FinishedRequest, add: Add): void {
@@ -89,6 +130,10 @@ function eachField(request: FinishedRequest, add: Add): void {
   if (request.requestId !== "") add("request.id", request.requestId);
   if (request.upstreamRequestId !== undefined) {
     add("upstream.request.id", request.upstreamRequestId);
+  }
+  if (request.trace !== undefined) {
+    add("trace.id", request.trace.traceId);
+    add("span.id", request.trace.spanId);
   }
   add("reason", request.reason);
   if (request.error !== undefined) add("error", request.error);

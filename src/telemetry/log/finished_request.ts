@@ -31,6 +31,8 @@ export interface FinishedRequest {
   readonly upstreamRequestId: string | undefined;
   /** Time until the upstream's response head; `undefined` when no upstream was called. */
   readonly upstreamDurationMs: number | undefined;
+  /** Time until the first output of a streamed LLM response; `undefined` for other responses. */
+  readonly firstTokenMs?: number | undefined;
   /** Source of the response: `upstream`, `direct_response` for a policy, why a policy denied the request, or the error code. */
   readonly reason: string;
   /** Error message, for the log only. */
@@ -39,6 +41,12 @@ export interface FinishedRequest {
   readonly retries: number;
   /** Backends that others have replaced, with why: `["openai=429"]`. */
   readonly failedOver?: readonly string[] | undefined;
+  /** Place of the request in a trace; `undefined` where requests have no spans. */
+  readonly trace?: {
+    readonly traceId: string;
+    readonly spanId: string;
+    readonly isSampled: boolean;
+  } | undefined;
   /** Tokens, when an LLM responded. */
   readonly usage: FinishedUsage | undefined;
   /** Model of a response whose tokens a budget needs and nobody could count; `undefined` for all other requests. */

@@ -35,6 +35,10 @@ export function createTrafficMetrics() {
       "Downstream connections rejected",
       ["port", "reason"],
     ),
+    compiledRoutes: registry.counter(
+      "gateway_config_compiled_routes_total",
+      "Routes compiled for configurations that came into force; a route is compiled again when it, or something it uses, has changed",
+    ).labels(),
     failovers: registry.counter(
       "gateway_failovers_total",
       "Requests that left a backend for another",

@@ -13,8 +13,22 @@ export interface Gauge {
 
 /** A distribution of values. */
 export interface Histogram {
-  /** @param value In the base unit: seconds, bytes. */
-  observe(value: number): void;
+  /**
+   * @param value In the base unit: seconds, bytes.
+   * @param span Span of an example; the latest one of each bucket is kept.
+   */
+  observe(value: number, span?: ExampleSpan): void;
+}
+
+/** A span that is exported, as the example of a value. */
+export interface ExampleSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/** A value of a bucket, with its span. */
+export interface Exemplar extends ExampleSpan {
+  readonly value: number;
 }
 
 /** The metrics of one name: one series for each combination of label values. */
@@ -43,7 +57,11 @@ export interface MetricReading {
 }
 
 /** A name with its labels, such as `x_total{a="b"}`, and its value. */
-export type Sample = readonly [series: string, value: number];
+export type Sample = readonly [
+  series: string,
+  value: number,
+  exemplar?: Exemplar | undefined,
+];
 
 /** The value of one series of a computed metric, with the values of its labels: `[3, "idle"]`. */
 export type Reading = readonly [value: number, ...labels: string[]];
@@ -232,6 +250,7 @@ class Distribution implements Histogram, Sampled {
   readonly #bounds: readonly number[];
   /** One more than bounds: the last counts larger values. */
   readonly #counts: Float64Array;
+  readonly #exemplars: (Exemplar | undefined)[] = [];
   #sum = 0;
 
   constructor(bounds: readonly number[]) {
@@ -239,11 +258,14 @@ class Distribution implements Histogram, Sampled {
     this.#counts = new Float64Array(bounds.length + 1);
   }
 
-  observe(value: number): void {
+  observe(value: number, span?: ExampleSpan): void {
     let bucket = 0;
     while (value > (this.#bounds[bucket] ?? Infinity)) bucket++;
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
     this.#sum += value;
+    if (span === undefined) return;
+    const { traceId, spanId } = span;
+    this.#exemplars[bucket] = { traceId, spanId, value };
   }
 
   *samples(name: string, labels: string): Iterable<Sample> {
@@ -252,7 +274,11 @@ class Distribution implements Histogram, Sampled {
       total += count;
       const bound = toNumber(this.#bounds[index] ?? Infinity);
       const bucket = `${labels}${labels === "" ? "" : ","}le="${bound}"`;
-      yield [toSeries(`${name}_bucket`, bucket), total];
+      yield [
+        toSeries(`${name}_bucket`, bucket),
+        total,
+        this.#exemplars[index],
+      ];
     }
     yield [toSeries(`${name}_sum`, labels), this.#sum];
     yield [toSeries(`${name}_count`, labels), total];

@@ -5,7 +5,9 @@ export function toText(
     readonly type: string;
     readonly help: string;
   },
-  samples: Iterable<readonly [series: string, value: number]>,
+  samples: Iterable<
+    readonly [series: string, value: number, ...more: unknown[]]
+  >,
 ): string {
   const escaped = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
   let text = `# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`;
@@ -30,7 +32,8 @@ export function toLabelText(
   ).join(",");
 }
 
-function escapeValue(value: string): string {
+/** Escapes the value of a label. */
+export function escapeValue(value: string): string {
   return /[\\"\n]/.test(value)
     ? value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll(
       "\n",
@@ -44,3 +47,22 @@ export function toNumber(value: number): string {
   if (value === Infinity) return "+Inf";
   return value === -Infinity ? "-Inf" : String(value);
 }
+
+/** Splits a name with labels that `toSeries` has formatted. */
+export function parseSeries(series: string): {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+} {
+  const start = series.indexOf("{");
+  if (start < 0) return { name: series, labels: {} };
+  const labels: Record<string, string> = {};
+  for (const [, name = "", value = ""] of series.slice(start).matchAll(label)) {
+    labels[name] = value.replace(
+      /\\(.)/g,
+      (_, escaped) => escaped === "n" ? "\n" : escaped,
+    );
+  }
+  return { name: series.slice(0, start), labels };
+}
+
+const label = /([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"/g;

@@ -11,6 +11,12 @@ const durationBounds = [
 ];
 
 const knownMethods: ReadonlySet<string> = new Set(httpMethods);
+
+/** Returns whether a method is one that configurations can name; clients may send any. */
+export function isKnownMethod(method: string): boolean {
+  return knownMethods.has(method);
+}
+
 const MAX_KNOWN_SERIES = 2000;
 
 /** Series of requests that share labels. */
@@ -36,13 +42,14 @@ export class RequestMetrics {
   /** Counts a finished request. */
   record(request: FinishedRequest): void {
     const series = this.#seriesOf(request);
+    const span = exampleOf(request);
     series.requests.inc();
     if (request.durationMs !== undefined) {
-      series.requestDuration.observe(request.durationMs / 1000);
+      series.requestDuration.observe(request.durationMs / 1000, span);
     }
     series.responseBytes.inc(request.bytesSent);
     if (request.upstreamDurationMs !== undefined) {
-      series.upstreamDuration?.observe(request.upstreamDurationMs / 1000);
+      series.upstreamDuration?.observe(request.upstreamDurationMs / 1000, span);
     }
     this.#recordTokens(request);
     for (const policy of request.failedExpressions ?? []) {
@@ -57,7 +64,7 @@ export class RequestMetrics {
 
   #seriesOf(request: FinishedRequest): RequestSeries {
     const { gateway = "", listener = "", route = "", backend = "" } = request;
-    const method = knownMethods.has(request.method) ? request.method : "other";
+    const method = isKnownMethod(request.method) ? request.method : "other";
     const { status, reason } = request;
     const key =
       `${route}\0${backend}\0${listener}\0${gateway}\0${method}\0${status}\0${reason}`;
@@ -71,7 +78,10 @@ export class RequestMetrics {
           String(status),
           reason,
         ),
-        requestDuration: families.requestDuration.labels(...path),
+        requestDuration: families.requestDuration.labels(
+          ...path,
+          classOf(status),
+        ),
         responseBytes: families.responseBytes.labels(...path),
         upstreamDuration: request.backend === undefined
           ? undefined
@@ -79,6 +89,16 @@ export class RequestMetrics {
       };
     });
   }
+}
+
+/** Returns the span of a request if a collector gets it. */
+function exampleOf({ trace }: FinishedRequest): FinishedRequest["trace"] {
+  return trace?.isSampled === true ? trace : undefined;
+}
+
+/** Returns `2xx` for 200. */
+function classOf(status: number): string {
+  return `${Math.floor(status / 100)}xx`;
 }
 
 function createFamilies(registry: MetricRegistry) {
@@ -92,7 +112,7 @@ function createFamilies(registry: MetricRegistry) {
     requestDuration: registry.histogram(
       "gateway_request_duration_seconds",
       "From the acceptance of a request to the last byte of its response",
-      served,
+      [...served, "status_class"],
       durationBounds,
     ),
     upstreamDuration: registry.histogram(
@@ -126,6 +146,8 @@ interface LlmSeries {
   readonly output: Counter;
   /** Created with the first cached token. */
   cachedInput: Counter | undefined;
+  /** Created with the first output whose time is known. */
+  firstToken: Histogram | undefined;
   /** US dollars, or responses without a price. */
   readonly cost: Counter;
 }
@@ -137,8 +159,19 @@ function addLlmMetrics(
   const served = ["route", "backend"];
   const tokens = registry.counter(
     "gateway_llm_tokens_total",
-    "Tokens that LLM responses used; input includes tokens from the prompt cache",
+    "Tokens that LLM responses used, input or output",
     [...served, "model", "type"],
+  );
+  const cached = registry.counter(
+    "gateway_llm_cached_input_tokens_total",
+    "Input tokens from the prompt cache; gateway_llm_tokens_total counts them too",
+    [...served, "model"],
+  );
+  const firstToken = registry.histogram(
+    "gateway_llm_time_to_first_token_seconds",
+    "From the acceptance of a request to the first output of the LLM",
+    [...served, "model"],
+    durationBounds,
   );
   const responses = registry.counter(
     "gateway_llm_answers_total",
@@ -156,7 +189,9 @@ function addLlmMetrics(
     [...served, "model"],
   );
   const known = new KnownSeries<LlmSeries>();
-  return ({ route = "", backend = "", usage, uncounted }) => {
+  return (request) => {
+    const { route = "", backend = "", usage, uncounted, firstTokenMs } =
+      request;
     if (uncounted !== undefined) responses.labels(route, backend, "none").inc();
     if (usage === undefined) return;
     const { responseModel: model = "", cachedInputTokens = 0 } = usage;
@@ -171,6 +206,7 @@ function addLlmMetrics(
         input: labelsOf("input"),
         output: labelsOf("output"),
         cachedInput: undefined,
+        firstToken: undefined,
         cost: (isKnown ? cost : unpriced).labels(route, backend, model),
       }),
     );
@@ -178,8 +214,12 @@ function addLlmMetrics(
     series.input.inc(usage.inputTokens);
     series.output.inc(usage.outputTokens);
     series.cost.inc(isKnown ? nanoUsd / NANO_USD : 1);
+    if (firstTokenMs !== undefined) {
+      series.firstToken ??= firstToken.labels(route, backend, model);
+      series.firstToken.observe(firstTokenMs / 1000, exampleOf(request));
+    }
     if (cachedInputTokens === 0) return;
-    series.cachedInput ??= labelsOf("cached_input");
+    series.cachedInput ??= cached.labels(route, backend, model);
     series.cachedInput.inc(cachedInputTokens);
   };
 }

@@ -1,7 +1,18 @@
 import type { MetricRegistry } from "./metrics.ts";
+import { addLimitMetrics, type LimitReadings } from "./limit_metrics.ts";
 
 /** State of the data plane that metrics read at each collection. */
 export interface StateReadings {
+  /** Requests that were accepted and are not over. */
+  requestsUnderWay(): number;
+  /** Certificates of listeners. */
+  certificates(): Iterable<{
+    /** As configured. */
+    readonly port: string;
+    readonly hostname: string;
+    /** Milliseconds since the epoch. */
+    readonly expiresAt: number;
+  }>;
   /** Connections by port. */
   downstream(): readonly {
     readonly port: number;
@@ -22,7 +33,21 @@ export interface StateReadings {
       /** By reason. */
       readonly ejections: Readonly<Record<string, number>>;
     };
+    /** `undefined` without checks. */
+    readonly check:
+      | { readonly counts: Readonly<Record<string, number>> }
+      | undefined;
   }>;
+  /** Names of backends that are looked up. */
+  lookups(): Iterable<{
+    readonly names: readonly string[];
+    /** By result. */
+    readonly counts: Readonly<Record<string, number>>;
+  }>;
+  /** Backends that rest, on routes with several priorities. */
+  cooldowns(): Iterable<
+    { readonly name: string; readonly remainingMs: number }
+  >;
   /** Key sets of identity providers. */
   keySets(): readonly {
     readonly source: string;
@@ -32,58 +57,33 @@ export interface StateReadings {
   }[];
 }
 
-/** State of limits that metrics read at each collection. */
-export interface LimitReadings {
-  localLimits(): Iterable<LocalLimitReading>;
-  /** Stores and services of global limits, as this process used them. */
-  globalLimiters(): readonly GlobalLimiterReading[];
-}
-
-interface LocalLimitReading {
-  readonly scope: string;
-  /** Definition in words. */
-  readonly name: string;
-  readonly admitted: number;
-  readonly refused: number;
-  /** Tokens or, if `unit` is `usd`, US dollars. */
-  readonly charged: number;
-  readonly unit: string;
-  readonly keys: number;
-  readonly evictedKeys: number;
-}
-
-interface GlobalLimiterReading {
-  readonly domain: string;
-  /** `KV`, or the address of a service. */
-  readonly store: string;
-  readonly state: string;
-  readonly admitted: number;
-  readonly refused: number;
-  readonly failed: number;
-  readonly waits: number;
-  /** By result. */
-  readonly exchanges: Readonly<Record<string, number>>;
-  readonly lostTokens: number;
-}
-
 /** Adds the metrics of connections, key sets and limits. */
 export function addStateMetrics(
   registry: MetricRegistry,
   state: StateReadings & LimitReadings,
 ): void {
+  registry.computed(
+    "gauge",
+    "gateway_requests_in_flight",
+    "Requests that were accepted and are not over",
+    [],
+    () => [[state.requestsUnderWay()]],
+  );
+  registry.computed(
+    "gauge",
+    "gateway_certificate_expiry_seconds",
+    "Time when the certificate of a listener expires, since the epoch",
+    ["port", "hostname"],
+    () =>
+      Iterator.from(state.certificates()).map((each) =>
+        [each.expiresAt / 1000, each.port, each.hostname] as const
+      ),
+    "max",
+  );
   addConnectionMetrics(registry, state);
   addEndpointMetrics(registry, state);
   addKeySetMetrics(registry, () => state.keySets());
   addLimitMetrics(registry, state);
-}
-
-/** Adds the metrics of limits. */
-export function addLimitMetrics(
-  registry: MetricRegistry,
-  limits: LimitReadings,
-): void {
-  addLocalLimitMetrics(registry, limits);
-  addGlobalLimitMetrics(registry, limits);
 }
 
 function addConnectionMetrics(
@@ -125,7 +125,7 @@ function addConnectionMetrics(
 
 function addEndpointMetrics(
   registry: MetricRegistry,
-  { endpoints }: StateReadings,
+  { endpoints, lookups, cooldowns }: StateReadings,
 ): void {
   registry.computed(
     "gauge",
@@ -144,6 +144,35 @@ function addEndpointMetrics(
         endpoints(),
         ({ health }) => Object.entries(health.ejections),
       ),
+  );
+  registry.computed(
+    "counter",
+    "gateway_backend_health_checks_total",
+    "Checks of endpoints that are still in use",
+    ["backend", "result"],
+    () =>
+      sumByLabels(
+        endpoints(),
+        ({ check }) => Object.entries(check?.counts ?? {}),
+      ),
+  );
+  registry.computed(
+    "counter",
+    "gateway_backend_lookups_total",
+    "Look-ups of the names of backends that are still in use",
+    ["backend", "result"],
+    () => sumByLabels(lookups(), ({ counts }) => Object.entries(counts)),
+  );
+  registry.computed(
+    "gauge",
+    "gateway_backend_cooldown_seconds",
+    "Time for which a backend still rests; no series for others",
+    ["backend"],
+    () =>
+      Iterator.from(cooldowns()).map(({ name, remainingMs }) =>
+        [remainingMs / 1000, name] as const
+      ),
+    "max",
   );
 }
 
@@ -192,112 +221,5 @@ export function addKeySetMetrics(
         [refreshes - failures, source, "success"],
         [failures, source, "failure"],
       ]),
-  );
-}
-
-function addLocalLimitMetrics(
-  registry: MetricRegistry,
-  { localLimits }: LimitReadings,
-): void {
-  const labelNames = ["scope", "limit"];
-  const perLimit = (valueOf: (limit: LocalLimitReading) => number) => () =>
-    Iterator.from(localLimits()).map((limit) =>
-      [valueOf(limit), limit.scope, limit.name] as const
-    );
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_requests_total",
-    "Requests that a local limit admitted or refused",
-    [...labelNames, "result"],
-    () =>
-      Iterator.from(localLimits()).flatMap((limit) =>
-        (["admitted", "refused"] as const).map((result) =>
-          [limit[result], limit.scope, limit.name, result] as const
-        )
-      ),
-  );
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_tokens_total",
-    "LLM tokens charged to a local limit",
-    labelNames,
-    perLimit(({ unit, charged }) => unit === "usd" ? 0 : charged),
-  );
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_cost_usd_total",
-    "US dollars charged to a local limit",
-    labelNames,
-    perLimit(({ unit, charged }) => unit === "usd" ? charged : 0),
-  );
-  registry.computed(
-    "gauge",
-    "gateway_rate_limit_keys",
-    "Keys of a local limit with a budget",
-    labelNames,
-    perLimit(({ keys }) => keys),
-  );
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_evicted_keys_total",
-    "Keys of a local limit evicted while their budget was in use",
-    labelNames,
-    perLimit(({ evictedKeys }) => evictedKeys),
-  );
-}
-
-function addGlobalLimitMetrics(
-  registry: MetricRegistry,
-  { globalLimiters }: LimitReadings,
-): void {
-  const labelNames = ["store", "domain"];
-  const perLimiter = (valueOf: (each: GlobalLimiterReading) => number) => () =>
-    globalLimiters().map((each) =>
-      [valueOf(each), each.store, each.domain] as const
-    );
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_shared_requests_total",
-    "Requests that global limits admitted or refused, or that got no verdict",
-    [...labelNames, "result"],
-    () =>
-      globalLimiters().flatMap((each) =>
-        (["admitted", "refused", "failed"] as const).map((result) =>
-          [each[result], each.store, each.domain, result] as const
-        )
-      ),
-  );
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_shared_exchanges_total",
-    "Exchanges with the store or service of global limits",
-    [...labelNames, "result"],
-    () =>
-      globalLimiters().flatMap(({ store, domain, exchanges }) =>
-        Object.entries(exchanges).map(([result, value]) =>
-          [value, store, domain, result] as const
-        )
-      ),
-  );
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_shared_waits_total",
-    "Requests that waited for the store or service of global limits",
-    labelNames,
-    perLimiter(({ waits }) => waits),
-  );
-  registry.computed(
-    "counter",
-    "gateway_rate_limit_shared_lost_tokens_total",
-    "LLM tokens that were never charged to global limits",
-    labelNames,
-    perLimiter(({ lostTokens }) => lostTokens),
-  );
-  registry.computed(
-    "gauge",
-    "gateway_rate_limit_shared_failing",
-    "1 while the store or service of global limits is unavailable",
-    labelNames,
-    perLimiter(({ state }) => state === "failing" ? 1 : 0),
   );
 }

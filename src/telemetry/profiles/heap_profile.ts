@@ -9,29 +9,41 @@ const SAMPLING_INTERVAL = 512 * 1024;
 
 /**
  * Samples allocations, one per 512 KiB, from the start of the thread, so that profiles include long-lived memory.
+ *
+ * V8 has one such sampler for each thread. While it also counts memory that was freed, which needs memory without bound, it
+ * forgets what was allocated before.
  */
 export class HeapSampling implements AsyncDisposable {
   readonly #session = new Session();
-  readonly #started: Promise<unknown>;
   readonly #thread: string;
+  #started: Promise<unknown>;
+  #countsFreed = false;
 
   /** @param thread Name of this thread in the profile, such as `main`. */
   constructor(thread: string) {
     this.#thread = thread;
     this.#session.connect();
-    this.#started = this.#session.post("HeapProfiler.startSampling", {
-      samplingInterval: SAMPLING_INTERVAL,
-    });
+    this.#started = this.#start(false);
   }
 
-  /** Takes a profile of live memory by allocation site, after a garbage collection. */
+  /** Begins to count allocations, also of memory that is freed, until the next `take`. */
+  async startAllocations(): Promise<void> {
+    await this.#restart(true);
+  }
+
+  /**
+   * Takes a profile of live memory by allocation site, after a garbage collection; after `startAllocations`, of all
+   * allocations since.
+   */
   async take(clock: Clock): Promise<StackProfile> {
     await this.#started;
     const { profile } = await this.#session.post(
       "HeapProfiler.getSamplingProfile",
     );
+    const type = this.#countsFreed ? "alloc_space" : "inuse_space";
+    if (this.#countsFreed) await this.#restart(false);
     return {
-      valueTypes: [["inuse_space", "bytes"]],
+      valueTypes: [[type, "bytes"]],
       samples: Array.from(
         samplesOf(profile),
         (sample) => ({ ...sample, thread: this.#thread }),
@@ -40,6 +52,22 @@ export class HeapSampling implements AsyncDisposable {
       takenAt: clock.now(),
       durationMs: 0,
     };
+  }
+
+  async #restart(countsFreed: boolean): Promise<void> {
+    await this.#started;
+    await this.#session.post("HeapProfiler.stopSampling");
+    this.#countsFreed = countsFreed;
+    this.#started = this.#start(countsFreed);
+    await this.#started;
+  }
+
+  #start(countsFreed: boolean): Promise<unknown> {
+    return this.#session.post("HeapProfiler.startSampling", {
+      samplingInterval: SAMPLING_INTERVAL,
+      includeObjectsCollectedByMajorGC: countsFreed,
+      includeObjectsCollectedByMinorGC: countsFreed,
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -88,10 +88,17 @@ const traceMessage = s.variant("type", [
       /** Such as `10 requests per 1m` or `domain/user=anna`. */
       name: s.string(),
       unit: s.openText<
-        "requests" | "tokens" | "inputTokens" | "outputTokens" | "usd"
+        | "requests"
+        | "concurrentRequests"
+        | "tokens"
+        | "inputTokens"
+        | "outputTokens"
+        | "usd"
       >(),
       limit: s.number(),
       remaining: s.number(),
+      /** Held for requests in progress, in budgets that do so. */
+      held: s.optional(s.number()),
       resetSeconds: s.number(),
       /** `skip` when the condition or key does not apply to this request. */
       verdict: s.openText<"allow" | "deny" | "skip">(),

@@ -28,6 +28,9 @@ export interface Fields {
 /** Shorter secrets are redacted under their own name only: their value occurs elsewhere by chance. */
 const MIN_LENGTH = 6;
 
+/** Shorter values of metadata are names, of teams and the like, and occur elsewhere. */
+const MIN_METADATA_LENGTH = 16;
+
 /** Bounds the values that are searched for; a request with more secrets has only some of them redacted by value. */
 const MAX_SECRETS = 256;
 
@@ -50,6 +53,7 @@ export class TraceRedactor {
   readonly #names: SensitiveNames;
   /** Longest first, so that a secret that contains another is redacted whole. */
   #secrets: string[] = [];
+  readonly #learnt = new WeakSet<object>();
 
   constructor(names: SensitiveNames) {
     this.#names = names;
@@ -68,6 +72,18 @@ export class TraceRedactor {
       this.#remember(value);
       this.#remember(decode(value));
     }
+  }
+
+  /** Remembers the long strings of private claims: a transformation may copy them. */
+  learnClaims(claims: Readonly<Record<string, unknown>>): void {
+    if (this.#learnt.has(claims)) return;
+    this.#learnt.add(claims);
+    JSON.stringify(claims, (_, value) => {
+      if (typeof value === "string" && value.length >= MIN_METADATA_LENGTH) {
+        this.#remember(value);
+      }
+      return value;
+    });
   }
 
   /** Redacts fields. */

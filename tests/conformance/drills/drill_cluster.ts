@@ -19,20 +19,28 @@ export async function readDefinitions(): Promise<readonly string[]> {
   return texts;
 }
 
-/** An API server with a folder for logs. */
+/** An API server with a folder for files and logs of gateways. */
 export interface DrillCluster extends ApiServer, AsyncDisposable {
   readonly directory: string;
 }
 
 /** Starts an API server; it ends with the process namespace. */
 export async function startCluster(
-  { definitions = true } = {},
+  { definitions = true, flags = [] }: {
+    readonly definitions?: boolean;
+    /** More flags of the API server. */
+    readonly flags?: readonly string[];
+  } = {},
 ): Promise<DrillCluster> {
-  const directory = await Deno.makeTempDir({
-    dir: "/dev/shm",
-    prefix: "kube.",
-  });
-  const server = await startApiServer(directory, requireVariable("KUBE_BIN"));
+  // Memory, as etcd waits for the disk.
+  const state = await Deno.makeTempDir({ dir: "/dev/shm", prefix: "kube." });
+  // A gateway that serves reads no files of /dev.
+  const directory = await Deno.makeTempDir({ prefix: "kube." });
+  const server = await startApiServer(
+    state,
+    requireVariable("KUBE_BIN"),
+    flags,
+  );
   if (definitions) await install(server.api, await readDefinitions());
   return {
     ...server,
@@ -40,6 +48,7 @@ export async function startCluster(
     async [Symbol.asyncDispose]() {
       await server.stop();
       server.api[Symbol.dispose]();
+      await Deno.remove(state, { recursive: true });
       if (!Deno.env.has("KEEP")) {
         await Deno.remove(directory, { recursive: true });
       }
@@ -151,11 +160,15 @@ let lastStats = 15_100;
 export async function startDrillGateway(
   { directory, kubeconfig }: Pick<DrillCluster, "directory" | "kubeconfig">,
   port: number,
-  { args = [], workers = 1, shares = false }: {
+  { args = [], workers = 1, shares = false, host = "127.0.0.1", namespaceOf }: {
     readonly args?: readonly string[];
     readonly workers?: number;
     /** Another gateway has the port. */
     readonly shares?: boolean;
+    /** Process whose network namespace it has. */
+    readonly namespaceOf?: number;
+    /** Its address. */
+    readonly host?: string;
   } = {},
 ): Promise<DrillGateway> {
   const statsPort = ++lastStats;
@@ -166,7 +179,7 @@ export async function startDrillGateway(
     JSON.stringify({
       config: {
         adminAddr: "off",
-        statsAddr: `127.0.0.1:${statsPort}`,
+        statsAddr: `${host}:${statsPort}`,
         accessLog: { enabled: false },
         workers,
         ...(shares && { reusePort: true }),
@@ -174,13 +187,20 @@ export async function startDrillGateway(
     }),
   );
   const startedAt = performance.now();
-  const gateway = start(Deno.execPath(), log, [
+  const [program = "", ...prefix] = [
+    ...(namespaceOf === undefined
+      ? []
+      : ["nsenter", "-t", String(namespaceOf), "-n"]),
+    Deno.execPath(),
+  ];
+  const gateway = start(program, log, [
+    ...prefix,
     ...["run", "-A", "--no-check", "main.ts", "--cluster", "-f", file],
     `--kubeconfig=${kubeconfig}`,
     ...args,
   ]);
   const target = async (route: string): Promise<string> => {
-    const response = await fetch(`http://127.0.0.1:${port}/${route}`, {
+    const response = await fetch(`http://${host}:${port}/${route}`, {
       redirect: "manual",
     });
     await response.body?.cancel();
@@ -202,7 +222,7 @@ export async function startDrillGateway(
       return performance.now() - from;
     },
     async stats(path) {
-      const response = await fetch(`http://127.0.0.1:${statsPort}${path}`);
+      const response = await fetch(`http://${host}:${statsPort}${path}`);
       return await response.text();
     },
     async [Symbol.asyncDispose]() {
@@ -220,8 +240,9 @@ export async function startDrillGateway(
 export async function until(
   condition: () => Promise<boolean>,
   everyMs = 50,
+  withinMs = DEADLINE_MS,
 ): Promise<void> {
-  const deadline = performance.now() + DEADLINE_MS;
+  const deadline = performance.now() + withinMs;
   let last: unknown = "it stayed false";
   while (performance.now() < deadline) {
     try {

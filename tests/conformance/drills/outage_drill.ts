@@ -157,7 +157,7 @@ async function untilControllers(
 }
 
 /** Sends requests all the time; counts those without the response of a route. */
-function startLoad(gateway: DrillGateway) {
+export function startLoad(gateway: DrillGateway) {
   let [sent, lost] = [0, 0];
   let isOver = false;
   const running = (async () => {

@@ -12,6 +12,8 @@ import type {
   GatewayStatus,
   Readiness,
 } from "../../../src/gateway/gateway_status.ts";
+import type { TrafficQuery } from "../../../src/telemetry/traffic/traffic_report.ts";
+import { TrafficStore } from "../../../src/telemetry/traffic/traffic_store.ts";
 import { startAdminServer } from "../../../admin/admin_server.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
@@ -59,6 +61,7 @@ export class FakeTarget implements AdminTarget {
     describeState: () => Promise.resolve(this.policyState),
     refreshKeys: () => Promise.resolve(),
     collectMetrics: () => Promise.resolve("up 1\n"),
+    readMetrics: () => Promise.resolve([]),
     apply: () => Promise.reject(new TypeError("not expected")),
     setEndpoints: () => Promise.resolve(),
     usage: () => Promise.resolve([]),
@@ -67,6 +70,11 @@ export class FakeTarget implements AdminTarget {
     setLogLevel: () => Promise.resolve(),
     traceNext: () => Promise.reject(new TypeError("not expected")),
     failures: () => Promise.resolve([]),
+    traffic: (query: TrafficQuery) =>
+      Promise.resolve(new TrafficStore(0).report(query, 0)),
+    requests: () =>
+      Promise.resolve({ takenAt: 0, requests: [], successes: 0, sampled: 0 }),
+    request: () => Promise.resolve(undefined),
     tasks: () =>
       Promise.resolve({
         takenAt: "2026-01-01T00:00:00.000Z",
@@ -75,6 +83,8 @@ export class FakeTarget implements AdminTarget {
         omitted: 0,
         listeners: [],
         upstreams: [],
+        lookups: [],
+        cooldowns: [],
         keySets: [],
         providerMetadata: [],
         leases: [],
@@ -84,6 +94,7 @@ export class FakeTarget implements AdminTarget {
     failure: () => Promise.resolve(undefined),
     startCpuProfiles: () => Promise.resolve(),
     stopCpuProfiles: () => Promise.resolve([]),
+    startAllocationProfiles: () => Promise.resolve(),
     heapProfiles: () => Promise.resolve([]),
     heaps: () => Promise.resolve([]),
     stuckWorkers: () => [],

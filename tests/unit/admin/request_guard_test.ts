@@ -58,6 +58,7 @@ const passing: readonly Case[] = [
   { fetch: ["cross-site", "document"] },
   { fetch: ["same-site", "document"] },
   { fetch: ["cross-site", "document"], path: "/ui" },
+  { fetch: ["cross-site", "document"], path: "/ui/callback" },
   { fetch: ["none", "document"], path: "/debug/pprof/heap" },
   {
     origin: "http://localhost:15000",

@@ -79,8 +79,10 @@ Deno.test("deno run main.ts needs no package of the tests in its cache", async (
         await Deno.mkdir(target, { recursive: true });
         // Deno finds no package behind a link.
         await copyFolder(source, target);
+        // Only some packages have it: the lock file has what Deno needs of the others.
         const metadata = join(dirname(source), "registry.json");
-        await Deno.copyFile(metadata, join(dirname(target), "registry.json"));
+        await Deno.copyFile(metadata, join(dirname(target), "registry.json"))
+          .catch(ignoreMissing);
       }
     }
 
@@ -95,6 +97,10 @@ Deno.test("deno run main.ts needs no package of the tests in its cache", async (
     await Deno.remove(cache, { recursive: true });
   }
 });
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
+}
 
 async function copyFolder(source: string, target: string): Promise<void> {
   const { code } = await new Deno.Command("cp", {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import config from "../../../deno.json" with { type: "json" };
 import {
   entriesOf,
   pathOf,
@@ -128,7 +129,8 @@ Deno.test("launcher grants no more than the gateway needs", async () => {
     env: { GATEWAY_CACHE_DIR: sandbox.directory("cache") },
   })).report();
 
-  assert.deepEqual(permissions, { net: true, ffi: false, sh: false });
+  // gwctl starts programs that a kubeconfig names; a gateway that serves drops this first.
+  assert.deepEqual(permissions, { net: true, ffi: false, sh: true });
 });
 
 Deno.test("launcher drops settings of the Deno and Node tools, but keeps trust and tokens", async () => {
@@ -433,6 +435,22 @@ Deno.test("launcher names every directory it tried when none will do", async () 
   assert(stderr.includes("/nonexistent/gateway-"), stderr);
 });
 
+Deno.test("launcher names a program that it needs and cannot find", async () => {
+  using sandbox = await Sandbox.create();
+  const programs = sandbox.directory("bin");
+  for (const name of ["wc", "ls", "id", "mkdir", "mktemp", "dd", "head"]) {
+    await Deno.symlink(`/usr/bin/${name}`, `${programs}/${name}`);
+  }
+
+  const { code, stderr } = await sandbox.run({ env: { PATH: programs } });
+
+  assert.equal(code, 1);
+  assert.equal(
+    stderr,
+    'Cannot find "gzip" on the PATH, which unpacks the gateway: install coreutils and gzip\n',
+  );
+});
+
 Deno.test("launcher reports why when the unpacked runtime does not start", async () => {
   using sandbox = await Sandbox.create(
     PROBE,
@@ -462,3 +480,22 @@ Deno.test("launcher does not start from a file that was cut short", async () => 
   assert(stderr.includes("this file is incomplete"), stderr);
   assert.deepEqual(entriesOf(cache), []);
 });
+
+for (
+  const { args, text } of [
+    { args: ["--help"], text: "it's gateway\n" },
+    { args: ["version"], text: `gateway ${config.version}\n` },
+  ]
+) {
+  Deno.test(`launcher answers ${args[0]} without unpacking anything`, async () => {
+    using sandbox = await Sandbox.create();
+    const cache = sandbox.directory("cache");
+    const started = sandbox.spawn({ args, env: { GATEWAY_CACHE_DIR: cache } });
+
+    const { code, stdout } = await started.output();
+
+    assert.equal(code, 0);
+    assert.equal(new TextDecoder().decode(stdout), text);
+    assert.deepEqual(await Array.fromAsync(Deno.readDir(cache)), []);
+  });
+}

@@ -53,12 +53,13 @@ Deno.test("a kind that an older cluster does not have is waited for by nobody, a
   }
 });
 
-Deno.test("Secrets are certificates, and keys of LLM providers by their label", async () => {
+Deno.test("Secrets are certificates, and keys of LLM providers and logins by their label", async () => {
   const secrets = createCollections("example.com").filter(({ kind }) =>
     kind === "Secret"
   );
   await using server = new FakeApiServer(({ query }) =>
-    query.get("labelSelector") === "example.com/credentials=llm"
+    query.get("labelSelector") ===
+        "example.com/credentials in (llm,login)"
       ? list([object("openai", "1")], "7")
       : list([object("certificate", "1")], "7")
   );

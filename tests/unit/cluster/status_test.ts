@@ -3,7 +3,10 @@ import type { KubernetesObject } from "../../../src/cluster/client/kubernetes_ob
 import { createCollections } from "../../../src/cluster/source/collections.ts";
 import { readObject } from "../../../src/cluster/source/read_objects.ts";
 import { desiredStatuses } from "../../../src/cluster/status/desired_status.ts";
-import { isStored } from "../../../src/cluster/status/stored_conditions.ts";
+import {
+  isStored,
+  storeConditions,
+} from "../../../src/cluster/status/stored_conditions.ts";
 import { POLICY_API_GROUP } from "../../../src/api/resources/group.ts";
 import { resourceSetOf } from "../../../src/api/resources/resource_set.ts";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
@@ -358,6 +361,28 @@ for (const [policy, expected] of policies) {
   });
 }
 
+Deno.test("a route of a cluster cannot serve the web UI", () => {
+  const { HTTPRoute } = statusesOf([
+    gatewayClass,
+    gatewayWith([http]),
+    object("HTTPRoute", "r", {
+      parentRefs: [{ name: "gw" }],
+      rules: [{
+        backendRefs: [{
+          group: POLICY_API_GROUP,
+          kind: "WebUI",
+          name: "read-write",
+        }],
+      }],
+    }),
+  ]);
+
+  assert.match(
+    JSON.stringify(HTTPRoute),
+    /"type":"ResolvedRefs","status":"False","reason":"InvalidKind"/,
+  );
+});
+
 Deno.test("an invalid policy denies every request to its target, an invalid TLS policy every connection", () => {
   const options = {
     schemas: schemasOf().kinds,
@@ -486,3 +511,38 @@ for (
     ]);
   });
 }
+
+Deno.test("messages are stored as the API server returns them, so that they are not written again", () => {
+  const message = "x".repeat(32767) + "😀";
+
+  const [stored] = storeConditions(
+    [{ type: "Accepted", status: false, reason: "Invalid", message }],
+    { before: undefined, generation: 1, now: NOW },
+  );
+
+  assert.equal(stored?.message.length, 32768);
+  assert.ok(stored.message.isWellFormed());
+});
+
+Deno.test("a status has no more entries than the API server accepts, and keeps those of others", () => {
+  const others = Array.from({ length: 31 }, (_, index) => ({
+    parentRef: { name: `other${index}` },
+    controllerName: "other.example/gateway",
+    conditions: [],
+  }));
+  const route = routeTo("b", {
+    parentRefs: [{ name: "gw" }, { name: "gw", sectionName: "http" }],
+  }, { parents: others });
+
+  const { HTTPRoute } = statusesOf([
+    gatewayClass,
+    gatewayWith([http]),
+    backend,
+    route,
+  ]);
+
+  const parents = HTTPRoute?.["parents"];
+  assert(Array.isArray(parents));
+  assert.deepEqual(parents.slice(0, 31), others);
+  assert.equal(parents.length, 32);
+});

@@ -13,7 +13,15 @@ function createState() {
     filter: parseLogFilter("info"),
   });
   const settings = {};
-  return { clock, state: new ControlState({ clock, logger, settings }) };
+  return {
+    clock,
+    state: new ControlState({
+      clock,
+      logger,
+      settings,
+      count: 2,
+    }),
+  };
 }
 
 Deno.test("all workers together register eight clients a second, and a worker that ends leaves its turns", async () => {

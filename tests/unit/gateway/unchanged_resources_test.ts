@@ -23,3 +23,9 @@ Deno.test("objects of a file that have not changed are those of the last load", 
   assert.equal(kept.httpRoutes[0], before.httpRoutes[0]);
   assert.notEqual(kept.httpRoutes[1], before.httpRoutes[1]);
 });
+
+Deno.test("fields that are no lists are those of the new load", async () => {
+  const resources = await readObjects(routes("/a"));
+  const before = { ...resources, environment: ["secret"] };
+  assert.deepEqual(runToEnd(keepUnchanged(before, resources)), resources);
+});

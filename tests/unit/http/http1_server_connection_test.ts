@@ -415,11 +415,24 @@ Deno.test("Http1ServerConnection cancels the handler when the client disconnects
 
   await t.step("after a grace period when it half-closes", async () => {
     const subject = new Subject(waiting);
+    await subject.send(
+      GET.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"),
+    );
+    subject.client.end();
+    await settle();
+    await subject.advance(499);
+    assert.equal(subject.requests[0]?.cancellation.cancelled, false);
+    await subject.advance(1);
+    assert.equal(subject.requests[0]?.cancellation.cancelled, true);
+  });
+
+  await t.step("earlier if it wanted to keep the connection", async () => {
+    const subject = new Subject(waiting);
     await subject.send(GET);
     subject.client.end();
     await settle();
     assert.equal(subject.requests[0]?.cancellation.cancelled, false);
-    await subject.advance(500);
+    await subject.advance(100);
     assert.equal(subject.requests[0]?.cancellation.cancelled, true);
   });
 });

@@ -18,15 +18,15 @@ const anthropicStart = {
   },
 };
 
-Deno.test("estimate uses one token per four bytes of request and generated text when nothing was reported", () => {
+Deno.test("estimate uses one token per four bytes of the request and three of generated text when nothing was reported", () => {
   const scanner = scannerFor(sse, "chat");
   scanner.push(bytesOf(events(...Array(10).fill(chatText("12345678")))));
 
   const usage = scanner.estimate(401);
 
   assert.equal(usage.inputTokens, 101);
-  assert.equal(usage.outputTokens, 20);
-  assert.equal(usage.totalTokens, 121);
+  assert.equal(usage.outputTokens, 27);
+  assert.equal(usage.totalTokens, 128);
   assert.equal(usage.estimated, true);
   assert.equal(usage.providerInputTokens, undefined);
   assert.equal(usage.responseModel, "gpt-4o");
@@ -55,7 +55,7 @@ Deno.test("estimate extrapolates from the beginning of a large push", () => {
 
   const { outputTokens } = scanner.estimate(0);
 
-  assert(Math.abs(outputTokens - 2000) < 400, `${outputTokens}`);
+  assert(Math.abs(outputTokens - 2667) < 400, `${outputTokens}`);
 });
 
 Deno.test("estimate uses the input that Anthropic reports at the start", () => {
@@ -67,7 +67,7 @@ Deno.test("estimate uses the input that Anthropic reports at the start", () => {
 
   assert.equal(usage.inputTokens, 100);
   assert.equal(usage.providerInputTokens, 10);
-  assert.equal(usage.outputTokens, 3);
+  assert.equal(usage.outputTokens, 4);
   assert.equal(usage.estimated, true);
 });
 
@@ -78,7 +78,7 @@ Deno.test("usage of a truncated Anthropic stream is estimated", () => {
   const usage = scanner.finish();
 
   assert.equal(usage?.inputTokens, 100);
-  assert.equal(usage.outputTokens, 3);
+  assert.equal(usage.outputTokens, 4);
   assert.equal(usage.estimated, true);
 });
 
@@ -120,7 +120,7 @@ Deno.test("estimate adds only the text after Gemini's last report", () => {
   const usage = scanner.estimate(999_999);
 
   assert.equal(usage.inputTokens, 7);
-  assert.equal(usage.outputTokens, 7);
+  assert.equal(usage.outputTokens, 8);
   assert.equal(usage.estimated, true);
 });
 
@@ -141,7 +141,7 @@ Deno.test("estimate does not count repeated parts of OpenAI responses", () => {
     { type: "response.output_text.done", ...{ text: "12345678" } },
   )));
 
-  assert.equal(scanner.estimate(0).outputTokens, 2);
+  assert.equal(scanner.estimate(0).outputTokens, 3);
 });
 
 Deno.test("estimate of a Bedrock stream counts its text", () => {
@@ -150,7 +150,7 @@ Deno.test("estimate of a Bedrock stream counts its text", () => {
     awsMessage("contentBlockDelta", { delta: { text: "12345678" } }),
   );
 
-  assert.equal(scanner.estimate(40).totalTokens, 12);
+  assert.equal(scanner.estimate(40).totalTokens, 13);
 });
 
 Deno.test("estimate of JSON uses the bytes of the response", () => {

@@ -24,6 +24,8 @@ for (
       "/v1/projects/p/publishers/anthropic/models/c:streamRawPredict",
       "messages",
     ],
+    ["/v1/projects/p/publishers/google/models/e:predict", "predict"],
+    ["/v1/audio/transcriptions", "transcriptions"],
     ["/v1/chat", "cohere"],
     ["/v2/chat", "cohere"],
     ["/api/chat", "ollama"],
@@ -53,7 +55,9 @@ for (
   });
 }
 
-Deno.test("only POST uses an API", () => {
+Deno.test("only POST uses an API, except for WebSockets", () => {
+  assert.equal(detectLlmApi("GET", "/v1/realtime?model=m"), "realtime");
+  assert.equal(detectLlmApi("GET", "/v1/responses"), "realtime");
   for (const method of ["GET", "DELETE", "OPTIONS", "post"]) {
     assert.equal(detectLlmApi(method, "/v1/messages"), undefined);
   }
@@ -71,6 +75,15 @@ for (
       "/model/us.amazon.nova-lite-v1:0/converse-stream",
       "us.amazon.nova-lite-v1:0",
     ],
+    ["/v1beta/models/g-1%3AgenerateContent/?alt=sse", "g-1"],
+    ["/model/m-1%3A0/converse/", "m-1:0"],
+    ["/v1beta/tunedModels/own:generateContent", "own"],
+    [
+      "/v1/projects/p/locations/global/endpoints/17:generateContent",
+      "17",
+    ],
+    [`/model/${"m".repeat(2048)}/converse`, "m".repeat(2048)],
+    ["/openai/deployments/d-1/chat/completions?api-version=1", "d-1"],
     ["/v1/chat/completions", undefined],
     ["/model/%zz/converse", undefined],
   ] as const

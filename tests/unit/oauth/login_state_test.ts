@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { RedisServer } from "../../harness/redis_server.ts";
 import { PatientClock } from "../../harness/patient_clock.ts";
 import {
   createMemoryLoginState,
@@ -8,9 +9,8 @@ import {
 /** A minute after the start of every fake clock. */
 const later = new PatientClock().now() + 60_000;
 
-Deno.test("KvLoginState gives every process on a store the same secret, codes and grants", async () => {
-  const directory = await Deno.makeTempDir();
-  const store = `${directory}/state.sqlite`;
+/** Two processes with a common store. */
+async function checkSharing(store: string): Promise<void> {
   const one = new KvLoginState(store, new PatientClock());
   const two = new KvLoginState(store, new PatientClock());
   try {
@@ -23,12 +23,42 @@ Deno.test("KvLoginState gives every process on a store the same secret, codes an
     assert.equal(await one.grants.spend("code", later), true);
     assert.equal(await two.grants.isEnded("grant"), false);
     await one.grants.end("grant", later);
+    await two.grants.end("grant", later);
     assert.equal(await two.grants.isEnded("grant"), true);
   } finally {
     await one.close();
     await two.close();
-    await Deno.remove(directory, { recursive: true });
   }
+}
+
+Deno.test("KvLoginState gives every process on a file the same secret, codes and grants", async () => {
+  const directory = await Deno.makeTempDir();
+  await checkSharing(`${directory}/state.sqlite`);
+  await Deno.remove(directory, { recursive: true });
+});
+
+Deno.test("KvLoginState gives every process on a Redis server the same secret, codes and grants", async () => {
+  await using redis = await RedisServer.start();
+  await checkSharing(redis.url);
+});
+
+Deno.test("KvLoginState rejects while Redis is away, and knows everything when it is back", async () => {
+  await using redis = await RedisServer.start();
+  const state = new KvLoginState(redis.url, new PatientClock());
+  const secret = await state.secret();
+  await state.grants.spend("code", later);
+  await redis.kill();
+
+  await assert.rejects(state.grants.spend("other", later));
+  await assert.rejects(state.grants.isEnded("grant"));
+  await redis.restart();
+
+  assert.equal(await state.grants.spend("code", later), false);
+  assert.equal(await state.grants.spend("other", later), true);
+  const next = new KvLoginState(redis.url, new PatientClock());
+  assert.equal(await next.secret(), secret);
+  await next.close();
+  await state.close();
 });
 
 Deno.test("KvLoginState rejects while its store cannot be opened, and works when it can", async () => {

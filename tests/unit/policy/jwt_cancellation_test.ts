@@ -27,6 +27,7 @@ function setUp() {
     readFile: () => "",
     hide: (text) => text,
     connectionOf: () => undefined,
+    readSecret: () => "",
     services: { ...noopServices(), clock, identity: identity.lease() },
   });
   return { policy, listener, identity, issuer: `${origin}/` };

@@ -25,6 +25,7 @@ function createPolicy(issuer: TokenIssuer, mode: "Strict" | "Permissive") {
     readFile: () => "",
     hide: (text) => text,
     connectionOf: () => undefined,
+    readSecret: () => "",
     services: { ...noopServices(), clock, identity: identity.lease() },
   });
 }

@@ -27,6 +27,7 @@ export class Process {
       readFile: () => "",
       hide: (text: string) => text,
       connectionOf: () => undefined,
+      readSecret: () => "",
       services: {
         ...noopServices(),
         clock: this.clock,
@@ -81,6 +82,8 @@ export function asUser(sub: string | undefined): PolicyContext {
 export function use({ slots }: PolicyContext, totalTokens: number): void {
   const { listeners = [] } = slots.get(usageListeners) ?? {};
   for (const listener of listeners) {
-    listener({ totalTokens, cost: { nanoUsd: 0, isKnown: true } } as never);
+    listener.settle(
+      { totalTokens, cost: { nanoUsd: 0, isKnown: true } } as never,
+    );
   }
 }

@@ -62,6 +62,7 @@ const options: PolicyOptions = {
   hide: (text) => text,
   services: noopServices(),
   connectionOf: () => undefined,
+  readSecret: () => "",
 };
 
 Deno.test("a kind that is not configured makes no policy", () => {

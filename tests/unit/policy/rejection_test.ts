@@ -34,6 +34,7 @@ function jwtAuthentication(inline: string | undefined): Policy {
       hide: (text) => text,
       services: noopServices(),
       connectionOf: () => undefined,
+      readSecret: () => "",
     },
   );
 }

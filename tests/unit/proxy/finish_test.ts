@@ -8,6 +8,14 @@ import { observeFinishedRequests } from "../../../src/proxy/finish.ts";
 import type { FinishedRequest } from "../../../src/telemetry/log/finished_request.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
+const exchange = {
+  startedAt: 0,
+  attempts: new Attempts(0),
+  routed: {},
+  originalRequest: { method: "GET", target: "/mcp", authority: "gw" },
+  request: { source: { address: "127.0.0.1", port: 1 }, version: "1.1" },
+} as unknown as Exchange;
+
 /** The record of a response that `error` ended. */
 function recordOf(status: number, error: unknown) {
   const records: FinishedRequest[] = [];
@@ -15,13 +23,6 @@ function recordOf(status: number, error: unknown) {
     new FakeClock(),
     (record) => records.push(record),
   );
-  const exchange = {
-    startedAt: 0,
-    attempts: new Attempts(0),
-    routed: {},
-    originalRequest: { method: "GET", target: "/mcp", authority: "gw" },
-    request: { source: { address: "127.0.0.1", port: 1 }, version: "1.1" },
-  } as unknown as Exchange;
   const response = { status, headers: new HeaderList(), body: undefined };
   observe(exchange, response, { bytesSent: 7, error });
   const [record] = records;
@@ -39,6 +40,29 @@ Deno.test("the record of a response that the client closed has no error", () => 
     reason: "client_closed",
     error: undefined,
   });
+});
+
+Deno.test("only responses that were delivered before they are counted are unsettled", async () => {
+  for (const [error, unsettled] of [[undefined, 1], [left, 0]] as const) {
+    const records: FinishedRequest[] = [];
+    const added: Promise<void>[] = [];
+    const observe = observeFinishedRequests(
+      new FakeClock(),
+      (record) => records.push(record),
+      { add: (counted) => added.push(counted) },
+    );
+    const counting = Promise.resolve();
+    observe({ ...exchange, meter: { counting } } as unknown as Exchange, {
+      status: 200,
+      headers: new HeaderList(),
+      body: undefined,
+    }, { bytesSent: 7, error });
+
+    assert.equal(added.length, unsettled);
+    assert.equal(records.length, 0);
+    await counting.then(() => {});
+    assert.equal(records.length, 1);
+  }
 });
 
 Deno.test("the record of a response that something else ended has the error", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tokensUsed } from "../../harness/tokens_used.ts";
-import type { KvHandle } from "../../../src/ratelimit/kv/kv_handle.ts";
-import { openKv } from "../../../src/ratelimit/kv/open_kv.ts";
+import type { KvHandle } from "../../../src/kv/kv_handle.ts";
+import { openKv } from "../../../src/kv/open_kv.ts";
 import { KvLimiter } from "../../../src/ratelimit/kv/kv_limiter.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { KvFleet, useOf } from "./kv_fleet.ts";

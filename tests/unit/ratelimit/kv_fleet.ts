@@ -1,8 +1,8 @@
 import type { Clock } from "../../../src/base/clock.ts";
 import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
 import type { DescriptorUse } from "../../../src/ratelimit/global_limiter.ts";
-import type { KvHandle } from "../../../src/ratelimit/kv/kv_handle.ts";
-import { openKv } from "../../../src/ratelimit/kv/open_kv.ts";
+import type { KvHandle } from "../../../src/kv/kv_handle.ts";
+import { openKv } from "../../../src/kv/open_kv.ts";
 import {
   KvLimiter,
   type KvLimiterOptions,
@@ -37,6 +37,7 @@ export class KvFleet implements AsyncDisposable {
       read: (key) => this.#track(kv.read(key)),
       replace: (...args) => this.#track(kv.replace(...args)),
       list: (...args) => this.#track(kv.list(...args)),
+      delete: (key) => this.#track(kv.delete(key)),
       close: () => {},
     };
     const shared = { ...tracked, ...wrap(tracked) };

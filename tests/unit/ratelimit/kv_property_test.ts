@@ -49,7 +49,9 @@ Deno.test("KvLimiters admit no more than the capacity in a window and can reach 
             if (decision === undefined || !("readings" in decision)) return;
             const isRefunded = decision.verdict === "admitted" &&
               refunds > 0 && place % refunds === 0;
-            if (isRefunded) limiter?.refund(uses, decision.takenAt);
+            if (isRefunded) {
+              limiter?.refund(uses, { takenAt: decision.takenAt });
+            }
             for (const { remaining, limit, resetMs } of decision.readings) {
               assert(remaining >= 0 && remaining <= limit);
               assert(resetMs > 0 && resetMs <= WINDOW_MS);

@@ -4,10 +4,13 @@ import {
   compareHostnames,
   matchesHostname,
 } from "../../../src/route/hostname.ts";
+import { runToEnd } from "../../../src/base/slices.ts";
 import { readQuery } from "../../../src/route/query_parameter.ts";
 import {
   createRouteTable,
+  createRouteTableInSteps,
   type RouteEntry,
+  RouteTableMemory,
 } from "../../../src/route/route_table.ts";
 import type { RoutableRequest } from "../../../src/route/route_match.ts";
 import { request } from "./routing.ts";
@@ -131,4 +134,43 @@ Deno.test("route table finds the same match as a scan over all sorted matches", 
     ),
     { numRuns: 500 },
   );
+});
+
+Deno.test("route tables that share parts with earlier ones find the same match as a scan", () => {
+  fc.assert(
+    fc.property(
+      entries,
+      fc.array(fc.array(fc.nat(20), { maxLength: 8 }), { maxLength: 5 }),
+      fc.array(requests, { maxLength: 10 }),
+      (pool, selections, sample) => {
+        const memory = new RouteTableMemory<number>();
+        for (const selection of selections) {
+          const rules = [...new Set(selection)].flatMap((index) =>
+            pool[index] ?? []
+          );
+          const table = runToEnd(createRouteTableInSteps(rules, memory));
+          for (const each of sample) {
+            assert.equal(table.find(each)?.value, findByScanning(rules, each));
+          }
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("the index of a hostname stays the same object while its entries do", () => {
+  const memory = new RouteTableMemory<string>();
+  const [a, b] = ["a", "b"].map((value) => ({
+    hostnames: [],
+    matches: [{ path: { type: "Exact" as const, value: `/${value}` } }],
+    value,
+  }));
+  assert(a !== undefined && b !== undefined);
+  const listOf = (...rules: readonly RouteEntry<string>[]) =>
+    rules.flatMap((rule) => memory.candidatesOf(rule));
+  const index = memory.indexOf("h", listOf(a, b));
+  assert.equal(memory.indexOf("h", listOf(a, b)), index);
+  assert.notEqual(memory.indexOf("other", listOf(a)), index);
+  assert.notEqual(memory.indexOf("h", listOf(a)), index);
 });

@@ -1,4 +1,4 @@
-import type { FailedRequest } from "../../../src/telemetry/failures/failed_request.ts";
+import type { RecordedRequest } from "../../../src/telemetry/failures/recorded_request.ts";
 import type { FinishedRequest } from "../../../src/telemetry/log/finished_request.ts";
 import { finishedRequest } from "./finished_request.ts";
 
@@ -6,10 +6,11 @@ import { finishedRequest } from "./finished_request.ts";
 export function failedRequest(
   id: string,
   fields: Partial<FinishedRequest> = {},
-): FailedRequest {
+): RecordedRequest {
   return {
     id,
     finished: { ...finishedRequest, status: 503, ...fields },
+    client: "",
     scheme: "http",
     query: "",
     requestHeaders: {},

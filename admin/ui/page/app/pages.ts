@@ -3,8 +3,11 @@ import { IdentityProviders } from "../pages/keys/keys.tsx";
 import { Limits } from "../pages/limits/limits.tsx";
 import { Logging } from "../pages/logging/logging.tsx";
 import { Overview } from "../pages/overview/overview.tsx";
+import { Playground } from "../pages/playground/playground.tsx";
 import { Profiles } from "../pages/profiles/profiles.tsx";
+import { Requests } from "../pages/requests/requests.tsx";
 import { Topology } from "../pages/topology/topology.tsx";
+import { Traffic } from "../pages/traffic/traffic.tsx";
 import { Failures } from "../pages/traces/failures.tsx";
 import { LiveTrace } from "../pages/traces/live_trace.tsx";
 import { Memory } from "../pages/runtime/memory.tsx";
@@ -19,6 +22,20 @@ export const pages: readonly Page[] = [
     group: "Observe",
     icon: "overview",
     View: Overview,
+  },
+  {
+    id: "traffic",
+    title: "Traffic",
+    group: "Observe",
+    icon: "traffic",
+    View: Traffic,
+  },
+  {
+    id: "requests",
+    title: "Requests",
+    group: "Observe",
+    icon: "requests",
+    View: Requests,
   },
   {
     id: "trace",
@@ -48,6 +65,14 @@ export const pages: readonly Page[] = [
     icon: "configuration",
     View: Configuration,
     isAvailable: (status) => status.hasSource,
+  },
+  {
+    id: "playground",
+    title: "Playground",
+    group: "Understand",
+    icon: "playground",
+    View: Playground,
+    isAvailable: (status) => status.server === "admin",
   },
   {
     id: "limits",

@@ -8,6 +8,9 @@ export interface Place {
   readonly argument: string;
 }
 
+/** The link that skips the navigation; it names no page. */
+const SKIP = "#main";
+
 const address = signal(location.hash);
 
 /** The current place. */
@@ -17,8 +20,7 @@ export const place = computed(() => readPlace(address.value));
 export const navigations = signal(0);
 
 addEventListener("hashchange", () => {
-  // The link that skips the navigation names no page.
-  if (location.hash === "#main") return;
+  if (location.hash === SKIP) return;
   address.value = location.hash;
   navigations.value++;
 });
@@ -38,6 +40,9 @@ export function linkTo(page: string, argument = ""): string {
 
 /** Changes the argument of the address without a new entry in the history. */
 export function remember(page: string, argument: string): void {
+  const current = location.hash === SKIP ? address.value : location.hash;
+  // The user has followed a link to another page, which is not drawn yet.
+  if (readPlace(current).page !== page) return;
   history.replaceState(null, "", linkTo(page, argument));
   address.value = location.hash;
 }

@@ -1,5 +1,5 @@
 /** The frame of all pages: navigation, state of the gateway, theme, notices, and the dialog for the admin token. */
-import { useEffect, useRef, useSignal } from "../kit/framework.ts";
+import { useLayoutEffect, useRef, useSignal } from "../kit/framework.ts";
 import { Icon } from "../kit/icons.tsx";
 import { Badge, Message, PageHead, type Tone } from "../kit/layout.tsx";
 import { Time } from "../kit/data.tsx";
@@ -18,10 +18,11 @@ export function Shell() {
     pages.filter(({ isAvailable }) => isAvailable?.(current) ?? true);
   const page = shown &&
     (shown.find(({ id }) => id === place.value.page) ?? shown[0]);
-  useEffect(() => {
+  // Before the next key is pressed.
+  useLayoutEffect(() => {
     document.title = page === undefined ? "Gateway" : `${page.title} – Gateway`;
   }, [page]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (navigations.value === 0) return;
     scrollTo(0, 0);
     main.current?.focus({ preventScroll: true });
@@ -66,7 +67,7 @@ function Navigation({ pages, page }: NavigationProps) {
   const close = () => {
     isOpen.value = false;
   };
-  useEffect(close, [page]);
+  useLayoutEffect(close, [page]);
   const groups = [...Map.groupBy(pages, ({ group }) => group)];
   return (
     <header

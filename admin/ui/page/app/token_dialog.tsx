@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "../kit/framework.ts";
+import { useLayoutEffect, useRef } from "../kit/framework.ts";
 import { tokenPrompt } from "../server/token_prompt.ts";
 
 /** The dialog for the admin token. It cannot be dismissed: without a token there is nothing to show. */
@@ -6,7 +6,7 @@ export function TokenDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const prompt = tokenPrompt.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (prompt !== undefined && dialog.current?.open === false) {
       dialog.current.showModal();
     }

@@ -124,7 +124,8 @@ class Drawing {
     return {
       width,
       height,
-      padding: [8, 8, 0, 0],
+      // The last label of the axis is centered on its tick.
+      padding: [8, 28, 0, 0],
       scales: {
         x: { range: (_, min, max) => [...this.#props().span ?? [min, max]] },
         // Charts begin at zero, so that heights compare.
@@ -148,7 +149,8 @@ class Drawing {
           label,
           stroke: colorOf(color),
           width: 1.5,
-          points: { show: false },
+          // A line needs two values: one alone is a point.
+          points: { show: true, size: 4, fill: colorOf(color), filter: alone },
           ...(isFilled
             ? { fill: `color-mix(in srgb, ${colorOf(color)} 14%, transparent)` }
             : {}),
@@ -175,3 +177,12 @@ const timeLabels: uPlot.Axis.DynamicValues = (_, ticks, __, ___, step) =>
       ...(step < 60 ? { second: "2-digit" } : {}),
     })
   );
+
+/** Returns the places of the values without a neighbor. */
+const alone: uPlot.Series.Points.Filter = (plot, index) => {
+  const values = plot.data[index] ?? [];
+  const isKnown = (at: number) => typeof values[at] === "number";
+  return [...values.keys()].filter((at) =>
+    isKnown(at) && !isKnown(at - 1) && !isKnown(at + 1)
+  );
+};

@@ -176,7 +176,7 @@ interface MeterProps {
 
 /** A bar that shows a share of a whole. */
 export function Meter({ label, value, max, text, tone = "good" }: MeterProps) {
-  const share = Math.min(1, Math.max(0, value) / Math.max(max, 1));
+  const share = max > 0 ? Math.min(1, Math.max(0, value) / max) : 0;
   return (
     <div
       class={`bar ${tone}`}

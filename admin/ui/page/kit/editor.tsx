@@ -1,6 +1,12 @@
 /** A code editor as a component. */
 import type { RunningEditor, TextProblem } from "./code_mirror.ts";
-import { type RefObject, useEffect, useRef, useState } from "./framework.ts";
+import {
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "./framework.ts";
 
 interface EditorProps {
   /** Names the editor for screen readers. */
@@ -44,7 +50,8 @@ export function Editor(props: EditorProps) {
       started?.close();
     };
   }, []);
-  useEffect(() => editor?.setText(props.text), [editor, props.text]);
+  // A later effect would take back what has been typed since.
+  useLayoutEffect(() => editor?.setText(props.text), [editor, props.text]);
   useEffect(() => editor?.setProblems(props.problems ?? []), [
     editor,
     props.problems,

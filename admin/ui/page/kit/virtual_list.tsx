@@ -64,7 +64,8 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   useLayoutEffect(() => {
     if (element.current !== null) props.onRows?.(element.current);
   });
-  useEffect(() => {
+  // Before the next key is pressed, which moves on from here.
+  useLayoutEffect(() => {
     const index = items.findIndex((item) => keyOf(item) === selected);
     if (index < 0) return;
     setActive(index);

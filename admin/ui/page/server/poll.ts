@@ -67,12 +67,19 @@ export async function repeat(
 ): Promise<void> {
   while (!signal.aborted) {
     if (!document.hidden) await task();
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, intervalMs);
-      signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      }, { once: true });
-    });
+    await pause(intervalMs, signal);
   }
+}
+
+/** Resolves after some time, or when `signal` aborts; leaves nothing behind in the signal. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+  });
 }

@@ -1,3 +1,4 @@
+import { recentTime } from "../../../base/clock.ts";
 import type { Cancellation } from "../../../base/cancellation.ts";
 import type { Body } from "../../body.ts";
 import { InputBuffer } from "../../http1/input_buffer.ts";
@@ -55,7 +56,7 @@ export class Http1ClientConnection
     this.input = new InputBuffer(transport);
     this.writer = new MessageWriter(transport);
     context.wheel.add(this);
-    this.#idleSince = context.clock.monotonic();
+    this.#idleSince = recentTime(context.clock);
     this.#waitIdle(MAX_IDLE_MS);
   }
 
@@ -75,7 +76,7 @@ export class Http1ClientConnection
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
     const isCold = this.served++ > 0 && !isIdempotent(request.method) &&
-      this.context.clock.monotonic() - this.#idleSince > COLD_MS;
+      recentTime(this.context.clock) - this.#idleSince > COLD_MS;
     return isCold
       ? this.#sendUnlessEnded(request, body, cancellation)
       : this.#exchangeMessages(request, body, cancellation);
@@ -124,7 +125,7 @@ export class Http1ClientConnection
     if (this.#closed) return;
     this.#exchange = undefined;
     this.#reserved = false;
-    this.#idleSince = this.context.clock.monotonic();
+    this.#idleSince = recentTime(this.context.clock);
     this.#waitIdle(keepMs);
     this.context.onAvailable(this);
   }

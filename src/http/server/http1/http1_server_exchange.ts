@@ -86,10 +86,12 @@ export class Http1ServerExchange implements BodyOwner {
   clientEnded(): void {
     if (this.#finished) return;
     const { bytesSent, context } = this.#downstream;
+    const { halfCloseGraceMs, departureGraceMs } = context.limits;
+    const grace = this.request.persists ? departureGraceMs : halfCloseGraceMs;
     this.#stopGrace = context.clock.setTimer(() => {
       if (this.#downstream.bytesSent > bytesSent) this.clientEnded();
       else this.#giveUp("Cannot respond: the client disconnected");
-    }, context.limits.halfCloseGraceMs);
+    }, grace);
   }
 
   /** Handles a failed client connection. */

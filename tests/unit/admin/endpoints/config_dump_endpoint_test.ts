@@ -15,6 +15,8 @@ Deno.test("dumpConfig shows the active configuration under the documented keys",
       "routes",
       "backends",
       "endpoints",
+      "lookups",
+      "cooldowns",
       "workloads",
       "services",
       "policies",
@@ -60,4 +62,15 @@ Deno.test("dumpConfig redacts the secrets of the settings", async () => {
     text,
     /"url": "https:\/\/<redacted>@kv\.example\.com\/path@x\?token=<redacted>"/,
   );
+});
+
+Deno.test("dumpConfig redacts the password of Redis", async () => {
+  const target = new FakeTarget({
+    kv: { redis: "redis://user:hunter2@redis.example.com:6379/1" },
+  });
+
+  const text = await (await dumpConfig(target)).text();
+
+  assert.doesNotMatch(text, /hunter2/);
+  assert.match(text, /"redis:\/\/<redacted>@redis\.example\.com:6379\/1"/);
 });

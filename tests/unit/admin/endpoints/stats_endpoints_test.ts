@@ -66,3 +66,20 @@ Deno.test("the stats server has no endpoint that changes the gateway", async () 
   assert.deepEqual(answers.map(({ status }) => status), [404, 405]);
   assert.equal(target.shutdowns, 0);
 });
+
+Deno.test("the metrics are in OpenMetrics for clients that accept that", async () => {
+  const target = new FakeTarget();
+  const route = createRouter(statsEndpoints(target), createTestLog().log);
+
+  const response = await route(
+    new Request("http://pod.example.com/metrics", {
+      headers: { accept: "application/openmetrics-text;version=1.0.0" },
+    }),
+  );
+
+  assert.match(
+    response.headers.get("content-type") ?? "",
+    /^application\/openmetrics-text; version=1\.0\.0/,
+  );
+  assert.equal(await response.text(), "# EOF\n");
+});

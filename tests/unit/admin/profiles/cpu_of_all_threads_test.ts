@@ -10,6 +10,7 @@ import { threadLabels } from "../../../harness/pprof.ts";
 const workers: ThreadProfiler = {
   startCpuProfiles: () => Promise.resolve(),
   stopCpuProfiles: () => Promise.resolve([]),
+  startAllocationProfiles: () => Promise.resolve(),
   heapProfiles: () => Promise.resolve([]),
 };
 

@@ -150,7 +150,7 @@ Deno.test("buildTree merges calls, and recursive calls count once", () => {
   ]);
 });
 
-Deno.test("relatedTo returns all items of a route's chain and nothing else", () => {
+Deno.test("relatedTo returns all items of a route's chain and nothing else", async () => {
   const listener = {
     key: "d/g/l",
     gatewayName: "g",
@@ -171,12 +171,12 @@ Deno.test("relatedTo returns all items of a route's chain and nothing else", () 
     policies: [{ kind: "cors", source: `HTTPRoute/d/${name}`, config: {} }],
   });
 
-  const model = readModel({
+  const model = await readModel({
     listeners: [listener],
     routes: [route("a", "d/one"), route("b")],
     backends: [{ key: "d/one", name: "one", target: "h:1" }],
     policies: [],
-  });
+  }, () => Promise.resolve());
 
   assert.deepEqual([...relatedTo(model, "route d/a/0")].sort(), [
     "backend d/one",

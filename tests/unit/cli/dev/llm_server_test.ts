@@ -266,3 +266,47 @@ async function timersOf(clock: FakeClock): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
 }
+
+const tools = [{
+  type: "function",
+  function: {
+    name: "add",
+    parameters: {
+      properties: { a: { type: "number" }, b: { type: "number" } },
+    },
+  },
+}];
+const question = { role: "user", content: "add 2 and 3" };
+
+for (const stream of [false, true]) {
+  Deno.test(`OpenAI ${stream ? "stream" : "response"} calls a tool that the question names, and then tells its result`, async () => {
+    await using llm = start();
+    const ask = async (messages: readonly unknown[]) => {
+      const body = { model: "any", stream, tools, messages };
+      const response = await llm.post(chat.path, body);
+      if (!stream) return [(await response.json()).choices[0]];
+      const events = (await readEvents(response)).slice(0, -1);
+      return events.map((event) => {
+        const { delta: message, ...choice } = JSON.parse(event).choices[0];
+        return { message, ...choice };
+      });
+    };
+
+    const called = await ask([question]);
+    const calls = called.flatMap(({ message }) => message.tool_calls ?? []);
+    const told = await ask([
+      question,
+      { role: "assistant", content: null, tool_calls: calls },
+      { role: "tool", tool_call_id: calls[0].id, content: "5" },
+    ]);
+
+    assert.deepEqual(calls.map((call) => call.function), [
+      { name: "add", arguments: '{"a":2,"b":3}' },
+    ]);
+    assert.equal(called.at(-1).finish_reason, "tool_calls");
+    assert.equal(
+      told.map(({ message }) => message.content ?? "").join(""),
+      "You said: the tool returned 5",
+    );
+  });
+}

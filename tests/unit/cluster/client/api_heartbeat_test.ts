@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { noopServices } from "../../../../src/policy/policy_services.ts";
+import { FakeClock } from "../../../harness/fake_clock.ts";
+import { failure, FakeApiServer } from "./fake_api_server.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
-import { keepConnectionAlive } from "../../../../src/cluster/client/api_heartbeat.ts";
+import { ApiHeartbeat } from "../../../../src/cluster/client/api_heartbeat.ts";
 import { KubernetesApi } from "../../../../src/cluster/client/kubernetes_api.ts";
 
 Deno.test("a connection on which nothing comes any more is given up, with its watches", async () => {
@@ -20,17 +22,46 @@ Deno.test("a connection on which nothing comes any more is given up, with its wa
     namespace: "default",
   });
   const stop = new AbortController();
+  const returned = Promise.withResolvers<void>();
   const watch = api.open({ path: "/watch" });
-  const beating = keepConnectionAlive({
+  const beating = new ApiHeartbeat({
     api,
     clock: systemClock,
     log: noopServices().log,
+    onReturn: returned.resolve,
     beatMs: 20,
-  }, stop.signal);
+  }).run(stop.signal);
   await assert.rejects(watch, /the API server has been silent/);
   isSilent = false;
   assert.deepEqual(await api.request({ path: "/" }), {});
+  await returned.promise;
   stop.abort();
   await beating;
   silent.resolve();
+});
+
+Deno.test("a request without a response is looked into at once", async () => {
+  const clock = new FakeClock();
+  let isAway = true;
+  await using server = new FakeApiServer(() =>
+    isAway ? failure(503, "ServiceUnavailable") : {}
+  );
+  const returned = Promise.withResolvers<void>();
+  const heartbeat = new ApiHeartbeat({
+    api: server.api,
+    clock,
+    log: noopServices().log,
+    onReturn: returned.resolve,
+  });
+  const stop = new AbortController();
+  const beating = heartbeat.run(stop.signal);
+  heartbeat.beatNow();
+  while (server.calls.length === 0 || clock.pending === 0) {
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  isAway = false;
+  clock.advance(1000);
+  await returned.promise;
+  stop.abort();
+  await beating;
 });

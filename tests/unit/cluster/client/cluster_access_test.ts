@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
+import { FakeClock } from "../../../harness/fake_clock.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
-import {
-  ClusterAccessError,
-  findClusterAccess,
-} from "../../../../src/cluster/client/cluster_access.ts";
+import { ClusterAccessError } from "../../../../src/cluster/client/api_access.ts";
+import { findClusterAccess } from "../../../../src/cluster/client/cluster_access.ts";
 
 /** Writes files into a new folder. */
 async function folderWith(files: Readonly<Record<string, string>>) {
@@ -42,14 +41,21 @@ Deno.test("a pod uses its service account, and reads its token again when it rot
     "token": "one\n",
     "namespace": "gateways",
   });
+  const clock = new FakeClock();
   const access = await find(
     { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "6443" },
-    { serviceAccount: folder.path },
+    { serviceAccount: folder.path, clock },
   );
   assert.equal(access.server, "https://[fd00::1]:6443");
   assert.equal(access.ca, "CA");
   assert.equal(access.namespace, "gateways");
   assert.equal(await access.token?.(), "one");
+  await Deno.writeTextFile(`${folder.path}/token`, "two\n");
+  clock.advance(61_000);
+  assert.equal(await access.token?.(), "two");
+  await Deno.writeTextFile(`${folder.path}/token`, "three\n");
+  access.forgetToken?.();
+  assert.equal(await access.token?.(), "three");
 });
 
 Deno.test("a kubeconfig gives server, namespace, CA and credentials; files are relative to it", async () => {
@@ -71,8 +77,39 @@ Deno.test("a kubeconfig gives server, namespace, CA and credentials; files are r
   assert.equal(await access.token?.(), "secret");
 });
 
+Deno.test("of several kubeconfigs, the first that has an entry counts, and files are relative to it", async () => {
+  await using first = await folderWith({
+    "config": JSON.stringify({
+      "current-context": "c",
+      users: [{ name: "u", user: { tokenFile: "token" } }],
+    }),
+    "token": "first",
+  });
+  await using second = await folderWith({
+    "config": kubeconfig({ token: "second" }, {
+      "certificate-authority": "ca.pem",
+    }),
+    "ca.pem": "CA",
+  });
+  const paths = ["missing/config", `${first.path}/config`];
+  const access = await find({
+    KUBECONFIG: [...paths, `${second.path}/config`].join(":"),
+  });
+  assert.equal(access.server, "https://kube.example:6443");
+  assert.equal(access.ca, "CA");
+  assert.equal(await access.token?.(), "first");
+  await assert.rejects(
+    find({ KUBECONFIG: "missing/a:missing/b" }),
+    /missing\/a/,
+  );
+});
+
 const unusable = [
-  [kubeconfig({ exec: { command: "login" } }), /uses "exec", which is not/],
+  [
+    kubeconfig({ exec: { command: "login" } }),
+    /uses "exec", and a gateway starts no programs/,
+  ],
+  [kubeconfig({ "auth-provider": {} }), /uses "auth-provider", which is not/],
   [
     kubeconfig({ token: "t" }, { "insecure-skip-tls-verify": true }),
     /uses "insecure-skip-tls-verify"/,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../../../src/base/clock.ts";
+import { FakeClock } from "../../../harness/fake_clock.ts";
 import { Informer } from "../../../../src/cluster/client/informer.ts";
 import {
   type ApiCall,
@@ -205,4 +206,34 @@ Deno.test("a field selector limits both the list and the watch", async () => {
     ["type=kubernetes.io/tls", "type=kubernetes.io/tls"],
   );
   watch.end();
+});
+
+Deno.test("a pause after failures ends when the API server is back", async () => {
+  let isDown = true;
+  await using server = new FakeApiServer(() =>
+    isDown ? failure(503, "ServiceUnavailable") : list([], "1")
+  );
+  const clock = new FakeClock();
+  const failed = Promise.withResolvers<void>();
+  const synced = Promise.withResolvers<void>();
+  const informer = new Informer({
+    api: server.api,
+    clock,
+    random: () => 0.5,
+    path: "/apis/x",
+    onError: () => failed.resolve(),
+    onSync: () => synced.resolve(),
+  });
+  const stop = new AbortController();
+  const running = informer.run(stop.signal);
+  await failed.promise;
+  isDown = false;
+  // The pause begins in a later turn.
+  while (clock.pending === 0) {
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  informer.retryNow();
+  await synced.promise;
+  stop.abort();
+  await running;
 });

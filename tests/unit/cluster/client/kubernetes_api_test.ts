@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { ApiError } from "../../../../src/cluster/client/kubernetes_api.ts";
+import {
+  ApiError,
+  KubernetesApi,
+} from "../../../../src/cluster/client/kubernetes_api.ts";
 import { failure, FakeApiServer } from "./fake_api_server.ts";
 
 Deno.test("server-side apply names its manager and takes over fields", async () => {
@@ -50,4 +53,16 @@ Deno.test("redirects are not followed: they could take the token elsewhere", asy
   );
   await assert.rejects(server.api.request({ path: "/x" }), TypeError);
   assert.deepEqual(server.calls.map(({ path }) => path), ["/x"]);
+});
+
+Deno.test("a token that was rejected is forgotten", async () => {
+  await using server = new FakeApiServer(() => failure(401, "Unauthorized"));
+  let token = "old";
+  using api = new KubernetesApi({
+    ...server.api.access,
+    token: () => Promise.resolve(token),
+    forgetToken: () => token = "new",
+  });
+  await assert.rejects(api.request({ path: "/x" }), /401/);
+  assert.equal(token, "new");
 });

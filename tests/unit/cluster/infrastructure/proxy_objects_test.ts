@@ -3,6 +3,7 @@ import type { KubernetesObject } from "../../../../src/cluster/client/kubernetes
 import {
   proxyName,
   proxyObjects,
+  type ProxyTemplate,
 } from "../../../../src/cluster/infrastructure/proxy_objects.ts";
 import { readParameters } from "../../../../src/cluster/infrastructure/proxy_parameters.ts";
 import { serviceAddresses } from "../../../../src/cluster/infrastructure/service_addresses.ts";
@@ -50,6 +51,7 @@ const template = {
   files: { "gateway.yaml": "config: {}" },
   statsPort: 15020,
   terminationSeconds: 35,
+  keepsSnapshot: false,
   namespace: "system",
   namespaces: [],
 };
@@ -67,10 +69,12 @@ const own = {
 function objectsOf(
   object: KubernetesObject,
   ports: readonly number[] = [],
+  more: Partial<ProxyTemplate> = {},
 ): Record<string, KubernetesObject> {
   const parameters = readParameters(object, gatewayClass, [defaults]);
   const objects = proxyObjects(object, {
-    ...{ gatewayClass, parameters, template, ports },
+    ...{ gatewayClass, parameters, ports },
+    template: { ...template, ...more },
   });
   return Object.fromEntries(objects.map((each) => [each.kind ?? "", each]));
 }
@@ -207,4 +211,15 @@ Deno.test("addresses are those of the load balancer, or of the Service in the cl
     { type: "IPAddress", value: "10.96.0.9" },
   ]);
   assert.deepEqual(serviceAddresses(undefined), []);
+});
+
+Deno.test("a snapshot is in the memory of a pod", () => {
+  const { Deployment } = objectsOf(gateway("gw"), [], { keepsSnapshot: true });
+  const text = JSON.stringify(Deployment);
+  assert.match(text, /"--cluster-snapshot=\/var\/lib\/gateway\/snapshot"/);
+  assert.match(
+    text,
+    /\{"name":"snapshot","emptyDir":\{"medium":"Memory","sizeLimit":"64Mi"\}\}/,
+  );
+  assert.match(text, /\{"name":"snapshot","mountPath":"\/var\/lib\/gateway"\}/);
 });

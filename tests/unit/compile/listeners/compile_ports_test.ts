@@ -404,3 +404,67 @@ Deno.test("a listener that demands other client certificates than its port is no
     'error Gateway/default/unsafe spec.listeners.0.tls.clientCertificate: Cannot use another "tls.clientCertificate" than listener "default/safe/https": both are on port 443',
   ]);
 });
+
+const older = { uid: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
+const newer = { uid: "2", creationTimestamp: "2026-01-02T00:00:00Z" };
+
+/** Gateways of a cluster, the newer one first, as the API server may send them. */
+function clusterGateways(
+  own: readonly object[],
+  others: readonly object[],
+): Partial<ResourceSet> {
+  return {
+    gateways: [gateway("a-newer", others, newer), gateway("z", own, older)],
+  };
+}
+
+Deno.test("a newer gateway of a cluster cannot close the listeners of an older one", () => {
+  const compiled = compileAll(clusterGateways([{}], [{}]));
+
+  assert.deepEqual(
+    compiled.snapshot.ports.map(({ port, listeners }) => [
+      port,
+      listeners.map(({ key }) => key),
+    ]),
+    [[80, ["default/z/http"]]],
+  );
+  assert.deepEqual(diagnosticLines(compiled), [
+    'error Gateway/default/a-newer spec.listeners.0: The listener conflicts with "default/z/http": both accept hostname "*" on port 80',
+  ]);
+});
+
+Deno.test("a newer gateway of a cluster cannot have another protocol on the port of an older one", () => {
+  const compiled = compileAll(
+    clusterGateways([{}], [https({ port: 80, hostname: "two.example" })]),
+    files,
+  );
+
+  assert.deepEqual(
+    compiled.snapshot.ports.map(({ tls, listeners }) => [
+      tls,
+      listeners.length,
+    ]),
+    [[undefined, 1]],
+  );
+  assert.deepEqual(diagnosticLines(compiled), [
+    'error Gateway/default/a-newer spec.listeners.0.protocol: Cannot use another "protocol" than listener "default/z/http": both are on port 80',
+  ]);
+});
+
+Deno.test("a newer gateway of a cluster cannot change the socket of an older one, and is not served without what it needs", () => {
+  const compiled = compileAll(
+    clusterGateways(
+      [https()],
+      [https({ hostname: "two.example" }, { minVersion: "TLSv1.3" })],
+    ),
+    files,
+  );
+
+  const [port] = compiled.snapshot.ports;
+  assert.equal(port?.tls?.minVersion, "TLSv1.2");
+  assert.deepEqual(port.listeners.map(({ key }) => key), ["default/z/http"]);
+  assert.match(
+    diagnosticLines(compiled).join("\n"),
+    /error Gateway\/default\/a-newer .*Cannot use another "tls\.minVersion" than listener "default\/z\/http"/,
+  );
+});

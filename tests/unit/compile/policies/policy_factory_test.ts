@@ -165,6 +165,21 @@ for (
       { local: [{ requests: 1, unit: "Minutes", key: "jtw.sub" }] },
       'Cannot use the expression: unknown variable "jtw" at column 1',
     ],
+    [
+      "jwtAuthentication",
+      {
+        providers: [{
+          issuer: "https://idp.example.com",
+          jwks: { url: "https://idp.example.com/jwks" },
+        }],
+        mcp: {
+          issuerMode: "Proxied",
+          clientId: "c",
+          clientSecretRef: { name: "idp" },
+        },
+      },
+      'Secret "default/idp" not found',
+    ],
   ] as const
 ) {
   Deno.test(`a ${kind} with an error denies every request`, () => {

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
+import { emptyResourceSet } from "../../../../src/api/resources/resource_set.ts";
+import { compile } from "../../../../src/compile/compile.ts";
+import { builtInPolicies } from "../../../../src/policy/registry.ts";
 import { createAuthority } from "../../../harness/certificates.ts";
 import {
   backend,
   compileAll,
+  decode,
   diagnosticLines,
+  gateway,
+  route,
   tlsPolicy,
 } from "../resources.ts";
 
@@ -143,4 +149,49 @@ Deno.test("a TLS policy without its backend gets a warning", () => {
   assert.deepEqual(diagnosticLines(compiled), [
     'warning BackendTLSPolicy/default/t spec.targetRefs.0.name: Cannot find backend "default/lm" (llm?)',
   ]);
+});
+
+for (const [origin, uid] of [["file", undefined], ["cluster", "u1"]] as const) {
+  const isForbidden = uid === undefined ? undefined : true;
+  Deno.test(`backends of a ${origin} ${isForbidden ? "cannot" : "can"} be on the loopback interface`, () => {
+    const own = backend("b");
+    const service = decode("Service", { name: "s" }, { ports: [{ port: 80 }] });
+    const { snapshot } = compileAll({
+      gateways: [gateway("gw")],
+      gatewayBackends: [{ ...own, metadata: { ...own.metadata, uid } }],
+      services: [{ ...service, metadata: { ...service.metadata, uid } }],
+      httpRoutes: [route("r", {
+        rules: [{ backendRefs: [{ name: "s", port: 80 }] }],
+      })],
+    });
+
+    for (const key of ["default/b", "default/s:80"]) {
+      const found = snapshot.backends.get(key);
+      assert(found !== undefined, key);
+      assert.equal(found.forbidsLoopback, isForbidden);
+      assert.equal(found.loopbackPorts, undefined);
+    }
+  });
+}
+
+Deno.test("backends of a cluster can have the loopback ports that the operator names, but not those of listeners", () => {
+  const port = (number: number) => ({ host: "127.0.0.1", port: number });
+  const own = decode("GatewayBackend", { name: "b" }, {
+    endpoints: [port(8080), port(8081), port(8082)],
+  });
+  const resources = {
+    ...emptyResourceSet,
+    gateways: [gateway("gw", [{ port: 8082 }])],
+    gatewayBackends: [{ ...own, metadata: { ...own.metadata, uid: "u1" } }],
+  };
+
+  const { snapshot } = compile(resources, {
+    policies: builtInPolicies,
+    loopbackPorts: [8080, 8082, 9000],
+    readFile: () => "",
+  });
+
+  const found = snapshot.backends.get("default/b");
+  assert.equal(found?.forbidsLoopback, true);
+  assert.deepEqual(found.loopbackPorts, [8080]);
 });

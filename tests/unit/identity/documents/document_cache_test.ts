@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { KvDocumentCache } from "../../../../src/identity/documents/document_cache.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
+import { RedisServer } from "../../../harness/redis_server.ts";
 import { RecordedLog } from "../../../harness/recorded_log.ts";
 
 const keys = { text: '{"keys":[]}', fetchedAt: 1, freshMs: 60_000 };
@@ -75,4 +76,21 @@ Deno.test("KvDocumentCache works without a store when it cannot be created", asy
   assert.deepEqual(log.messages("warn"), [
     "Cannot open the cache of keys and metadata",
   ]);
+});
+
+Deno.test("KvDocumentCache returns the keys of the previous process from Redis, also after Redis was away", async () => {
+  await using redis = await RedisServer.start();
+  const before = openCache(redis.url);
+  await before.cache.save("jwks", "https://idp/jwks.json", keys);
+  const newer = { ...keys, fetchedAt: 2 };
+  await before.cache.save("jwks", "https://idp/jwks.json", newer);
+  await before.cache.close();
+  const { cache, log } = openCache(redis.url);
+  await redis.kill();
+  assert.equal(await cache.load("jwks", "https://idp/jwks.json"), undefined);
+  assert.equal(log.messages("warn").length, 1);
+  await redis.restart();
+
+  assert.deepEqual(await cache.load("jwks", "https://idp/jwks.json"), newer);
+  await cache.close();
 });

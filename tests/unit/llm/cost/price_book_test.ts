@@ -39,6 +39,45 @@ Deno.test("input, the prompt cache and output have prices of their own; cached t
   );
 });
 
+Deno.test("speech has prices of its own, read from the cache too", () => {
+  const prices = {
+    input: 4,
+    cachedInput: 0.4,
+    output: 16,
+    audioInput: 32,
+    cachedAudioInput: 1,
+    audioOutput: 64,
+  };
+  const tokens = {
+    inputTokens: 1000,
+    cachedInputTokens: 300,
+    outputTokens: 100,
+    audio: { input: 600, cached: 100, output: 90 },
+  };
+  // 200 × 4 + 500 × 32 + 200 × 0.4 + 100 × 1 + 10 × 16 + 90 × 64 millionths.
+  assert.equal(formatUsd(costOf(prices, tokens)), "0.0229");
+  // Without prices for speech it costs what text does.
+  assert.equal(
+    formatUsd(costOf({ input: 4, cachedInput: 0.4, output: 16 }, tokens)),
+    "0.00452",
+  );
+  // A provider that reports more speech than tokens.
+  const odd = {
+    inputTokens: 10,
+    outputTokens: 1,
+    audio: { input: 1e9, cached: 1e9, output: 1e9 },
+  };
+  assert.equal(formatUsd(costOf(prices, odd)), "0.000384");
+});
+
+Deno.test("speech of gpt-realtime is charged at its public price", async () => {
+  const { book } = await bookAt("2026-06-01");
+  const audio = { input: 1e6, cached: 0, output: 1e6 };
+  const served = { model: "gpt-realtime", host: openai };
+  const { nanoUsd, isKnown } = book.price(served, { ...million, audio });
+  assert.deepEqual([formatUsd(nanoUsd), isKnown], ["96", true]);
+});
+
 Deno.test("costs are rounded up, and never beyond what a budget can count", () => {
   const one = { inputTokens: 1, outputTokens: 0 };
   assert.equal(costOf({ input: 0.0001, output: 0 }, one), 1);

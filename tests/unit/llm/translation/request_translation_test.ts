@@ -256,19 +256,44 @@ Deno.test("Anthropic's messages become a chat of OpenAI", () => {
   });
 });
 
-Deno.test("reasoning gets its tokens, on top of those of the answer", () => {
-  const body = { reasoning_effort: "low", max_completion_tokens: 100 };
-
-  const anthropic = fromChat("anthropic", body);
+Deno.test("without a limit, reasoning gets its tokens on top of those of the answer", () => {
+  const anthropic = fromChat("anthropic", { reasoning_effort: "low" });
   assert.deepEqual(anthropic["thinking"], {
     type: "enabled",
     budget_tokens: 1024,
   });
   assert.equal(anthropic["max_tokens"], 5120);
-  assert.deepEqual(fromChat("gemini", body)["generationConfig"], {
-    maxOutputTokens: 100,
-    thinkingConfig: { thinkingBudget: 1024, includeThoughts: true },
+});
+
+for (
+  const [limit, budget] of [[30_000, 24_576], [24_576, 19_660], [1100, 1024]]
+) {
+  Deno.test(`a limit of ${limit} tokens holds with reasoning`, () => {
+    const body = { reasoning_effort: "high", max_completion_tokens: limit };
+    const model = "anthropic.claude";
+    const thinking = { type: "enabled", budget_tokens: budget };
+
+    const anthropic = fromChat("anthropic", body);
+    assert.deepEqual(anthropic["thinking"], thinking);
+    assert.equal(anthropic["max_tokens"], limit);
+    const converse = fromChat("bedrock", { ...body, model });
+    assert.deepEqual(converse["additionalModelRequestFields"], { thinking });
+    assert.deepEqual(converse["inferenceConfig"], { maxTokens: limit });
+    assert.deepEqual(fromChat("gemini", body)["generationConfig"], {
+      maxOutputTokens: limit,
+      thinkingConfig: { thinkingBudget: 24_576, includeThoughts: true },
+    });
   });
+}
+
+Deno.test("a limit that is too small for reasoning is refused by name", () => {
+  const body = { reasoning_effort: "low", max_tokens: 1024 };
+  for (const target of ["anthropic", "bedrock"] as const) {
+    assert.throws(
+      () => fromChat(target, { ...body, model: "anthropic.claude" }),
+      /"max_tokens" of 1024 has no room for reasoning/,
+    );
+  }
 });
 
 const schema = { type: "object", properties: { a: { type: "number" } } };

@@ -20,6 +20,45 @@ interface Case {
 
 const cases: readonly Case[] = [
   {
+    name: "a chat of OpenAI with speech",
+    api: "chat",
+    document: {
+      usage: {
+        prompt_tokens: 100,
+        completion_tokens: 50,
+        prompt_tokens_details: { audio_tokens: 80, cached_tokens: 0 },
+        completion_tokens_details: { audio_tokens: 40, text_tokens: 10 },
+      },
+    },
+    expected: {
+      totalTokens: 150,
+      audio: { input: 80, cached: 0, output: 40 },
+    },
+  },
+  {
+    name: "a response of OpenAI's Realtime API with speech",
+    api: "realtime",
+    document: {
+      response: {
+        usage: {
+          input_tokens: 300,
+          output_tokens: 60,
+          input_token_details: {
+            audio_tokens: 200,
+            cached_tokens: 128,
+            cached_tokens_details: { text_tokens: 64, audio_tokens: 64 },
+          },
+          output_token_details: { text_tokens: 15, audio_tokens: 45 },
+        },
+      },
+    },
+    expected: {
+      totalTokens: 360,
+      cachedInputTokens: 128,
+      audio: { input: 200, cached: 64, output: 45 },
+    },
+  },
+  {
     name:
       "OpenAI chat, whose input includes the cache and whose output includes reasoning",
     api: "chat",

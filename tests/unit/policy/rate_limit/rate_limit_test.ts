@@ -145,7 +145,7 @@ Deno.test("of several used up budgets of tokens the one with the longest debt re
   );
   const first = context({});
   await send(policy, first);
-  first.slots.get(admissionSlot)?.debit(tokensUsed(10_000));
+  first.slots.get(admissionSlot)?.settle(tokensUsed(10_000));
 
   const answer = responseOf(await policy.onRequest?.(context({})));
 
@@ -250,7 +250,7 @@ Deno.test("tokens are charged when usage is known, to the user who asked, also a
     const shown = await send(policy, on);
     const { listeners = [] } = on.slots.get(usageListeners) ?? {};
     const uses = listeners.map((listener) => (totalTokens: number) =>
-      listener(
+      listener.settle(
         { totalTokens, cost: { nanoUsd: 0, isKnown: true } } as never,
       )
     );

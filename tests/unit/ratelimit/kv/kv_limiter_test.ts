@@ -103,7 +103,7 @@ Deno.test("KvLimiter admits another request after a refund", async () => {
   const uses = [useOf({ base: 3 })];
   await fleet.admit(uses, 3);
 
-  fleet.first.refund(uses, fleet.clock.monotonic());
+  fleet.first.refund(uses, { takenAt: fleet.clock.monotonic() });
 
   assert.equal(await fleet.admit(uses, 5), 1);
 });
@@ -112,7 +112,7 @@ Deno.test("KvLimiter closes the window of a refunded request", async () => {
   await using fleet = await KvFleet.open(2);
   const uses = [useOf({ base: 3 })];
   await fleet.admit(uses, 1);
-  fleet.first.refund(uses, fleet.clock.monotonic());
+  fleet.first.refund(uses, { takenAt: fleet.clock.monotonic() });
   await fleet.pass(50_000);
 
   for (const limiter of fleet.limiters.toReversed()) {
@@ -129,7 +129,7 @@ Deno.test("KvLimiter keeps a window open that others use after a refund", async 
   const uses = [useOf({ base: 3 })];
   await fleet.admit(uses, 1, two);
   await fleet.admit(uses, 1, one);
-  one?.refund(uses, fleet.clock.monotonic());
+  one?.refund(uses, { takenAt: fleet.clock.monotonic() });
   await fleet.pass(50_000);
 
   const decision = await fleet.until(two?.admit(uses) ?? assert.fail());
@@ -179,8 +179,8 @@ Deno.test("KvLimiter does not refund a charge to a later window", async () => {
   await fleet.pass(60_000);
   await fleet.admit(uses, 2);
 
-  fleet.first.refund(uses, takenAt);
-  fleet.first.refund(uses, takenAt);
+  fleet.first.refund(uses, { takenAt });
+  fleet.first.refund(uses, { takenAt });
 
   assert.equal(await fleet.admit(uses, 5), 1);
 });

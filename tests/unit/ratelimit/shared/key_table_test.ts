@@ -62,7 +62,7 @@ Deno.test("keys are found, and deleted in the order of use", () => {
 Deno.test("a second table in the same memory sees the same keys", () => {
   const first = new KeyTable(MAX_KEYS);
   first.window(first.add(hashOf(1))).used = 1;
-  const second = new KeyTable(MAX_KEYS, first.buffer);
+  const second = new KeyTable(MAX_KEYS, { buffer: first.buffer });
   assert.equal(second.window(second.find(hashOf(1))).used, 1);
 });
 

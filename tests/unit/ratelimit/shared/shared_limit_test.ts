@@ -74,7 +74,7 @@ Deno.test("in any order of requests, debits, refunds and resets, threads count a
         new LocalLimit({ ...place, name }, definition, { maxKeys })
       );
       const clock = new FakeClock();
-      const registry = new LimitRegistry(clock, maxKeys);
+      const registry = new LimitRegistry(clock, { maxKeys });
       const a = await lease(storeOf(registry), ...requests);
       const b = await lease(storeOf(registry), ...requests);
       for (const limit of local.slice(1)) limit.budget("", 0);
@@ -266,7 +266,7 @@ Deno.test("workers that race for keys admit exactly the limit of each key", asyn
 });
 
 Deno.test("workers that race with more keys than fit keep the table whole", async () => {
-  const registry = new LimitRegistry(new FakeClock(), 64);
+  const registry = new LimitRegistry(new FakeClock(), { maxKeys: 64 });
   const requests = [requestOf("keyed", { base: 1 }, true)];
   const names = Array.from({ length: 999 }, (_, at) => `key-${at}`);
   using a = new CountingThread(registry);

@@ -40,6 +40,7 @@ Deno.test("explainFailure has a cause of one sentence and an advice of its own f
     upstream_connect_failed: true,
     upstream_tls_failed: true,
     upstream_overloaded: true,
+    mcp_session_lost: true,
     no_endpoints: true,
     upstream_closed: true,
     upstream_protocol_error: true,

@@ -22,9 +22,9 @@ Deno.test("GatewayMetrics count a finished request in all its metrics", () => {
   for (
     const line of [
       `gateway_requests_total{${served},method="GET",status="200",reason="upstream"} 1`,
-      `gateway_request_duration_seconds_bucket{${served},le="0.0025"} 0`,
-      `gateway_request_duration_seconds_bucket{${served},le="0.005"} 1`,
-      `gateway_request_duration_seconds_count{${served}} 1`,
+      `gateway_request_duration_seconds_bucket{${served},status_class="2xx",le="0.0025"} 0`,
+      `gateway_request_duration_seconds_bucket{${served},status_class="2xx",le="0.005"} 1`,
+      `gateway_request_duration_seconds_count{${served},status_class="2xx"} 1`,
       `gateway_upstream_duration_seconds_count{backend="tools"} 1`,
       `gateway_response_bytes_total{${served}} 300`,
       `gateway_retries_total{backend="tools"} 2`,
@@ -82,9 +82,13 @@ Deno.test("addStateMetrics counts open connections", () => {
   const { metrics } = createTestMetrics();
 
   addStateMetrics(metrics.registry, {
+    requestsUnderWay: () => 0,
+    certificates: () => [],
     downstream: () => [{ port: 3000, active: 4, accepted: 9 }],
     upstream: () => ({ active: 2, idle: 3, connects: 7 }),
     endpoints: () => [],
+    lookups: () => [],
+    cooldowns: () => [],
     keySets: () => [],
     localLimits: () => [],
     globalLimiters: () => [],
@@ -118,4 +122,34 @@ Deno.test("GatewayMetrics print valid Prometheus lines", () => {
     lines.filter((line) => !comment.test(line) && !sample.test(line)),
     [],
   );
+});
+
+Deno.test("GatewayMetrics count tokens once, those from the cache apart, and time the first one", () => {
+  const { metrics } = createTestMetrics();
+
+  metrics.recordRequest({
+    ...finishedRequest,
+    firstTokenMs: 300,
+    usage: {
+      inputTokens: 100,
+      outputTokens: 20,
+      cachedInputTokens: 40,
+      estimated: false,
+      cost: { nanoUsd: 1, isKnown: true },
+      responseModel: "m",
+    },
+  });
+
+  const text = metrics.registry.collect();
+  const of = 'route="mcp",backend="tools",model="m"';
+  for (
+    const line of [
+      `gateway_llm_tokens_total{${of},type="input"} 100`,
+      `gateway_llm_tokens_total{${of},type="output"} 20`,
+      `gateway_llm_cached_input_tokens_total{${of}} 40`,
+      `gateway_llm_time_to_first_token_seconds_bucket{${of},le="0.25"} 0`,
+      `gateway_llm_time_to_first_token_seconds_bucket{${of},le="0.5"} 1`,
+    ]
+  ) assert.ok(text.includes(`\n${line}\n`), line);
+  assert.ok(!text.includes('type="cached_input"'));
 });

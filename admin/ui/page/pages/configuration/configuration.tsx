@@ -2,7 +2,13 @@
 import type { PageProps } from "../../app/page.ts";
 import type { RunningEditor, TextProblem } from "../../kit/code_mirror.ts";
 import { Editor } from "../../kit/editor.tsx";
-import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
+import {
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "../../kit/framework.ts";
 import { Button, Choice } from "../../kit/inputs.tsx";
 import {
   Badge,
@@ -258,7 +264,8 @@ function useCheck(
 ) {
   const [result, setResult] = useState<DraftResult>({ diagnostics: [] });
   const [isChecking, setChecking] = useState(false);
-  useEffect(() => {
+  // Before the result for the text before could be taken for its own.
+  useLayoutEffect(() => {
     if (!canCheck) return;
     const leaving = new AbortController();
     setChecking(true);

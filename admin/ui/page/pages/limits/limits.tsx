@@ -115,7 +115,8 @@ function describeNumber(total: number, text: string): string {
 }
 
 function BudgetCard({ budget }: { readonly budget: Budget }) {
-  const { scope, entry, remaining, limit, unit } = budget;
+  const { scope, entry, remaining, limit } = budget;
+  const unit = budget.unit === CONCURRENT ? "places" : budget.unit;
   const isKnown = remaining !== undefined && Number.isFinite(remaining);
   const left = isKnown ? Math.max(0, remaining) : limit;
   const text = isKnown
@@ -124,7 +125,7 @@ function BudgetCard({ budget }: { readonly budget: Budget }) {
   return (
     <li class="panel">
       <div>
-        <h2>{entry}</h2>
+        <h2>{entry.replace(/^\d+/, (amount) => number(Number(amount)))}</h2>
         <p class="quiet">{scope}</p>
       </div>
       <Meter
@@ -145,7 +146,13 @@ function toneOf(share: number): Tone {
   return share < 0.4 ? "warn" : "good";
 }
 
-function describeReset({ resetSeconds, windowSeconds }: Budget): string {
+/** Unit of limits without windows. */
+const CONCURRENT = "concurrentRequests";
+
+function describeReset(
+  { unit, resetSeconds, windowSeconds }: Budget,
+): string {
+  if (unit === CONCURRENT) return "";
   const window = duration(windowSeconds);
   return resetSeconds === undefined
     ? `; window of ${window}`
@@ -157,6 +164,7 @@ const counts: readonly (readonly [string, string])[] = [
   ["refused", "rejected"],
   ["tokens", "tokens counted"],
   ["overshoot", "tokens over budget"],
+  ["held", "held for requests in progress"],
   ["keys", "keys"],
   ["evictedKeys", "keys evicted"],
   ["leased", "leased"],
@@ -238,14 +246,17 @@ function Usage() {
 function UsageTable(
   { rows, by }: { readonly rows: readonly UsageRow[]; readonly by: string },
 ) {
-  const most = Math.max(...rows.map(({ costUsd }) => costUsd), 0);
+  const all = rows.reduce((sum, { costUsd }) => sum + costUsd, 0);
   return (
     <Table
       label={`Usage by ${by}`}
       rows={rows}
       keyOf={({ name }) => name}
       columns={[
-        { title: by, cell: ({ name }) => name || "–" },
+        {
+          title: `${by.charAt(0).toUpperCase()}${by.slice(1)}`,
+          cell: ({ name }) => name || "–",
+        },
         {
           title: "Share of cost",
           isWide: true,
@@ -253,7 +264,7 @@ function UsageTable(
             <Meter
               label={`Cost of ${name}`}
               value={costUsd}
-              max={Math.max(most, Number.MIN_VALUE)}
+              max={Math.max(all, Number.MIN_VALUE)}
               text={dollars(costUsd)}
               tone="info"
             />
@@ -265,12 +276,12 @@ function UsageTable(
           cell: ({ costUsd }) => dollars(costUsd),
         },
         {
-          title: "Input",
+          title: "Input tokens",
           isNumber: true,
           cell: ({ inputTokens }) => compact(inputTokens),
         },
         {
-          title: "Output",
+          title: "Output tokens",
           isNumber: true,
           cell: ({ outputTokens }) => compact(outputTokens),
         },

@@ -2,7 +2,7 @@
 import { number } from "../../kit/format.ts";
 import {
   type TargetedKeyboardEvent,
-  useEffect,
+  useLayoutEffect,
   useMemo,
   useRef,
   useState,
@@ -45,8 +45,8 @@ export function FlameGraph({ root, format }: FlameGraphProps) {
     setFocused(index);
     element.current?.querySelectorAll("button")[index]?.focus();
   };
-  // The call that was zoomed keeps the focus.
-  useEffect(() => {
+  // The call that was zoomed keeps the focus, before the next key is pressed.
+  useLayoutEffect(() => {
     if (path.length > 1) {
       element.current?.querySelectorAll("button")[path.length - 1]?.focus();
     }

@@ -92,8 +92,12 @@ function Report({ memory }: { readonly memory: MemoryReport }) {
           columns={[
             {
               title: "Store",
-              cell: ({ name, scope }) =>
-                scope === undefined ? name : `${name} ${scope}`,
+              cell: ({ name, scope }) => (
+                <>
+                  {wordsOf(name)}{" "}
+                  {scope !== undefined && <span class="quiet">{scope}</span>}
+                </>
+              ),
             },
             {
               title: "Share",
@@ -103,12 +107,12 @@ function Report({ memory }: { readonly memory: MemoryReport }) {
             {
               title: "Used",
               isNumber: true,
-              cell: ({ used, unit }) => `${compact(used)} ${unit}`,
+              cell: ({ used, unit }) => amountOf(used, unit),
             },
             {
               title: "Capacity",
               isNumber: true,
-              cell: ({ capacity }) => compact(capacity),
+              cell: ({ capacity, unit }) => amountOf(capacity, unit),
             },
           ]}
         />
@@ -160,6 +164,17 @@ function StoreMeter({ store }: { readonly store: Store }) {
       tone={share > 0.9 ? "warn" : "info"}
     />
   );
+}
+
+/** Formats an amount with its unit, which is in the plural: `1 key`. */
+function amountOf(amount: number, unit: string): string {
+  if (unit === "bytes") return bytes(amount);
+  return `${compact(amount)} ${amount === 1 ? unit.replace(/s$/, "") : unit}`;
+}
+
+/** Returns the words of a name in camel case. */
+function wordsOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 function shareOf({ used, capacity }: Store): number {

@@ -74,7 +74,11 @@ function Report({ tasks }: { readonly tasks: TaskTree }) {
   return (
     <>
       <Stats>
-        <Stat label="Connections" value={number(tasks.connections)} />
+        <Stat
+          label="Connections"
+          value={number(tasks.connections)}
+          detail="of clients, open"
+        />
         <Stat
           label="Requests"
           value={number(tasks.requests)}
@@ -198,5 +202,5 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
 /** Returns the tone of an endpoint's health. */
 export function toneOfHealth(health: string): Tone {
   if (health === "healthy") return "good";
-  return health === "ejected" ? "bad" : "warn";
+  return health === "returning" ? "warn" : "bad";
 }

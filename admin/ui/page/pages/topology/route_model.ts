@@ -110,8 +110,14 @@ export interface ConfigDump {
   readonly policies: readonly { readonly key?: string }[];
 }
 
-/** Reads the model. */
-export function readModel(dump: ConfigDump): Model {
+/** Routes to read before the page may draw a frame. */
+const SLICE = 500;
+
+/** Reads the model; awaits `pause` between slices of work. */
+export async function readModel(
+  dump: ConfigDump,
+  pause: () => Promise<void>,
+): Promise<Model> {
   const items = new Map<string, Item>();
   const add = (item: Item) => {
     if (!items.has(item.id)) items.set(item.id, item);
@@ -155,7 +161,8 @@ export function readModel(dump: ConfigDump): Model {
     heads.set(listener.key, { chain, policies: listener.policies });
     chains.push(chain);
   }
-  for (const route of dump.routes) {
+  for (const [index, route] of dump.routes.entries()) {
+    if (index % SLICE === SLICE - 1) await pause();
     const head = heads.get(route.listener);
     if (head === undefined) continue;
     chains.push({
@@ -165,6 +172,8 @@ export function readModel(dump: ConfigDump): Model {
       backends: route.backends.map((use) => add(backendUseItem(use, route))),
     });
   }
+  await pause();
+  const index = await indexChains(chains, pause);
   const all = Map.groupBy(items.values(), ({ column }) => column);
   const inColumn = (name: ColumnName) => all.get(name) ?? [];
   return {
@@ -177,13 +186,17 @@ export function readModel(dump: ConfigDump): Model {
       backends: inColumn("backends"),
     },
     chains,
-    index: indexChains(chains),
+    index,
   };
 }
 
-function indexChains(chains: readonly Chain[]): Map<string, Chain[]> {
+async function indexChains(
+  chains: readonly Chain[],
+  pause: () => Promise<void>,
+): Promise<Map<string, Chain[]>> {
   const index = new Map<string, Chain[]>();
-  for (const chain of chains) {
+  for (const [at, chain] of chains.entries()) {
+    if (at % SLICE === SLICE - 1) await pause();
     for (const id of idsOf(chain)) {
       const known = index.get(id);
       if (known === undefined) index.set(id, [chain]);

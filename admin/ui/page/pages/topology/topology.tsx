@@ -88,18 +88,26 @@ function useModel(hash: string) {
   const [problem, setProblem] = useState("");
   useEffect(() => {
     const leaving = new AbortController();
-    getJson<ConfigDump>("config", leaving.signal).then(
-      (dump) => {
-        setModel(readModel(dump));
-        setProblem("");
-      },
-      (error: unknown) => {
-        if (!leaving.signal.aborted) setProblem(messageOf(error));
-      },
-    );
+    const load = async () => {
+      // Thousands of routes are parsed, read and drawn in tasks of their own, so that the page stays fluid.
+      const dump = await getJson<ConfigDump>("config", leaving.signal);
+      await nextTask();
+      const next = await readModel(dump, nextTask);
+      await nextTask();
+      if (leaving.signal.aborted) return;
+      setModel(next);
+      setProblem("");
+    };
+    load().catch((error: unknown) => {
+      if (!leaving.signal.aborted) setProblem(messageOf(error));
+    });
     return () => leaving.abort();
   }, [hash]);
   return { model, problem };
+}
+
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
 }
 
 interface PictureProps {

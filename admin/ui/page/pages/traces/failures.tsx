@@ -3,7 +3,12 @@ import type { PageProps } from "../../app/page.ts";
 import { linkTo } from "../../app/place.ts";
 import { Code, Fact, Facts, Sentence, Table, Time } from "../../kit/data.tsx";
 import { latency } from "../../kit/format.ts";
-import { useEffect, useRef, useState } from "../../kit/framework.ts";
+import {
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "../../kit/framework.ts";
 import {
   Badge,
   Empty,
@@ -72,7 +77,7 @@ interface FailureListProps {
 function FailureList({ latest, isShort }: FailureListProps) {
   const element = useRef<HTMLDivElement>(null);
   const [drawn, setDrawn] = useState(latest);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!element.current?.matches(":hover")) setDrawn(latest);
   }, [latest]);
   if (drawn.length === 0) {
@@ -109,7 +114,7 @@ function FailureList({ latest, isShort }: FailureListProps) {
               isWide: true,
               cell: (failure) => (
                 <a href={linkTo("failures", failure.id)}>
-                  {shorten(nameOf(failure))}
+                  <span class="excerpt">{shorten(nameOf(failure))}</span>
                 </a>
               ),
             },
@@ -119,7 +124,11 @@ function FailureList({ latest, isShort }: FailureListProps) {
                 <Badge tone={toneOfStatus(status)}>{status}</Badge>
               ),
             },
-            { title: "Cause", isWide: true, cell: ({ cause }) => cause },
+            {
+              title: "Cause",
+              isWide: true,
+              cell: ({ cause }) => <span class="excerpt">{cause}</span>,
+            },
             { title: "Reason", cell: ({ reason }) => reason },
             { title: "Route", cell: ({ route }) => route ?? "–" },
             { title: "Time", cell: ({ time }) => <Time at={time} isShort /> },
@@ -142,7 +151,7 @@ function Report({ id }: { readonly id: string }) {
       });
     return () => leaving.abort();
   }, [id]);
-  useEffect(() => element.current?.focus(), [failure]);
+  useLayoutEffect(() => element.current?.focus(), [failure]);
   return (
     <section class="panel" ref={element} aria-label="Report" tabIndex={-1}>
       <Problem>{problem}</Problem>

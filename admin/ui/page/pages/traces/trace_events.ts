@@ -32,6 +32,9 @@ interface TraceMessage {
   readonly reason?: string | null;
   readonly provider?: string;
   readonly debit?: number;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  readonly costUsd?: number;
   readonly count?: number;
   readonly truncated?: boolean;
   /** Base64. */
@@ -82,7 +85,7 @@ const summaries: Readonly<Record<string, (message: TraceMessage) => string>> = {
   policyEvent: ({ kind = "" }) => kind,
   cel: ({ expr = "" }) => expr,
   authorizationResult: ({ result, rules = [] }) =>
-    `${result}, ${rules.length} rules`,
+    `${result}, ${rules.length} ${rules.length === 1 ? "rule" : "rules"}`,
   rateLimit: ({ kind, result, entries = [] }) =>
     `${kind}: ${result}, ${entries.length} budgets`,
   backendCallStart: ({ target = "" }) => target,

@@ -3,10 +3,13 @@ import { Code, Table } from "../../kit/data.tsx";
 import { latency } from "../../kit/format.ts";
 import {
   type TargetedKeyboardEvent,
-  useEffect,
   useId,
+  useLayoutEffect,
   useState,
 } from "../../kit/framework.ts";
+import { linkTo } from "../../app/place.ts";
+import { status } from "../../server/status.ts";
+import { tryOn } from "../playground/sample.ts";
 import {
   bodyText,
   type Change,
@@ -33,7 +36,10 @@ export function TraceTable(
 ) {
   const [selected, select] = useState(-1);
   const first = events[0];
-  useEffect(() => select(selectsFailure ? findFailure(events) : -1), [first]);
+  // A later effect would take back what has been selected since.
+  useLayoutEffect(() => select(selectsFailure ? findFailure(events) : -1), [
+    first,
+  ]);
   const spans = spansOf(events);
   const onKeyDown = (
     event: TargetedKeyboardEvent<HTMLTableSectionElement>,
@@ -118,7 +124,7 @@ function EventDetail({ events, index }: EventDetailProps) {
       </section>
     );
   }
-  const { type, body } = event.message;
+  const { type, body, requestState } = event.message;
   return (
     <section class="detail stack" aria-label="Event">
       <h3 id={id}>{type}</h3>
@@ -128,6 +134,16 @@ function EventDetail({ events, index }: EventDetailProps) {
           <h4>As text</h4>
           <Code value={bodyText(body)} label="Body" />
         </>
+      )}
+      {requestState !== undefined && status.value?.server === "admin" && (
+        <p>
+          <a
+            href={linkTo("playground", "expression")}
+            onClick={() => tryOn(requestState)}
+          >
+            Test an expression with this request
+          </a>
+        </p>
       )}
       <h4>Full event</h4>
       <Code value={event} label="Event as JSON" />

@@ -199,6 +199,21 @@ const cases: readonly (readonly [message: TraceMessage, text: string])[] = [
   [
     {
       type: "rateLimit",
+      kind: "local",
+      entries: [{
+        ...budget,
+        name: "5 concurrent requests",
+        unit: "concurrentRequests",
+        remaining: 0,
+        verdict: "deny",
+      }],
+      result: "deny",
+    },
+    "429 local: 5 concurrent requests exceeded",
+  ],
+  [
+    {
+      type: "rateLimit",
       kind: "global",
       entries: [],
       result: "deny",

@@ -1,0 +1,81 @@
+/** Finds the routes that can be tried, in the configuration in force. */
+import type { Target } from "./relay.ts";
+
+/** A route to try, with its name. */
+export interface NamedTarget extends Target {
+  readonly name: string;
+  /** An MCP server, as far as the configuration says; else an LLM. */
+  readonly isMcp: boolean;
+  readonly isLlm: boolean;
+}
+
+interface Listener {
+  readonly key: string;
+  readonly hostname: string;
+  readonly port: number;
+  readonly protocol: string;
+}
+
+interface Route {
+  readonly name: string;
+  readonly listener: string;
+  readonly hostnames: readonly string[];
+  readonly matches: readonly {
+    readonly path: { readonly type: string; readonly value: string };
+  }[];
+  readonly backends: readonly { readonly backend?: string }[];
+  readonly policies: readonly {
+    readonly kind: string;
+    readonly config: unknown;
+  }[];
+}
+
+/** Response of `config`, as far as this page uses it. */
+export interface Routes {
+  readonly listeners: readonly Listener[];
+  readonly routes: readonly Route[];
+  readonly backends: readonly {
+    readonly key: string;
+    readonly llm?: unknown;
+  }[];
+}
+
+/** Lists the first path of each route, and those that are MCP servers. */
+export function targetsOf(
+  { listeners, routes, backends }: Routes,
+): readonly NamedTarget[] {
+  const llms = new Set(
+    backends.filter(({ llm }) => llm !== undefined).map(({ key }) => key),
+  );
+  return routes.flatMap((route): NamedTarget[] => {
+    const listener = listeners.find(({ key }) => key === route.listener);
+    const path = route.matches.find(({ path: { type, value } }) =>
+      type !== "RegularExpression" && !value.startsWith("/.well-known/")
+    )?.path.value;
+    if (listener === undefined || path === undefined) return [];
+    const hasLlm = route.backends.some(({ backend = "" }) => llms.has(backend));
+    const isMcp = /(^|\/)(mcp|sse)(\/|$)/.test(path) ||
+      route.policies.some(({ kind, config }) =>
+        kind === "jwtAuthentication" && Object(config).mcp !== undefined
+      );
+    return [{
+      name: route.name,
+      port: listener.port,
+      url: `${originOf(listener, route)}${path}`,
+      isMcp,
+      isLlm: hasLlm || /\/v1(\/|$)/.test(path),
+    }];
+  });
+}
+
+/** Guesses the origin that clients use: a hostname of the route or the listener, else localhost. */
+function originOf({ hostname, port, protocol }: Listener, route: Route) {
+  const isTls = protocol !== "HTTP";
+  const names = [...route.hostnames, hostname].filter((name) =>
+    name !== "" && !name.includes("*")
+  );
+  const isDefault = port === (isTls ? 443 : 80);
+  return `${isTls ? "https" : "http"}://${names[0] ?? "localhost"}${
+    isDefault ? "" : `:${port}`
+  }`;
+}

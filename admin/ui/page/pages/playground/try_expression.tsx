@@ -1,0 +1,193 @@
+/** Evaluates an expression for a request, with the value of each of its parts. */
+import { Table } from "../../kit/data.tsx";
+import { useEffect, useState } from "../../kit/framework.ts";
+import { Choice } from "../../kit/inputs.tsx";
+import { Badge, Problem, Section } from "../../kit/layout.tsx";
+import { getJson, messageOf, postJson } from "../../server/api.ts";
+import type { TraceEvent } from "../traces/trace_events.ts";
+import { expressionText, tryOn, variablesText } from "./sample.ts";
+
+const PAUSE_MS = 250;
+const MAX_FAILURES = 50;
+
+interface Part {
+  readonly text: string;
+  readonly depth: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+type Result = { readonly parts: readonly Part[]; readonly isCut: boolean } | {
+  readonly fault: string;
+};
+
+interface Failure {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+}
+
+/** The tab for expressions. */
+export function TryExpression() {
+  const { result, problem } = useResult();
+  const fault = result && "fault" in result ? result.fault : "";
+  return (
+    <div class="grid-2">
+      <div class="stack">
+        <Section
+          title="Expression"
+          about="CEL, as in rules, keys of limits and transformations."
+        >
+          <textarea
+            rows={4}
+            aria-label="Expression"
+            value={expressionText.value}
+            spellcheck={false}
+            onInput={({ currentTarget }) => {
+              expressionText.value = currentTarget.value;
+            }}
+          />
+        </Section>
+        <Section title="Value" isFlush about={<Whole result={result} />}>
+          <Problem>{problem || fault}</Problem>
+          {result && "parts" in result && <Parts parts={result.parts} />}
+        </Section>
+      </div>
+      <Section
+        title="Variables"
+        about="The request that it is evaluated for, in the form of a trace."
+      >
+        <Captured />
+        <textarea
+          class="variables"
+          aria-label="Variables (JSON)"
+          value={variablesText.value}
+          spellcheck={false}
+          onInput={({ currentTarget }) => {
+            variablesText.value = currentTarget.value;
+          }}
+        />
+      </Section>
+    </div>
+  );
+}
+
+function Parts({ parts }: { readonly parts: readonly Part[] }) {
+  return (
+    <Table
+      label="Parts of the expression"
+      rows={parts}
+      keyOf={(_, index) => index}
+      columns={[
+        {
+          title: "Part",
+          isWide: true,
+          cell: ({ text, depth }) => (
+            <code class="part" data-depth={Math.min(depth, 8)}>{text}</code>
+          ),
+        },
+        { title: "Value", cell: (part) => <Value part={part} /> },
+      ]}
+    />
+  );
+}
+
+/** Requests that were captured because they failed. */
+function Captured() {
+  const [failures, setFailures] = useState<readonly Failure[]>([]);
+  const [chosen, choose] = useState("");
+  useEffect(() => {
+    const leaving = new AbortController();
+    getJson<readonly Failure[]>(
+      `failures?limit=${MAX_FAILURES}`,
+      leaving.signal,
+    ).then(setFailures, () => setFailures([]));
+    return () => leaving.abort();
+  }, []);
+  if (failures.length === 0) return null;
+  const take = async (id: string) => {
+    choose(id);
+    if (id === "") return;
+    const { events } = await getJson<
+      { readonly events: readonly TraceEvent[] }
+    >(
+      `failures/${encodeURIComponent(id)}`,
+    );
+    // The latest state before the response knows the most.
+    const state = events.findLast(({ message }) =>
+      message.type === "requestSnapshot"
+    )?.message.requestState;
+    if (state !== undefined) tryOn(state);
+  };
+  return (
+    <Choice
+      label="Take the variables of a failed request"
+      value={chosen}
+      options={[
+        { value: "", title: "–" },
+        ...failures.map(({ id, method, path, status }) => ({
+          value: id,
+          title: `${method} ${path} → ${status}`,
+        })),
+      ]}
+      onChange={(id) => void take(id)}
+    />
+  );
+}
+
+function Whole({ result }: { readonly result: Result | undefined }) {
+  if (result === undefined) return <Badge>evaluating…</Badge>;
+  if ("fault" in result) return <Badge tone="bad">invalid</Badge>;
+  const [whole] = result.parts;
+  return (
+    <span role="status">
+      {whole && <Value part={whole} />}
+      {result.isCut && " The first 200 parts."}
+    </span>
+  );
+}
+
+function Value({ part: { value, error } }: { readonly part: Part }) {
+  if (error !== undefined) return <span class="part-error">{error}</span>;
+  if (typeof value === "boolean") {
+    return <Badge tone={value ? "good" : "quiet"}>{String(value)}</Badge>;
+  }
+  return <code class="break">{JSON.stringify(value)}</code>;
+}
+
+/** Evaluates after each pause in typing. */
+function useResult() {
+  const [result, setResult] = useState<Result | undefined>(undefined);
+  const [problem, setProblem] = useState("");
+  const [expression, variables] = [expressionText.value, variablesText.value];
+  useEffect(() => {
+    const leaving = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        const given = parse(variables);
+        const path = "playground/evaluate";
+        const body = { expression, variables: given };
+        setResult(await postJson<Result>(path, body, leaving.signal));
+        setProblem("");
+      } catch (error) {
+        if (leaving.signal.aborted) return;
+        setResult(undefined);
+        setProblem(messageOf(error));
+      }
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
+  }, [expression, variables]);
+  return { result, problem };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new SyntaxError(`The variables are no JSON: ${messageOf(error)}`);
+  }
+}

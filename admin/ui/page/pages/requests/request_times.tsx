@@ -1,0 +1,43 @@
+/** The time of a request as a waterfall. */
+import { latency } from "../../kit/format.ts";
+import type { RequestReport } from "./request_line.ts";
+import { phasesOf } from "./request_phases.ts";
+
+/** A table of the parts, with a bar for each. */
+export function RequestTimes({ report }: { readonly report: RequestReport }) {
+  const phases = phasesOf(report);
+  const total = Math.max(report.durationMs ?? 0, 1e-6);
+  if (phases.length === 0) return null;
+  return (
+    <table class="times">
+      <caption>
+        {`Time: ${latency(report.durationMs)}`}
+      </caption>
+      <thead class="unseen">
+        <tr>
+          <th scope="col">Part</th>
+          <th scope="col">Waterfall</th>
+          <th scope="col">Time</th>
+        </tr>
+      </thead>
+      <tbody>
+        {phases.map(({ name, from, to, tone }) => (
+          <tr key={`${name} ${from}`}>
+            <th scope="row">{name}</th>
+            <td class="waterfall-cell">
+              <span class={`waterfall ${tone}`} aria-hidden="true">
+                <span
+                  style={{
+                    left: `${Math.min(99, from / total * 100)}%`,
+                    width: `${Math.max(0.8, (to - from) / total * 100)}%`,
+                  }}
+                />
+              </span>
+            </td>
+            <td class="number">{latency(Math.max(0, to - from))}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,100 @@
+/** The live log of requests. */
+import type { PageProps } from "../../app/page.ts";
+import { linkTo, remember } from "../../app/place.ts";
+import { number, percent } from "../../kit/format.ts";
+import { useRef } from "../../kit/framework.ts";
+import { Button } from "../../kit/inputs.tsx";
+import { Empty, PageHead, Problem } from "../../kit/layout.tsx";
+import { RequestDrawer } from "./request_drawer.tsx";
+import { RequestFilters } from "./request_filters.tsx";
+import { RequestList } from "./request_list.tsx";
+import type { RequestLog } from "./request_line.ts";
+import { useRequestLog } from "./request_log.ts";
+import {
+  noFilter,
+  queryOf,
+  readView,
+  type RequestView,
+  writeView,
+} from "./request_view.ts";
+
+/** The page of requests, with the one that is open. */
+export function Requests({ argument }: PageProps) {
+  const view = readView(argument);
+  const { filter, open } = view;
+  const change = (next: Partial<RequestView>) =>
+    remember("requests", writeView({ ...view, ...next }));
+  const query = queryOf(filter);
+  const { log, error } = useRequestLog(query);
+  // Another filter keeps the last list on the page until the next has arrived.
+  const latest = useRef<{ log: RequestLog; query: string } | undefined>(
+    undefined,
+  );
+  if (log.value !== undefined) latest.current = { log: log.value, query };
+  const shown = latest.current?.log;
+  return (
+    <>
+      <PageHead
+        title="Requests"
+        about="Every failure that is remembered and a sample of the rest, as they end. Open one for its times, cause and advice."
+      />
+      <Problem>{error}</Problem>
+      <RequestFilters
+        filter={filter}
+        requests={shown?.requests ?? []}
+        onChange={(filter) => change({ filter })}
+      />
+      {latest.current && (
+        <RequestList
+          requests={latest.current.log.requests}
+          filterKey={latest.current.query}
+          about={coverage(latest.current.log)}
+          open={open}
+          onOpen={(record) => change({ open: record })}
+          whenEmpty={latest.current.query === ""
+            ? <NoRequests />
+            : <NoMatch onClear={() => change({ filter: noFilter })} />}
+        />
+      )}
+      {open !== undefined && (
+        <RequestDrawer
+          key={open}
+          record={open}
+          line={shown?.requests.find(({ record }) => record === open)}
+          onClose={() => change({ open: undefined })}
+        />
+      )}
+    </>
+  );
+}
+
+/** Says which part of the traffic the log has. */
+function coverage({ successes, sampled }: RequestLog): string {
+  return sampled === successes
+    ? "All requests are recorded."
+    : `Recorded are all failures and ${percent(sampled / successes)} of ${
+      number(successes)
+    } successes: up to 50 per second.`;
+}
+
+function NoRequests() {
+  return (
+    <Empty title="No requests yet">
+      Send one to a listener, and it appears here within a second.{" "}
+      <a href={linkTo("topology")}>Topology</a> has the ports and routes.
+    </Empty>
+  );
+}
+
+function NoMatch({ onClear }: { readonly onClear: () => void }) {
+  return (
+    <Empty title="No recorded request matches">
+      <p>
+        New ones that match appear here. The search finds texts in any case.
+      </p>
+      <p>
+        <Button onPress={onClear}>Clear the filters</Button>
+      </p>
+    </Empty>
+  );
+}

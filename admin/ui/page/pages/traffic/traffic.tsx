@@ -1,0 +1,185 @@
+/** Traffic of the last minutes and hours, which the gateway keeps. */
+import type { PageProps } from "../../app/page.ts";
+import { linkTo, remember } from "../../app/place.ts";
+import { Stat, Stats } from "../../kit/data.tsx";
+import { compact, dollars, latency, percent } from "../../kit/format.ts";
+import { useRef } from "../../kit/framework.ts";
+import { Button, Segments } from "../../kit/inputs.tsx";
+import { Empty, PageHead, Problem } from "../../kit/layout.tsx";
+import { usePolled } from "../../server/poll.ts";
+import { TrafficCharts } from "./traffic_charts.tsx";
+import {
+  dimensions,
+  type Figures,
+  pathOf,
+  ranges,
+  readView,
+  titleOf,
+  type TrafficReport,
+  type TrafficView,
+  writeView,
+} from "./traffic_view.ts";
+import { TrafficTable } from "./traffic_table.tsx";
+
+/** The page of traffic. */
+export function Traffic({ argument }: PageProps) {
+  const view = readView(argument);
+  const { range, by, name } = view;
+  const change = (next: Partial<TrafficView>) =>
+    remember("traffic", writeView({ ...view, ...next }));
+  const chosen = ranges.find(({ value }) => value === range) ?? ranges[0];
+  const { data, error } = usePolled<TrafficReport>(
+    pathOf(view),
+    chosen.intervalMs,
+  );
+  // Another selection keeps the last one on the page until it has arrived.
+  const latest = useRef<TrafficReport | undefined>(undefined);
+  latest.current = data.value ?? latest.current;
+  const report = latest.current;
+  return (
+    <>
+      <PageHead
+        title="Traffic"
+        about="All workers together, kept by the gateway: the past is here when you open the page."
+        actions={
+          <Segments
+            label="Range"
+            options={ranges}
+            value={range}
+            onChange={(range) => change({ range })}
+          />
+        }
+      />
+      <Problem>{error}</Problem>
+      <div class="row">
+        <Segments
+          label="Divide by"
+          options={dimensions}
+          value={by}
+          onChange={(by) => change({ by, name: undefined })}
+        />
+        {name !== undefined && (
+          <Selection
+            view={view}
+            onClear={() => change({ name: undefined })}
+          />
+        )}
+      </div>
+      {report &&
+        (isEmpty(report) ? <NoTraffic text={chosen.text} /> : (
+          <>
+            <div class="numbers">
+              <Numbers figures={report.figures} seconds={report.seconds} />
+            </div>
+            <TrafficCharts report={report} text={chosen.text} />
+            <TrafficTable
+              report={report}
+              selected={name}
+              onSelect={(name) => change({ name })}
+            />
+          </>
+        ))}
+    </>
+  );
+}
+
+function isEmpty({ figures, rows }: TrafficReport): boolean {
+  return figures.requests === 0 && rows.length === 0;
+}
+
+interface SelectionProps {
+  readonly view: TrafficView;
+  readonly onClear: () => void;
+}
+
+function Selection({ view: { by, name = "" }, onClear }: SelectionProps) {
+  return (
+    <p class="selection">
+      <span class="quiet">Only {by}</span>
+      <strong>{titleOf(name, by)}</strong>
+      <Button onPress={onClear} class="small">Show all</Button>
+      {name !== "" && by !== "backend" && (
+        <a
+          href={linkTo(
+            "requests",
+            new URLSearchParams({ [by]: name }).toString(),
+          )}
+        >
+          Show its requests
+        </a>
+      )}
+    </p>
+  );
+}
+
+function NoTraffic({ text }: { readonly text: string }) {
+  return (
+    <section class="panel">
+      <Empty title={`No requests in the last ${text}`}>
+        Send one to a listener, and it appears here within seconds.{" "}
+        <a href={linkTo("topology")}>Topology</a>{" "}
+        has the ports and routes. A longer range shows what was before.
+      </Empty>
+    </section>
+  );
+}
+
+interface NumbersProps {
+  readonly figures: Figures;
+  readonly seconds: number;
+}
+
+function Numbers({ figures, seconds }: NumbersProps) {
+  const { requests, clientErrors, serverErrors } = figures;
+  const { inputTokens, outputTokens } = figures;
+  const hasTokens = inputTokens + outputTokens > 0;
+  return (
+    <Stats>
+      <Stat
+        label="Requests"
+        value={compact(requests / seconds)}
+        detail={`per second; ${compact(requests)} in all`}
+      />
+      <Stat
+        label="Errors"
+        value={percent(
+          requests === 0 ? null : (clientErrors + serverErrors) / requests,
+        )}
+        detail={`4xx ${compact(clientErrors)}, 5xx ${compact(serverErrors)}`}
+        tone={serverErrors > 0 ? "bad" : clientErrors > 0 ? "warn" : undefined}
+      />
+      <Stat label="p50" value={latency(figures.p50)} detail="half are faster" />
+      <Stat
+        label="p95"
+        value={latency(figures.p95)}
+        detail="1 of 20 is slower"
+      />
+      <Stat
+        label="p99"
+        value={latency(figures.p99)}
+        detail="1 of 100 is slower"
+      />
+      {figures.firstToken50 !== null && (
+        <Stat
+          label="First token"
+          value={latency(figures.firstToken50)}
+          detail={`p50; p95 ${latency(figures.firstToken95)}`}
+        />
+      )}
+      {hasTokens && (
+        <>
+          <Stat
+            label="Tokens"
+            value={compact(inputTokens + outputTokens)}
+            detail={`${compact(inputTokens)} in, ${compact(outputTokens)} out`}
+          />
+          <Stat
+            label="Cost"
+            value={dollars(figures.costUsd)}
+            detail={`${dollars(figures.costUsd / seconds * 3600)} per hour`}
+          />
+        </>
+      )}
+    </Stats>
+  );
+}

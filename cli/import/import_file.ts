@@ -1,0 +1,128 @@
+import { describeReadError } from "../../src/base/regular_file.ts";
+import { textSource } from "../../src/config/configuration_source.ts";
+import {
+  type Diagnostic,
+  isError,
+} from "../../src/config/diagnostics/located_diagnostic.ts";
+import { printYaml } from "../../src/config/yaml/yaml.ts";
+import { validateConfiguration } from "../../src/gateway/candidate.ts";
+import { print, printError } from "../output/output.ts";
+import { printable } from "../output/printable.ts";
+import { exitCodes, Failure } from "../process/exit.ts";
+import { readInput } from "../process/read_input.ts";
+import { importAgentgateway } from "./agentgateway.ts";
+import { closed, type RouteImport } from "./imported_routes.ts";
+import { type ImportNote, SourceDocument } from "./source_node.ts";
+
+/** A configuration of this gateway, made of another one. */
+export interface ImportResult {
+  /** YAML in the short form. */
+  readonly text: string;
+  /** Parts that could not be taken over, in the order of the file. */
+  readonly notes: readonly ImportNote[];
+}
+
+/** Imports a file of agentgateway: prints YAML, and reports what could not be taken over; returns the exit code. */
+export async function importFile(
+  file: string,
+  output: string | undefined,
+): Promise<number> {
+  const name = file === "-" ? "<stdin>" : file;
+  const { text, notes } = await importText(name, await readInput(file));
+  if (output === undefined) await print(text);
+  else await writeNew(output, text);
+  const lines = notes.map(({ file, line, column, message }) =>
+    printable(`${file}:${line}:${column}: warning: ${message}`)
+  );
+  await printError(
+    notes.length === 0
+      ? "Everything was taken over\n"
+      : `${lines.join("\n")}\n${notes.length} not taken over\n`,
+  );
+  return exitCodes.ok;
+}
+
+/**
+ * Imports the text of a file of agentgateway.
+ * @throws {Failure} When it is not readable as YAML, or has nothing to import.
+ */
+export async function importText(
+  name: string,
+  text: string,
+): Promise<ImportResult> {
+  const document = new SourceDocument(name, text);
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const { line, column, message } = error;
+    throw new Failure(`${name}:${line}:${column}: error: ${message}`);
+  }
+  const { config, gateways, routes } = importAgentgateway(document.root);
+  if (Object.keys(gateways).length === 0) {
+    throw new Failure(
+      `Cannot import "${name}": expected a configuration of agentgateway with "binds", "gateways", "llm" or "mcp"`,
+    );
+  }
+  document.root.reportUnread();
+  const rest = { ...(config !== undefined && { config }), gateways };
+  const valid = await closeInvalid(document, rest, routes);
+  return { text: printConfiguration(rest, valid), notes: document.notes() };
+}
+
+/** Closes the routes that this gateway would reject, such as for an unknown name in an expression. */
+async function closeInvalid(
+  document: SourceDocument,
+  rest: object,
+  routes: readonly RouteImport[],
+): Promise<readonly RouteImport[]> {
+  const text = printConfiguration(rest, routes);
+  const { diagnostics } = await validateConfiguration(
+    textSource(text, "<import>"),
+    placeholders,
+  );
+  const errors = new Map<number, Diagnostic>();
+  for (const diagnostic of diagnostics.filter(isError)) {
+    const [, index] = /^routes\[(\d+)\]/.exec(diagnostic.path) ?? [];
+    // Files that are missing here can exist where the gateway runs.
+    if (isAboutFile(diagnostic)) continue;
+    if (index === undefined) {
+      document.note(0, `${diagnostic.path}: ${diagnostic.message}`);
+    } else {
+      errors.set(Number(index), errors.get(Number(index)) ?? diagnostic);
+    }
+  }
+  return routes.map((each, index) => {
+    const error = errors.get(index);
+    if (error === undefined) return each;
+    const { path, message } = error;
+    const where = path.replace(/^routes\[\d+\]\.?/, "");
+    each.source.reject(`${where}: ${message}`);
+    return { ...each, route: closed(each.route, [where]) };
+  });
+}
+
+function isAboutFile({ message }: Diagnostic): boolean {
+  return message.startsWith("Cannot read ") || message.includes("no such file");
+}
+
+/** Values of variables that are not set here. */
+const placeholders = new Proxy<Record<string, string>>({}, {
+  get: () => "placeholder-of-sixteen-characters",
+  has: () => true,
+});
+
+function printConfiguration(
+  rest: object,
+  routes: readonly RouteImport[],
+): string {
+  const document = { ...rest, routes: routes.map(({ route }) => route) };
+  // JSON has no `undefined`.
+  return printYaml(JSON.parse(JSON.stringify(document)));
+}
+
+async function writeNew(file: string, text: string): Promise<void> {
+  try {
+    await Deno.writeTextFile(file, text, { createNew: true });
+  } catch (error) {
+    throw new Failure(`Cannot write "${file}": ${describeReadError(error)}`);
+  }
+}

@@ -1,0 +1,148 @@
+import type { SourceNode } from "./source_node.ts";
+
+/** Names of providers that the gateway adapts to, by those of the file. */
+const providers: Readonly<Record<string, string>> = {
+  auth0: "Auth0",
+  keycloak: "Keycloak",
+  okta: "Okta",
+  descope: "Descope",
+  authentik: "Authentik",
+  entra: "Entra",
+};
+
+/** Imports the verification of tokens; `undefined` if it has no counterpart. */
+export function importTokens(source: SourceNode) {
+  const several = source.get("providers");
+  const sources = several === undefined ? [source] : several.items();
+  const imported = sources.map(importProvider);
+  if (imported.some((provider) => provider === undefined)) return undefined;
+  const location = source.get("location") ??
+    source.get("authorizationLocation");
+  if (location?.has("expression")) {
+    location.reject("tokens are not found by expressions");
+    return undefined;
+  }
+  return {
+    mode: modeOf(source, "Optional"),
+    providers: imported,
+    location: location?.plain(),
+  };
+}
+
+/** Imports the login of MCP clients. */
+export function importMcpLogin(source: SourceNode) {
+  const tokens = importTokens(source);
+  if (tokens === undefined) return undefined;
+  const [name] = source.get("provider")?.members().map(([name]) => name) ?? [];
+  if (name !== undefined && !Object.hasOwn(providers, name)) {
+    source.get("provider")?.reject(`provider ${name}: no counterpart`);
+    return undefined;
+  }
+  return {
+    ...tokens,
+    mode: modeOf(source, "Strict"),
+    mcp: {
+      provider: name === undefined ? undefined : providers[name],
+      clientId: source.get("clientId")?.text(),
+      clientSecret: source.get("clientSecret")?.text(),
+      resourceMetadata: source.get("resourceMetadata")?.plain(),
+    },
+  };
+}
+
+function importProvider(source: SourceNode) {
+  const jwks = source.get("jwks");
+  const issuer = source.get("issuer")?.text();
+  if (issuer === undefined || jwks === undefined) {
+    source.reject("expected an issuer and its keys: jwks with url or file");
+    return undefined;
+  }
+  const inline = jwks.text();
+  const { url, file } = {
+    url: jwks.get("url")?.text(),
+    file: jwks.get("file")?.text(),
+  };
+  return {
+    issuer,
+    audiences: source.get("audiences")?.texts(),
+    jwks: inline === undefined ? { url, file } : { inline },
+  };
+}
+
+function modeOf(source: SourceNode, fallback: string): string {
+  const mode = source.get("mode")?.text() ?? fallback;
+  return mode.charAt(0).toUpperCase() + mode.slice(1);
+}
+
+/** Imports users with passwords. */
+export function importBasicUsers(source: SourceNode) {
+  const htpasswd = source.get("htpasswd");
+  const lines = htpasswd?.text();
+  return {
+    mode: modeOf(source, "Optional"),
+    realm: source.get("realm")?.text(),
+    users: lines?.split("\n").filter((line) => line.trim() !== ""),
+    file: htpasswd?.get("file")?.text(),
+  };
+}
+
+/** Imports API keys; `undefined` if one of them has restrictions without a counterpart. */
+export function importApiKeys(source: SourceNode) {
+  const keys = source.get("keys")?.items() ?? [];
+  const restricted = keys.filter((key) => key.has("allowedModels"));
+  for (const key of restricted) {
+    key.get("allowedModels")?.reject(
+      "allowedModels: write a rule about llm.requestModel in authorization",
+    );
+  }
+  if (restricted.length > 0) return undefined;
+  return {
+    mode: modeOf(source, "Optional"),
+    keys: keys.map((key) => ({
+      key: key.get("key")?.text(),
+      keyHash: key.get("keyHash")?.text(),
+      metadata: key.get("metadata")?.plain(),
+    })),
+    location: source.get("location")?.plain(),
+  };
+}
+
+/** Imports rules: one of those that allow must hold, all that require, and none that denies. */
+export function importRules(source: SourceNode) {
+  return rulesFrom(source, (allowed) => allowed);
+}
+
+/** Imports rules about tools, prompts and resources: other requests pass. */
+export function importToolRules(source: SourceNode) {
+  const others = "!has(mcp.tool) && !has(mcp.prompt) && !has(mcp.resource)";
+  return rulesFrom(source, (rule) => `(${others}) || (${rule})`);
+}
+
+function rulesFrom(source: SourceNode, limit: (rule: string) => string) {
+  const rules = source.get("rules")?.items() ?? [];
+  const allow: string[] = [];
+  const others: string[] = [];
+  for (const rule of rules) {
+    const text = rule.text() ?? rule.get("allow")?.text();
+    const deny = rule.get("deny")?.text();
+    const require = rule.get("require")?.text();
+    if (text !== undefined) allow.push(text);
+    else if (deny !== undefined) others.push(`!(${deny})`);
+    else if (require !== undefined) others.push(require);
+    else {
+      rule.reject("expected a rule: a string, allow, deny or require");
+      return undefined;
+    }
+  }
+  const anyOf = allow.length === 1
+    ? allow
+    : allow.length === 0
+    ? []
+    : [allow.map((rule) => `(${rule})`).join(" || ")];
+  const matchExpressions = [...anyOf, ...others].map(limit);
+  if (matchExpressions.length === 0) {
+    source.reject("expected at least one rule");
+    return undefined;
+  }
+  return { policy: { matchExpressions } };
+}

@@ -1,0 +1,127 @@
+import { type BackendContext, importBackends } from "./imported_backends.ts";
+import {
+  importPolicies,
+  type PolicyImport,
+  rejectRestrictions,
+} from "./imported_policies.ts";
+import type { SourceNode } from "./source_node.ts";
+
+/** Imported routes, each with its place in the file. */
+export interface RouteImport {
+  readonly route: Readonly<Record<string, unknown>>;
+  readonly source: SourceNode;
+}
+
+/** Surroundings of a route in the file. */
+export interface RouteContext {
+  readonly gateways: readonly string[];
+  /** Host of its listener. */
+  readonly hostname: string | undefined;
+  /** Policies of its gateway and listener. */
+  readonly inherited: readonly SourceNode[];
+  readonly named: BackendContext["named"];
+}
+
+/** Imports a route. */
+export function importRoute(
+  source: SourceNode,
+  name: string,
+  context: RouteContext,
+): RouteImport {
+  const policies = source.get("policies");
+  const imported = importPolicies([...context.inherited, policies]);
+  const { backends, path, missing } = importBackends(source.get("backends"), {
+    named: context.named,
+    policies,
+  });
+  const hostnames = source.get("hostnames")?.texts() ?? [];
+  const inherited = context.hostname === undefined || context.hostname === "*"
+    ? []
+    : [context.hostname];
+  const hosts = hostnames.length > 0 ? hostnames : inherited;
+  const matches = source.get("matches")?.items().map(importMatch);
+  const start = {
+    name,
+    gateways: context.gateways,
+    ...(hosts.length > 0 && { hostnames: hosts }),
+    ...(matches !== undefined && { matches }),
+  };
+  const guards = rejectRestrictions(policies?.get("ai"));
+  const lacking = [...imported.missing, ...missing, ...guards];
+  if (lacking.length > 0) return { route: closed(start, lacking), source };
+  return { route: { ...start, ...open(imported, backends, path) }, source };
+}
+
+function open(
+  { policies, timeouts, retry }: PolicyImport,
+  backends: readonly unknown[],
+  path: string | undefined,
+) {
+  const rewrite = path === undefined || "urlRewrite" in policies ? {} : {
+    urlRewrite: {
+      path: { type: "ReplaceFullPath", replaceFullPath: path },
+    },
+  };
+  const all = { ...policies, ...rewrite };
+  return {
+    ...(timeouts !== undefined && { timeouts }),
+    ...(retry !== undefined && { retry }),
+    ...(Object.keys(all).length > 0 && { policies: all }),
+    ...(backends.length > 0 && { backends }),
+  };
+}
+
+/** Returns a route that responds with 503: without what is missing, it would be open or go nowhere. */
+export function closed(
+  { name, gateways, hostnames, matches }: Readonly<Record<string, unknown>>,
+  missing: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const body = `not imported: ${missing.join(", ")}`;
+  return {
+    name,
+    gateways,
+    ...(hostnames !== undefined && { hostnames }),
+    ...(matches !== undefined && { matches }),
+    policies: { directResponse: { status: 503, body } },
+  };
+}
+
+/** Imports one of the conditions of a route. */
+export function importMatch(source: SourceNode) {
+  const path = source.get("path");
+  const [type, value] = (["exact", "pathPrefix", "regex"] as const)
+    .map((name) => [pathTypes[name], path?.get(name)?.text()] as const)
+    .find(([, value]) => value !== undefined) ?? [];
+  return {
+    ...(type !== undefined && { path: { type, value } }),
+    ...conditions("headers", source.get("headers")),
+    ...conditions("queryParams", source.get("query")),
+    ...method(source.get("method")),
+  };
+}
+
+const pathTypes = {
+  exact: "Exact",
+  pathPrefix: "PathPrefix",
+  regex: "RegularExpression",
+} as const;
+
+function conditions(name: string, source: SourceNode | undefined) {
+  if (source === undefined) return {};
+  return {
+    [name]: source.items().map((item) => {
+      const value = item.get("value");
+      const regex = value?.get("regex")?.text();
+      return {
+        name: item.get("name")?.text(),
+        ...(regex !== undefined && { type: "RegularExpression" }),
+        value: regex ?? value?.get("exact")?.text(),
+      };
+    }),
+  };
+}
+
+function method(source: SourceNode | undefined) {
+  const text = source?.text() ?? source?.get("method")?.text();
+  return text === undefined ? {} : { method: text };
+}

@@ -1,2 +1,0 @@
-/** Shells with completion support. */
-export const shells: readonly string[] = ["bash", "zsh", "fish"];

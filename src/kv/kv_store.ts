@@ -1,0 +1,204 @@
+import type { Clock } from "../base/clock.ts";
+import { closeOnceOpen, type KvHandle, type Replacement } from "./kv_handle.ts";
+
+/** Counts of a store since it was created. */
+export interface KvStoreCounters {
+  /** Records written. */
+  readonly writes: number;
+  /** Writes retried because another process wrote first. */
+  readonly conflicts: number;
+  /** Operations retried because the file was locked. */
+  readonly locks: number;
+  /** Operations that failed after all retries, and failed attempts to open the store. */
+  readonly failures: number;
+}
+
+/** Options of a store. */
+export interface KvStoreOptions {
+  readonly open: () => Promise<KvHandle>;
+  readonly clock: Clock;
+  /** Returns a number from 0 up to 1, for the jitter of retries. */
+  readonly random: () => number;
+}
+
+/** Deadline of an operation, including its retries. */
+const OPERATION_MS = 5000;
+const LONGEST_PAUSE_MS = 50;
+const FIRST_REOPEN_MS = 100;
+const LONGEST_REOPEN_MS = 1000;
+
+/**
+ * Values that are replaced by compare-and-swap. Opens on first use. After a failure the store is closed and reopened after a pause;
+ * until then all operations fail immediately with the same error.
+ */
+export class KvStore {
+  readonly #options: KvStoreOptions;
+  readonly #counters = { writes: 0, conflicts: 0, locks: 0, failures: 0 };
+  #opening: Promise<KvHandle> | undefined;
+  #failure: { readonly error: unknown; readonly retryAt: number } | undefined;
+  #reopenMs = FIRST_REOPEN_MS;
+  #isClosed = false;
+
+  constructor(options: KvStoreOptions) {
+    this.#options = options;
+  }
+
+  get counters(): KvStoreCounters {
+    return { ...this.#counters };
+  }
+
+  /** Error with which operations fail immediately; `undefined` when the store can be tried. */
+  get error(): unknown {
+    if (this.#isClosed) return new Error("the store is closed");
+    const failure = this.#failure;
+    return failure === undefined ||
+        this.#options.clock.monotonic() >= failure.retryAt
+      ? undefined
+      : failure.error;
+  }
+
+  /** Last error; `undefined` once the store works again. */
+  get lastError(): unknown {
+    return this.#failure?.error;
+  }
+
+  /** Opens the store before its first use; rejects when it cannot be opened now. */
+  async open(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#opening ??= this.#options.open();
+    await this.#opening;
+  }
+
+  /**
+   * Reads a value and writes the result of `change`; repeats with the newer value when another process wrote in between. `undefined`
+   * writes nothing. Rejects when the store fails; the write may or may not have been done then.
+   */
+  async update(
+    key: Deno.KvKey,
+    change: (value: unknown) => Replacement | undefined,
+  ): Promise<void> {
+    const { error } = this;
+    if (error !== undefined) throw error;
+    this.#opening ??= this.#open();
+    const opening = this.#opening;
+    try {
+      await this.#withDeadline((isLate) =>
+        this.#swap({ opening, isLate, key, change })
+      );
+    } catch (error) {
+      this.#counters.failures++;
+      this.#fail(opening, error);
+      throw error;
+    }
+    if (this.#opening === opening) {
+      this.#failure = undefined;
+      this.#reopenMs = FIRST_REOPEN_MS;
+    }
+  }
+
+  /** Returns the values whose keys begin with `prefix` and a time from `since` on; rejects when the store fails. */
+  async list(
+    prefix: Deno.KvKey,
+    since: number,
+  ): Promise<readonly unknown[]> {
+    const { error } = this;
+    if (error !== undefined) throw error;
+    this.#opening ??= this.#open();
+    const opening = this.#opening;
+    try {
+      return await (await opening).list(prefix, since);
+    } catch (error) {
+      this.#counters.failures++;
+      this.#fail(opening, error);
+      throw error;
+    }
+  }
+
+  /** Closes the store; operations in progress fail. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const opening = this.#opening;
+    this.#opening = undefined;
+    await closeOnceOpen(opening);
+  }
+
+  /** Retries while the file is locked: processes that start together set it up at the same time. */
+  async #open(): Promise<KvHandle> {
+    const giveUpAt = this.#options.clock.monotonic() + OPERATION_MS;
+    for (let attempts = 1;; attempts++) {
+      try {
+        return await this.#options.open();
+      } catch (error) {
+        const isLate = this.#options.clock.monotonic() >= giveUpAt;
+        if (!isLocked(error) || isLate || this.#isClosed) throw error;
+        this.#counters.locks++;
+        await this.#pause(attempts);
+      }
+    }
+  }
+
+  async #swap({ opening, isLate, key, change }: {
+    readonly opening: Promise<KvHandle>;
+    readonly isLate: () => boolean;
+    readonly key: Deno.KvKey;
+    readonly change: (value: unknown) => Replacement | undefined;
+  }): Promise<void> {
+    const kv = await opening;
+    for (let attempts = 0; !isLate(); attempts++) {
+      if (attempts > 0) await this.#pause(attempts);
+      try {
+        const { value, version } = await kv.read(key);
+        if (isLate()) return;
+        const next = change(value);
+        if (next === undefined) return;
+        if (await kv.replace(key, version, next)) {
+          this.#counters.writes++;
+          return;
+        }
+        this.#counters.conflicts++;
+      } catch (error) {
+        if (!isLocked(error)) throw error;
+        this.#counters.locks++;
+      }
+    }
+  }
+
+  /** Waits with exponential back-off and jitter. */
+  #pause(attempts: number): Promise<void> {
+    const { clock, random } = this.#options;
+    const longest = Math.min(LONGEST_PAUSE_MS, 2 ** attempts);
+    return new Promise((resolve) => {
+      clock.setTimer(resolve, random() * longest);
+    });
+  }
+
+  #withDeadline(
+    operation: (isLate: () => boolean) => Promise<void>,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const cancel = this.#options.clock.setTimer(() => {
+        late = true;
+        reject(new Error(`no response within ${OPERATION_MS} ms`));
+      }, OPERATION_MS);
+      operation(() => late).then(resolve, reject).finally(cancel);
+    });
+  }
+
+  #fail(opening: Promise<KvHandle>, error: unknown): void {
+    // When a store fails, several operations do: the first one closes it.
+    if (this.#opening !== opening) return;
+    this.#opening = undefined;
+    void closeOnceOpen(opening);
+    const { clock, random } = this.#options;
+    const pauseMs = this.#reopenMs * (0.5 + random() / 2);
+    this.#failure = { error, retryAt: clock.monotonic() + pauseMs };
+    this.#reopenMs = Math.min(LONGEST_REOPEN_MS, this.#reopenMs * 2);
+  }
+}
+
+/** Reports whether SQLite timed out on a file locked by another process; nothing was written then. */
+function isLocked(error: unknown): boolean {
+  return error instanceof Error &&
+    /database (table )?is locked/i.test(error.message);
+}

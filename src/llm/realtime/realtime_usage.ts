@@ -1,0 +1,148 @@
+import { parseJson } from "../../base/json.ts";
+import { JsonPaths, JsonScanner } from "../format/json_scanner.ts";
+import { normalizeUsage, type TokenUsage } from "../usage/token_usage.ts";
+import { MAX_TOKEN_COUNT, readUsageReport } from "../usage/usage_report.ts";
+
+const paths = new JsonPaths([
+  "type",
+  "delta",
+  "usage",
+  "session.model",
+  "session.audio.input.transcription.model",
+  "response.model",
+  "response.usage",
+]);
+
+/** Text has about this many bytes per token; see `ContentMeter`. */
+const BYTES_PER_TOKEN = 3;
+/** Speech in PCM at 24 kHz and Base64: 20 tokens are a second of 64,000 characters. */
+const AUDIO_BYTES_PER_TOKEN = 3200;
+const MAX_MODEL_LENGTH = 256;
+
+/** Events at the end of a response, with its usage. */
+const responseEnds: ReadonlySet<unknown> = new Set([
+  "response.done",
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+]);
+/** Content of a response; that of a transcription is no output of the model. */
+const contentDelta = /^response\..*\.delta$/;
+const TRANSCRIBED = "conversation.item.input_audio_transcription.completed";
+
+/** Reads what the responses on a WebSocket of OpenAI use from the events of the server, in bounded memory. */
+export class RealtimeUsage {
+  #scanner: JsonScanner | undefined;
+  #event: Record<string, unknown> = {};
+  #eventBytes = 0;
+  #model: string | undefined;
+  #transcriber: string | undefined;
+  #isResponding = false;
+  /** Estimated output of the response in progress. */
+  #output = 0;
+  /** Tokens of the conversation at the end of the latest response: the next one reads them again. */
+  #context = 0;
+  #reported: TokenUsage | undefined;
+
+  /** @param model Model that the path names. */
+  constructor(model: string | undefined) {
+    this.#model = model;
+  }
+
+  /** True between the beginning of a response and its usage. */
+  get isResponding(): boolean {
+    return this.#isResponding;
+  }
+
+  /** Receives the next bytes of an event. */
+  push(bytes: Uint8Array): void {
+    this.#scanner ??= new JsonScanner(paths, {
+      member: (path, text) => this.#set(path, text),
+    });
+    this.#scanner.push(bytes);
+    this.#eventBytes += bytes.length;
+  }
+
+  /** An event has ended. */
+  end(): void {
+    this.#observe(this.#event);
+    this.#scanner = undefined;
+    this.#event = {};
+    this.#eventBytes = 0;
+  }
+
+  /** Returns what the latest event reports, once. */
+  take(): TokenUsage | undefined {
+    const usage = this.#reported;
+    this.#reported = undefined;
+    return usage;
+  }
+
+  /** Estimates a response that the end of the connection has cut short; `undefined` without one. */
+  finish(): TokenUsage | undefined {
+    if (!this.#isResponding) return undefined;
+    this.#isResponding = false;
+    const outputTokens = Math.min(Math.ceil(this.#output), MAX_TOKEN_COUNT);
+    const counts = {
+      input_tokens: this.#context,
+      output_tokens: outputTokens,
+    };
+    this.#output = 0;
+    const report = readUsageReport(counts, "realtime");
+    return report &&
+      { ...normalizeUsage(report, this.#model), estimated: true };
+  }
+
+  #set(path: string, text: string): void {
+    this.#event[path] = parseJson(text);
+  }
+
+  #observe(event: Readonly<Record<string, unknown>>): void {
+    const { type } = event;
+    this.#model = readModel(event["session.model"]) ??
+      readModel(event["response.model"]) ?? this.#model;
+    this.#transcriber =
+      readModel(event["session.audio.input.transcription.model"]) ??
+        this.#transcriber;
+    if (responseEnds.has(type)) this.#endResponse(event["response.usage"]);
+    else if (type === TRANSCRIBED) {
+      this.#report(event["usage"], this.#transcriber ?? this.#model);
+    } else if (type === "response.created") this.#isResponding = true;
+    else if (typeof type === "string" && contentDelta.test(type)) {
+      this.#isResponding = true;
+      this.#output += this.#tokensOf(type, event["delta"]);
+    }
+  }
+
+  /** A piece of text has at least one token. */
+  #tokensOf(type: string, delta: unknown): number {
+    if (type.endsWith("audio.delta")) {
+      return this.#eventBytes / AUDIO_BYTES_PER_TOKEN;
+    }
+    const length = typeof delta === "string" ? delta.length : this.#eventBytes;
+    return Math.max(1, length / BYTES_PER_TOKEN);
+  }
+
+  #endResponse(usage: unknown): void {
+    const reported = this.#report(usage, this.#model);
+    if (reported === undefined) {
+      this.#reported = this.finish();
+      return;
+    }
+    this.#isResponding = false;
+    this.#output = 0;
+    this.#context = reported.totalTokens;
+  }
+
+  #report(usage: unknown, model: string | undefined): TokenUsage | undefined {
+    const report = readUsageReport(usage, "realtime");
+    this.#reported = report && normalizeUsage(report, model);
+    return this.#reported;
+  }
+}
+
+function readModel(value: unknown): string | undefined {
+  return typeof value === "string" && value !== ""
+    ? value.slice(0, MAX_MODEL_LENGTH)
+    : undefined;
+}

@@ -1,0 +1,51 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
+import type { PriceBook } from "../../llm/cost/price_book.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { CountedResponses } from "../../llm/usage/counted_responses.ts";
+import type { LlmApi } from "../../llm/llm_api.ts";
+import type { MeteredUsage } from "../../policy/metered_usage.ts";
+
+/** Counts the tokens of one request. */
+export interface UsageMeter {
+  /** API of the provider, by the path; `undefined` when the shape of the response decides. */
+  readonly api: LlmApi | undefined;
+  /** Usage of the request once it is over. */
+  readonly usage: MeteredUsage | undefined;
+  /** True if `usage` was added to the usage book while the connection was open. */
+  readonly isBooked: boolean;
+  /** Model of a response whose tokens could not be counted, although a budget needs them. */
+  readonly uncounted: { readonly model: string | undefined } | undefined;
+  /** Monotonic time of the first output of a stream, in milliseconds; `undefined` for other responses. */
+  readonly firstOutputAt: number | undefined;
+  /** Pending while a response that the client has, or does not wait for, is still being read. */
+  readonly counting: Promise<void> | undefined;
+  /** Cancels the upstream call in place of the cancellation of the request: later than that, if the response is to be counted. */
+  readonly cancellation: Cancellation | undefined;
+  /** True if the connection was closed because a budget is used up. */
+  readonly isUsedUp: boolean;
+  /**
+   * Prepares a request whose usage is needed.
+   * @param maxBytes Longer bodies are not changed, and count as this many bytes in an estimate.
+   * @returns `undefined` when there is nothing to wait for.
+   */
+  prepare(
+    request: RequestMessage,
+    maxBytes: number,
+  ): Promise<void> | undefined;
+  /** Counts the tokens of `response` while it is read. */
+  watch(response: ResponseMessage): void;
+  /** Charges what a client sent that left before the response: the provider received it. */
+  abandon(): void;
+}
+
+/** Dependencies of a meter. */
+export interface UsageMeterOptions {
+  readonly prices: PriceBook;
+  readonly clock: Clock;
+  /** Host of the backend: prices depend on the provider. */
+  readonly host: string | undefined;
+  readonly counted: Pick<CountedResponses, "claim">;
+  /** The request reads a response that an earlier one has begun. */
+  readonly isReading?: boolean;
+}

@@ -1,0 +1,195 @@
+/** A web UI that is open: what it costs the gateway, how long its frames take, and how much memory its tab has. */
+import type { CDPSession, Page } from "playwright-core";
+import { GatewayProcess } from "../harness/gateway_process.ts";
+import { longestTask, openUi, showView } from "../harness/ui_page.ts";
+import { type Finding, sleep } from "./drill.ts";
+
+const ROUTES = 5000;
+const LIVE_PER_SECOND = 50;
+const FRAME_SECONDS = 20;
+const PAIRS = 7;
+const COST_SECONDS = 10;
+const MIB = 1024 * 1024;
+
+const pages = ["Traffic", "Requests", "Topology"];
+
+function start(count: number): Promise<GatewayProcess> {
+  return GatewayProcess.start({
+    config: {
+      config: { accessLog: { enabled: false } },
+      routes: Array.from({ length: count }, (_, index) => ({
+        name: `route-${index}`,
+        matches: [{ path: { type: "PathPrefix", value: `/r/${index}` } }],
+        policies: {
+          directResponse: { status: index % 20 === 0 ? 503 : 200, body: "ok" },
+        },
+      })),
+    },
+  });
+}
+
+/** Sends requests to all routes at a steady rate until disposed. */
+function sendLive({ origin }: GatewayProcess): AsyncDisposable {
+  let count = 0;
+  const pending = new Set<Promise<void>>();
+  const send = async () => {
+    const response = await fetch(`${origin}/r/${count++ * 7 % ROUTES}/x`);
+    await response.body?.cancel();
+  };
+  const timer = setInterval(() => {
+    const sent = send().finally(() => pending.delete(sent));
+    pending.add(sent);
+  }, 1000 / LIVE_PER_SECOND);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await Promise.all(pending);
+    },
+  };
+}
+
+/** Five thousand routes and a live log: no frame may take 50 ms. */
+export async function uiFrames(): Promise<Finding[]> {
+  await using gateway = await start(ROUTES);
+  await using _load = sendLive(gateway);
+  await using ui = await openUi(`${gateway.admin}/ui`);
+  const { page } = ui;
+  const findings: Finding[] = [];
+  for (const name of pages) {
+    await page.evaluate(watchFrames);
+    const longest = await longestTask(page, async () => {
+      await showView(page, name);
+      for (let second = 0; second < FRAME_SECONDS; second++) {
+        await sleep(1000);
+        await page.mouse.move(500 + second * 5, 300 + second * 5);
+        await page.mouse.wheel(0, second % 2 === 0 ? 600 : -600);
+      }
+    });
+    findings.push({
+      drill: `${name}: ${ROUTES} routes, ${LIVE_PER_SECOND} requests/s`,
+      figures: {
+        "longest task": `${longest.toFixed(1)} ms of processor time`,
+        "frames above 50 ms": String(await page.evaluate("longFrames")),
+      },
+    });
+  }
+  return findings;
+}
+
+/** Lists the durations of frames that took more than 50 ms of wall time. */
+const watchFrames = `
+  globalThis.longFrames = [];
+  globalThis.frameObserver?.disconnect();
+  globalThis.frameObserver = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) {
+      globalThis.longFrames.push(Math.round(duration));
+    }
+  });
+  globalThis.frameObserver.observe({ type: "long-animation-frame" });
+  undefined;
+`;
+
+/** A tab with a live log and one with charts, for MINUTES: its memory has to stay level. */
+export async function uiMemory(): Promise<Finding[]> {
+  const minutes = Number(Deno.env.get("MINUTES") ?? 30);
+  await using gateway = await start(ROUTES);
+  await using _load = sendLive(gateway);
+  const tabs = await Promise.all(["requests", "traffic"].map(async (name) => {
+    const ui = await openUi(`${gateway.admin}/ui#${name}`);
+    const session = await ui.page.context().newCDPSession(ui.page);
+    await session.send("Performance.enable");
+    return { name, ui, session };
+  }));
+  const series = new Map<string, string[]>();
+  for (let minute = 0; minute <= minutes; minute++) {
+    await sleep(60_000);
+    for (const { name, session } of tabs) {
+      const heap = await usedHeap(session);
+      const text = (heap / MIB).toFixed(2);
+      series.set(name, [...series.get(name) ?? [], text]);
+      Deno.stderr.writeSync(
+        new TextEncoder().encode(`minute ${minute} ${name} ${text} MiB\n`),
+      );
+    }
+  }
+  for (const { ui } of tabs) await ui[Symbol.asyncDispose]();
+  return [...series].map(([name, values]) => ({
+    drill: `memory of the tab ${name}, each minute`,
+    figures: { MiB: values.join(" ") },
+  }));
+}
+
+/** Returns the bytes of the heap that are in use after a collection. */
+async function usedHeap(session: CDPSession): Promise<number> {
+  await session.send("HeapProfiler.collectGarbage");
+  const { metrics } = await session.send("Performance.getMetrics");
+  return metrics.find(({ name }) => name === "JSHeapUsedSize")?.value ?? NaN;
+}
+
+/** Processor time of the gateway with the page open and closed, in turns: what is left of a core is there for requests. */
+export async function uiCost(): Promise<Finding[]> {
+  await using gateway = await start(100);
+  await using ui = await openUi(`${gateway.admin}/ui`);
+  await using _load = sendLive(gateway);
+  const findings: Finding[] = [];
+  await loadOf(gateway);
+  for (const name of pages) {
+    const shares: Record<"open" | "closed", number[]> = {
+      open: [],
+      closed: [],
+    };
+    for (let pair = 0; pair < PAIRS; pair++) {
+      // Which one is first alternates.
+      for (const isOpen of pair % 2 === 0 ? [true, false] : [false, true]) {
+        await show(ui.page, isOpen ? `${gateway.admin}/ui#${name}` : undefined);
+        shares[isOpen ? "open" : "closed"].push(await loadOf(gateway));
+      }
+    }
+    const costs = shares.open.map((open, pair) =>
+      open - (shares.closed[pair] ?? NaN)
+    );
+    findings.push({
+      drill: `${name} open, ${LIVE_PER_SECOND} requests/s, ${PAIRS} pairs`,
+      figures: {
+        open: percentOf(medianOf(shares.open)),
+        closed: percentOf(medianOf(shares.closed)),
+        "median cost": percentOf(medianOf(costs)),
+        all: costs.map(percentOf).join(" "),
+      },
+    });
+  }
+  return findings;
+}
+
+async function show(page: Page, url: string | undefined): Promise<void> {
+  await page.goto("about:blank");
+  if (url === undefined) return;
+  await page.goto(url.toLowerCase());
+  await page.getByRole("heading", { level: 1 }).waitFor();
+}
+
+/** Returns the share of a core that the gateway uses. */
+async function loadOf({ pid }: GatewayProcess): Promise<number> {
+  const before = await processorMicros(pid);
+  const startedAt = performance.now();
+  await sleep(COST_SECONDS * 1000);
+  const passed = (performance.now() - startedAt) * 1000;
+  return (await processorMicros(pid) - before) / passed;
+}
+
+function percentOf(share: number): string {
+  return `${(share * 100).toFixed(2)} %`;
+}
+
+/** Ticks of `/proc` are 10 ms long. */
+const TICK_MICROS = 10_000;
+
+async function processorMicros(pid: number): Promise<number> {
+  const text = await Deno.readTextFile(`/proc/${pid}/stat`);
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MICROS;
+}
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
+}
