@@ -19,10 +19,11 @@ export interface KvStoreOptions {
   readonly clock: Clock;
   /** Returns a number from 0 up to 1, for the jitter of retries. */
   readonly random: () => number;
+  /** Deadline of an operation, including its retries; default 5000. */
+  readonly deadlineMs?: number;
 }
 
-/** Deadline of an operation, including its retries. */
-const OPERATION_MS = 5000;
+const DEADLINE_MS = 5000;
 const LONGEST_PAUSE_MS = 50;
 const FIRST_REOPEN_MS = 100;
 const LONGEST_REOPEN_MS = 1000;
@@ -33,6 +34,7 @@ const LONGEST_REOPEN_MS = 1000;
  */
 export class KvStore {
   readonly #options: KvStoreOptions;
+  readonly #deadlineMs: number;
   readonly #counters = { writes: 0, conflicts: 0, locks: 0, failures: 0 };
   #opening: Promise<KvHandle> | undefined;
   #failure: { readonly error: unknown; readonly retryAt: number } | undefined;
@@ -41,6 +43,7 @@ export class KvStore {
 
   constructor(options: KvStoreOptions) {
     this.#options = options;
+    this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   }
 
   get counters(): KvStoreCounters {
@@ -124,7 +127,7 @@ export class KvStore {
 
   /** Retries while the file is locked: processes that start together set it up at the same time. */
   async #open(): Promise<KvHandle> {
-    const giveUpAt = this.#options.clock.monotonic() + OPERATION_MS;
+    const giveUpAt = this.#options.clock.monotonic() + this.#deadlineMs;
     for (let attempts = 1;; attempts++) {
       try {
         return await this.#options.open();
@@ -179,8 +182,8 @@ export class KvStore {
       let late = false;
       const cancel = this.#options.clock.setTimer(() => {
         late = true;
-        reject(new Error(`no response within ${OPERATION_MS} ms`));
-      }, OPERATION_MS);
+        reject(new Error(`no response within ${this.#deadlineMs} ms`));
+      }, this.#deadlineMs);
       operation(() => late).then(resolve, reject).finally(cancel);
     });
   }

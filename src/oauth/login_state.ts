@@ -81,6 +81,7 @@ export class KvLoginState implements LoginState {
     const deadline = this.#clock.monotonic() + TIMEOUT_MS;
     while (true) {
       const opening = this.#kv ??= openKv(this.#store);
+      opening.catch(() => this.#drop(opening));
       try {
         return await this.#withDeadline(opening.then(action));
       } catch (error) {

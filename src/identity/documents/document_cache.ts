@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
-import { closeOnceOpen, type KvHandle } from "../../kv/kv_handle.ts";
+import type { Replacement } from "../../kv/kv_handle.ts";
+import { KvStore } from "../../kv/kv_store.ts";
 import { openKv } from "../../kv/open_kv.ts";
 import type { DocumentAddress } from "./document_client.ts";
 
@@ -68,7 +69,8 @@ export interface KvDocumentCacheOptions {
   readonly log: Log;
 }
 
-const TIMEOUT_MS = 2000;
+/** The first request waits for the cache. */
+const DEADLINE_MS = 2000;
 /** Values in Deno KV are limited to 64 KiB. */
 const MAX_TEXT_LENGTH = 60_000;
 const EXPIRY_MS = 24 * 60 * 60 * 1000;
@@ -92,106 +94,65 @@ export function cacheSourceOf(
 /** A cache in Deno KV or Redis. Errors of a missing, locked or corrupt store are logged; traffic continues without it. */
 export class KvDocumentCache implements DocumentCache {
   readonly #options: KvDocumentCacheOptions;
-  /** Not set after a failure: the next use opens the store again. */
-  #kv: Promise<KvHandle | undefined> | undefined;
+  readonly #store: KvStore;
   readonly #saving = new Set<Promise<void>>();
 
   constructor(options: KvDocumentCacheOptions) {
     this.#options = options;
-    this.#kv = this.#open();
+    this.#store = new KvStore({
+      open: () => openKv(options.store),
+      clock: options.clock,
+      random: Math.random,
+      deadlineMs: DEADLINE_MS,
+    });
   }
 
   async load(
     kind: DocumentKind,
     source: string,
   ): Promise<CachedDocument | undefined> {
-    const entry = await this.#use("read", (kv) => kv.read([kind, source]));
-    return decodeCachedDocument(entry?.value);
+    let loaded: CachedDocument | undefined;
+    await this.#update("read", [kind, source], (value) => {
+      loaded = decodeCachedDocument(value);
+      return undefined;
+    });
+    return loaded;
   }
 
-  save(
-    kind: DocumentKind,
-    source: string,
-    document: CachedDocument,
-  ): Promise<void> {
-    const saving = this.#write(kind, source, document);
-    this.#saving.add(saving);
-    return saving.finally(() => this.#saving.delete(saving));
-  }
-
-  /** Closes the store once all saves have finished. */
-  async close(): Promise<void> {
-    await Promise.all(this.#saving);
-    (await this.#kv)?.close();
-    this.#kv = undefined;
-  }
-
-  async #write(
+  async save(
     kind: DocumentKind,
     source: string,
     document: CachedDocument,
   ): Promise<void> {
     if (document.text.length > MAX_TEXT_LENGTH) return;
-    const key = [kind, source];
-    await this.#use("write", async (kv) => {
-      const { version } = await kv.read(key);
-      // Of two processes that write at the same time, either has a new document.
-      await kv.replace(key, version, {
-        value: document,
-        expireInMs: EXPIRY_MS,
-      });
-    });
+    const saving = this.#update("write", [kind, source], () => ({
+      value: document,
+      expireInMs: EXPIRY_MS,
+    }));
+    this.#saving.add(saving);
+    await saving;
+    this.#saving.delete(saving);
   }
 
-  async #use<T>(
+  /** Closes the store once all saves have finished. */
+  async close(): Promise<void> {
+    await Promise.all(this.#saving);
+    await this.#store.close();
+  }
+
+  async #update(
     verb: "read" | "write",
-    action: (kv: KvHandle) => Promise<T>,
-  ): Promise<T | undefined> {
-    const opening = this.#kv ??= this.#open();
-    const kv = await opening;
-    const fail = () => {
-      if (this.#kv !== opening) return;
-      this.#kv = undefined;
-      kv?.close();
-    };
-    if (kv === undefined) fail();
-    else return await this.#attempt(verb, () => action(kv), fail);
-    return undefined;
-  }
-
-  async #open(): Promise<KvHandle | undefined> {
-    let opening: Promise<KvHandle> | undefined;
-    return await this.#attempt(
-      "open",
-      () => opening = openKv(this.#options.store),
-      // Closes a store that opens after the time-out.
-      () => void closeOnceOpen(opening),
-    );
-  }
-
-  /** Runs an action; logs an error or time-out and returns `undefined`. */
-  async #attempt<T>(
-    verb: "open" | "read" | "write",
-    action: () => Promise<T>,
-    onFailure: () => void,
-  ): Promise<T | undefined> {
-    const { clock, log, store } = this.#options;
-    const timeout = Promise.withResolvers<never>();
-    const stopTimer = clock.setTimer(
-      () => timeout.reject(new Error(`no response after ${TIMEOUT_MS} ms`)),
-      TIMEOUT_MS,
-    );
+    key: Deno.KvKey,
+    change: (value: unknown) => Replacement | undefined,
+  ): Promise<void> {
     try {
-      return await Promise.race([action(), timeout.promise]);
+      await this.#store.update(key, change);
     } catch (error) {
+      const { log, store } = this.#options;
       log.warn(`Cannot ${verb} the cache of keys and metadata`, {
         store: redactUrl(store),
         error,
       });
-      onFailure();
-      return undefined;
-    } finally {
-      stopTimer();
     }
   }
 }

@@ -37,6 +37,22 @@ Deno.test("KvLoginState gives every process on a file the same secret, codes and
   await Deno.remove(directory, { recursive: true });
 });
 
+Deno.test("KvLoginState waits for a new file that other processes have locked", async () => {
+  const directory = await Deno.makeTempDir();
+  const secrets = await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      const store = `${directory}/state.sqlite`;
+      const state = new KvLoginState(store, new PatientClock());
+      const secret = await state.secret();
+      await state.close();
+      return secret;
+    }),
+  );
+
+  assert.equal(new Set(secrets).size, 1);
+  await Deno.remove(directory, { recursive: true });
+});
+
 Deno.test("KvLoginState gives every process on a Redis server the same secret, codes and grants", async () => {
   await using redis = await RedisServer.start();
   await checkSharing(redis.url);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { KvDocumentCache } from "../../../../src/identity/documents/document_cache.ts";
+import { PatientClock } from "../../../harness/patient_clock.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 import { RedisServer } from "../../../harness/redis_server.ts";
 import { RecordedLog } from "../../../harness/recorded_log.ts";
@@ -8,8 +9,9 @@ const keys = { text: '{"keys":[]}', fetchedAt: 1, freshMs: 60_000 };
 
 function openCache(store: string) {
   const log = new RecordedLog();
-  const cache = new KvDocumentCache({ store, clock: new FakeClock(), log });
-  return { cache, log };
+  const clock = new FakeClock();
+  const cache = new KvDocumentCache({ store, clock, log });
+  return { cache, log, clock };
 }
 
 Deno.test("KvDocumentCache returns the keys of the previous process", async () => {
@@ -61,7 +63,7 @@ Deno.test("KvDocumentCache works without a store when it is corrupt", async () =
 
   assert.equal(loaded, undefined);
   assert(
-    log.messages("warn").includes("Cannot open the cache of keys and metadata"),
+    log.messages("warn").includes("Cannot read the cache of keys and metadata"),
   );
   await Deno.remove(directory, { recursive: true });
 });
@@ -74,7 +76,7 @@ Deno.test("KvDocumentCache works without a store when it cannot be created", asy
 
   assert.equal(loaded, undefined);
   assert.deepEqual(log.messages("warn"), [
-    "Cannot open the cache of keys and metadata",
+    "Cannot read the cache of keys and metadata",
   ]);
 });
 
@@ -85,12 +87,35 @@ Deno.test("KvDocumentCache returns the keys of the previous process from Redis, 
   const newer = { ...keys, fetchedAt: 2 };
   await before.cache.save("jwks", "https://idp/jwks.json", newer);
   await before.cache.close();
-  const { cache, log } = openCache(redis.url);
+  const { cache, log, clock } = openCache(redis.url);
   await redis.kill();
   assert.equal(await cache.load("jwks", "https://idp/jwks.json"), undefined);
   assert.equal(log.messages("warn").length, 1);
   await redis.restart();
+  clock.advance(1000);
 
   assert.deepEqual(await cache.load("jwks", "https://idp/jwks.json"), newer);
   await cache.close();
+});
+
+Deno.test("KvDocumentCache waits for a file that another process has locked", async () => {
+  const directory = await Deno.makeTempDir();
+  const path = `${directory}/keys.sqlite`;
+  const opened = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const log = new RecordedLog();
+      const clock = new PatientClock();
+      const cache = new KvDocumentCache({ store: path, clock, log });
+      await cache.save("jwks", "https://idp/jwks.json", keys);
+      const loaded = await cache.load("jwks", "https://idp/jwks.json");
+      await cache.close();
+      return { loaded, log: log.lines };
+    }),
+  );
+
+  for (const { loaded, log } of opened) {
+    assert.deepEqual(loaded, keys);
+    assert.deepEqual(log, []);
+  }
+  await Deno.remove(directory, { recursive: true });
 });
