@@ -38,6 +38,18 @@ const tokenPrices = {
     "US dollars per hour of speech, of models that bill it in place of tokens.",
     s.optional(price),
   ),
+  batch: s.field(
+    "Price of batches in relation to that of other requests; 0.5 by default.",
+    s.optional(
+      s.refine(
+        s.number(),
+        s.rule(
+          (value) => value >= 0 && value <= 10,
+          "expected a factor from 0 to 10",
+        ),
+      ),
+    ),
+  ),
 };
 
 /** Prices of models: `config.prices`. */

@@ -6,6 +6,11 @@ import {
   KvDocumentCache,
   noDocumentCache,
 } from "../identity/documents/document_cache.ts";
+import {
+  type CountedOutputs,
+  MemoryCountedOutputs,
+} from "../llm/usage/counted_outputs.ts";
+import { KvCountedOutputs } from "./shared/kv_counted_outputs.ts";
 import { KvUsageBook } from "../ratelimit/usage/kv_usage_book.ts";
 import { UsageBook } from "../ratelimit/usage/usage_book.ts";
 import {
@@ -39,6 +44,23 @@ export function createUsageBook(
   if (store === undefined) return new UsageBook(clock);
   const log = logger.module("ratelimit");
   return new KvUsageBook({ store, clock, log, random: Math.random });
+}
+
+/** Creates the memory of charged outputs of LLMs: in Deno KV or Redis if `config.kv` is set. @param memory That of this process. */
+export function createCountedOutputs(
+  { settings: { kv }, clock, logger }: KvStoreOptions,
+  memory?: SharedArrayBuffer,
+): CountedOutputs {
+  const ofProcess = new MemoryCountedOutputs(memory);
+  const store = kv?.redis ?? kv?.url ?? kv?.path;
+  if (store === undefined) return ofProcess;
+  return new KvCountedOutputs({
+    store,
+    clock,
+    log: logger.module("ratelimit"),
+    random: Math.random,
+    memory: ofProcess,
+  });
 }
 
 /** Creates the cache of documents of identity providers, which is empty without `config.kv`. */

@@ -7,7 +7,7 @@ import { readFileTextSync } from "../base/regular_file.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import type { LimitSelection } from "../ratelimit/local/counter_store.ts";
 import type { UsageRow } from "../ratelimit/usage/usage_book.ts";
-import { CountedResponses } from "../llm/usage/counted_responses.ts";
+import type { CountedOutputs } from "../llm/usage/counted_outputs.ts";
 import { PriceBook } from "../llm/cost/price_book.ts";
 import {
   type Compiled,
@@ -40,6 +40,7 @@ import type {
 } from "../telemetry/traffic/traffic_report.ts";
 import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
 import { describeCertificates } from "./telemetry/describe_certificates.ts";
+import { createCountedOutputs } from "./kv_stores.ts";
 import { Debugging } from "./debugging.ts";
 import { Inventory } from "./inventory.ts";
 import { createListeners, type RequestPathOptions } from "./request_path.ts";
@@ -97,8 +98,8 @@ export interface LocalDataPlaneOptions extends
   readonly onTraffic?: (bucket: TrafficBucket) => void;
   /** Memory for bodies of several data planes; by default, this one has its own. */
   readonly bodyMemory?: BodyMemory;
-  /** The same for responses in the background. */
-  readonly counted?: CountedResponses;
+  /** Shared by several data planes; by default, this one has its own. */
+  readonly counted?: CountedOutputs;
 }
 
 /** Time for the last export when requests have used up the time to drain. */
@@ -116,6 +117,7 @@ export class LocalDataPlane implements DataPlane {
   readonly #debugging: Debugging;
   readonly #traffic: TrafficCounts;
   readonly #unsettled: UnsettledCounts;
+  readonly #counted: CountedOutputs;
   readonly #upstreams: Upstreams;
   readonly #cooldowns: Cooldowns;
   readonly #listeners: Listeners;
@@ -134,6 +136,7 @@ export class LocalDataPlane implements DataPlane {
     });
     this.#traffic = new TrafficCounts(options.clock, options.onTraffic);
     this.#unsettled = new UnsettledCounts(options.clock);
+    this.#counted = options.counted ?? createCountedOutputs(options);
     this.#upstreams = new Upstreams({
       ...options,
       log: options.logger.module("proxy"),
@@ -151,7 +154,7 @@ export class LocalDataPlane implements DataPlane {
     this.#listeners = createListeners({
       ...options,
       bodyMemory,
-      counted: options.counted ?? new CountedResponses(),
+      counted: this.#counted,
       random: createEvenSequence(options.random),
       snapshots: this.#snapshots,
       prices,
@@ -330,6 +333,7 @@ export class LocalDataPlane implements DataPlane {
     this.#upstreams.close();
     this.#compilations.release();
     await this.#state.close();
+    await this.#counted.close();
     return result;
   }
 

@@ -1,7 +1,7 @@
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log, Logger } from "../base/log.ts";
-import type { CountedResponses } from "../llm/usage/counted_responses.ts";
+import type { CountedOutputs } from "../llm/usage/counted_outputs.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { BodyMemory } from "../http/body_memory.ts";
 import type { ClientRegister } from "../http/server/client_counts.ts";
@@ -44,7 +44,7 @@ export interface RequestPathOptions {
   readonly debugging: Debugging;
   readonly traffic: TrafficCounts;
   readonly bodyMemory: BodyMemory;
-  readonly counted: CountedResponses;
+  readonly counted: CountedOutputs;
   readonly unsettled: UnsettledCounts;
   /** Returns where the connections of a port are counted, of several data planes too; by default, by its server. */
   readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;

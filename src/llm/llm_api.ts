@@ -169,13 +169,6 @@ export function detectLlmApi(method: string, path: string): LlmApi | undefined {
   return undefined;
 }
 
-/** Reports whether a request reads a response of OpenAI again that an earlier one has begun. */
-export function isStoredResponse(method: string, path: string): boolean {
-  return method === "GET" && storedResponse.test(path);
-}
-
-const storedResponse = /^[^?]*\/responses\/[\w-]{1,256}\/*(?:\?|$)/i;
-
 /** The longest first: of `/chat/completions` and `/completions`, the former decides. */
 const endings = { POST: endingsOf("POST"), GET: endingsOf("GET") };
 

@@ -1,11 +1,26 @@
 import type { Cost, ServedModel } from "../llm/cost/price_book.ts";
-import type { TokenUsage } from "../llm/usage/token_usage.ts";
+import { addUsage, type TokenUsage } from "../llm/usage/token_usage.ts";
 
 /** Tokens that a request used, and what they cost. */
 export interface MeteredUsage extends TokenUsage {
   readonly cost: Cost;
   /** Price list entry that the cost is from. */
   readonly served: ServedModel;
+}
+
+/** Adds what two responses used; the model is that of the later one. */
+export function addMeteredUsage(
+  earlier: MeteredUsage,
+  later: MeteredUsage,
+): MeteredUsage {
+  return {
+    ...addUsage(earlier, later),
+    served: later.served,
+    cost: {
+      nanoUsd: earlier.cost.nanoUsd + later.cost.nanoUsd,
+      isKnown: earlier.cost.isKnown && later.cost.isKnown,
+    },
+  };
 }
 
 /** Counts the tokens of a response while it is read. */

@@ -4,8 +4,12 @@ import type { GatewayError } from "../base/errors.ts";
 import { type BodyMemory, HeldBytes } from "../http/body_memory.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
-import { detectLlmApi, isStoredResponse } from "../llm/llm_api.ts";
-import type { CountedResponses } from "../llm/usage/counted_responses.ts";
+import { detectLlmApi } from "../llm/llm_api.ts";
+import type { CountedOutputs } from "../llm/usage/counted_outputs.ts";
+import {
+  isBatchControl,
+  readStoredOutput,
+} from "../llm/usage/stored_output.ts";
 import type { RunningPolicy } from "../policy/policy.ts";
 import type { Slots } from "../policy/slot.ts";
 import type { MeteredUsage } from "../policy/metered_usage.ts";
@@ -21,6 +25,7 @@ import type {
 } from "../snapshot/snapshot.ts";
 import type { Attempts } from "./attempts.ts";
 import { SocketMeter } from "./body/socket_meter.ts";
+import { StoredMeter } from "./body/stored_meter.ts";
 import { TokenMeter, UnknownUsage } from "./body/token_meter.ts";
 import type { UsageMeter, UsageMeterOptions } from "./body/usage_meter.ts";
 import { requestIdOf } from "./forwarding_headers.ts";
@@ -39,7 +44,7 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   readonly prices: PriceBook;
   readonly bodyMemory: BodyMemory;
-  readonly counted: Pick<CountedResponses, "claim">;
+  readonly counted: Pick<CountedOutputs, "count" | "claim">;
   /** Receives the parts of what an exchange uses that stays open. */
   readonly onUsed?:
     | ((exchange: Exchange, usage: MeteredUsage) => void)
@@ -170,14 +175,16 @@ export class Exchange implements RequestFacts {
     listeners: UsageListeners | undefined,
   ): UsageMeter | undefined {
     const { originalRequest, request: { method, target } } = this;
-    if (isStoredResponse(method, target)) {
-      return new TokenMeter(
-        "responses",
-        { ...options, isReading: true },
-        listeners,
-      );
+    const stored = readStoredOutput(method, target);
+    if (stored !== undefined) {
+      const onUsed = (usage: MeteredUsage) => this.#onUsed?.(this, usage);
+      return new StoredMeter(stored, { ...options, onUsed }, listeners);
     }
     if (originalRequest.method !== "POST") return undefined;
+    if (isBatchControl(method, target)) {
+      if (listeners?.rules.deniesUnknown !== true) return undefined;
+      throw new UnknownUsage("those of a batch are counted when it is read");
+    }
     // Policies may have rewritten the path to the one that the provider knows.
     const api = detectLlmApi("POST", originalRequest.target) ??
       detectLlmApi(method, target) ?? listeners?.api;

@@ -6,7 +6,7 @@ import {
   type ConnectionMemory,
   createConnectionMemory,
 } from "../shared/shared_connections.ts";
-import { createCountedMemory } from "../../llm/usage/counted_responses.ts";
+import { createCountedMemory } from "../../llm/usage/counted_outputs.ts";
 import { createHeartbeats, type HeartbeatMemory } from "./heartbeat.ts";
 import { createTraceTurns } from "./shared_turns.ts";
 
@@ -21,8 +21,8 @@ export interface SharedState {
   readonly connections: ConnectionMemory;
   readonly heartbeats: HeartbeatMemory;
   readonly bodyMemory: BodyMemoryState;
-  /** See `CountedResponses`. */
-  readonly countedResponses: SharedArrayBuffer;
+  /** See `CountedOutputs`. */
+  readonly countedOutputs: SharedArrayBuffer;
   /** Number of requests that were rejected before they could be read. */
   readonly refusals: SharedArrayBuffer;
 }
@@ -46,7 +46,7 @@ export function createSharedState(
     connections: createConnectionMemory(workers),
     heartbeats: createHeartbeats(workers, lookMs),
     bodyMemory: createBodyMemory(workers, bodyMemoryBytes),
-    countedResponses: createCountedMemory(),
+    countedOutputs: createCountedMemory(),
     refusals: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
   };
 }

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { tickingClock } from "../../base/clock.ts";
 import { createLogger, type Log } from "../../base/log.ts";
 import { parseLogFilter } from "../../base/log_filter.ts";
-import { CountedResponses } from "../../llm/usage/counted_responses.ts";
+import { createCountedOutputs } from "../kv_stores.ts";
 import { BodyMemory } from "../../http/body_memory.ts";
 import { PortRecord } from "../../proxy/ports/port_log.ts";
 import { builtInPolicies } from "../../policy/registry.ts";
@@ -69,7 +69,10 @@ export async function runWorker(): Promise<void> {
     workers: shared.workers,
     clientsOf: ({ key }) => connections.ofPort(key),
     bodyMemory: new BodyMemory(shared.bodyMemory, worker),
-    counted: new CountedResponses(shared.countedResponses),
+    counted: createCountedOutputs(
+      { settings, clock, logger },
+      shared.countedOutputs,
+    ),
     thread,
     onTraffic: (bucket) => control.notify("addTraffic", bucket),
     nextRefusal: () => Atomics.add(refusals, 0, 1) + 1,

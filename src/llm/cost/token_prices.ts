@@ -17,6 +17,8 @@ export interface TokenPrices {
   readonly audioOutput?: number | undefined;
   /** US dollars per hour of speech, of models that bill it in place of tokens. */
   readonly audioHour?: number | undefined;
+  /** Price of a batch, in relation to that of other requests; 0.5 by default. */
+  readonly batch?: number | undefined;
 }
 
 /** Prices of models, as configured. */
@@ -42,8 +44,11 @@ export interface PricedTokens {
   } | undefined;
   /** Speech that is billed in place of tokens. */
   readonly audioSeconds?: number | undefined;
+  readonly isBatch?: boolean | undefined;
 }
 
+/** OpenAI, Anthropic, Google and Mistral charge half the price. */
+const BATCH = 0.5;
 const PER_TOKEN = NANO_USD / 1e6;
 const SECONDS_PER_HOUR = 3600;
 
@@ -66,7 +71,8 @@ export function costOf(
   const cost = (inputTokens - read - written) * input + read * cachedInput +
     written * cacheWrite + outputTokens * output +
     surchargeOf(prices, tokens, read);
-  const nanoUsd = roundUp(Math.max(0, cost) * PER_TOKEN);
+  const factor = tokens.isBatch === true ? prices.batch ?? BATCH : 1;
+  const nanoUsd = roundUp(Math.max(0, cost) * factor * PER_TOKEN);
   return Math.min(nanoUsd, Number.MAX_SAFE_INTEGER);
 }
 

@@ -27,6 +27,8 @@ export interface TokenUsage {
   readonly audio?: AudioTokens;
   /** Length of the speech that the provider bills in place of tokens; those are derived from it. */
   readonly audioSeconds?: number;
+  /** The provider ran the request as part of a batch, for which it charges less. */
+  readonly isBatch?: boolean;
   /** Some values are estimated, because the provider had not reported them yet. */
   readonly estimated: boolean;
   /** Model that the response names, or else the path of the request. */

@@ -6,8 +6,11 @@ import {
 } from "../../llm/format/websocket_messages.ts";
 import { readPathModel } from "../../llm/llm_api.ts";
 import { RealtimeUsage } from "../../llm/realtime/realtime_usage.ts";
-import { addUsage, type TokenUsage } from "../../llm/usage/token_usage.ts";
-import type { MeteredUsage } from "../../policy/metered_usage.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
+import {
+  addMeteredUsage,
+  type MeteredUsage,
+} from "../../policy/metered_usage.ts";
 import type { UsageListeners } from "../../policy/usage_listeners.ts";
 import { MeteredTunnel, type TunnelReader } from "./metered_tunnel.ts";
 import type { UsageMeter, UsageMeterOptions } from "./usage_meter.ts";
@@ -141,14 +144,9 @@ export class SocketMeter implements UsageMeter, TunnelReader {
     const served = { model: usage.responseModel, host };
     const cost = prices.price(served, usage);
     const used = { ...usage, cost, served };
-    this.#usage = this.#usage === undefined ? used : {
-      ...addUsage(this.#usage, used),
-      served,
-      cost: {
-        nanoUsd: this.#usage.cost.nanoUsd + cost.nanoUsd,
-        isKnown: this.#usage.cost.isKnown && cost.isKnown,
-      },
-    };
+    this.#usage = this.#usage === undefined
+      ? used
+      : addMeteredUsage(this.#usage, used);
     onUsed(used);
     return used;
   }

@@ -136,7 +136,7 @@ export class TokenMeter implements UsageMeter {
     this.#api ??= detectLlmApi(request.method, request.target);
     this.#watchForm(request);
     const { prices } = this.#options;
-    if (this.#listeners.length > 0 && !this.#isReading) {
+    if (this.#listeners.length > 0) {
       return this.#prepareRequest(request, maxBytes);
     }
     return prices.isLoaded ? undefined : prices.load();
@@ -187,14 +187,9 @@ export class TokenMeter implements UsageMeter {
     request.body = new MeteredBody(body, { sink: form, ...nothing });
   }
 
-  get #isReading(): boolean {
-    return this.#options.isReading === true;
-  }
-
   /** Returns whether an estimate may be charged. */
   get #isEstimated(): boolean {
-    return !this.#isReading && this.api !== undefined &&
-      llmApiFacts(this.api).isEstimated;
+    return this.api !== undefined && llmApiFacts(this.api).isEstimated;
   }
 
   #denyUnknown(reason: string): void {
@@ -243,7 +238,7 @@ export class TokenMeter implements UsageMeter {
     });
     if (scanner === undefined || decoder === undefined) {
       this.#isOver = true;
-      this.#isUncounted = this.#listeners.length > 0 && !this.#isReading;
+      this.#isUncounted = this.#listeners.length > 0;
       return;
     }
     const end = (isComplete: boolean) =>
@@ -306,13 +301,14 @@ export class TokenMeter implements UsageMeter {
     const settle = (isRead: boolean) => {
       const usage = this.#read(scanner, isRead, decoder.share);
       const { backgroundId } = scanner;
-      if (this.#isReading || backgroundId !== undefined) {
-        this.#settleBackground(usage, backgroundId);
-      } else this.#settle(usage);
+      if (backgroundId === undefined) return this.#settle(usage);
+      return this.#settleBackground(usage, backgroundId);
     };
-    if (coding === "identity") return settle(isComplete);
-    this.#decoding = decoder.finish().then((isDecoded) => {
-      settle(isComplete && isDecoded);
+    const settling = coding === "identity"
+      ? settle(isComplete)
+      : decoder.finish().then((isDecoded) => settle(isComplete && isDecoded));
+    if (settling === undefined) return;
+    this.#decoding = settling.then(() => {
       this.#decoding = this.#counting = undefined;
     });
     this.#counting ??= this.#decoding;
@@ -338,15 +334,15 @@ export class TokenMeter implements UsageMeter {
     return isLlm ? usage : undefined;
   }
 
-  /** Charges the first reader of a response that ran in the background. */
-  #settleBackground(
+  /** Charges a response that runs in the background, unless a reader was faster. */
+  async #settleBackground(
     usage: TokenUsage | undefined,
-    id: string | undefined,
-  ): void {
-    const isKnown = usage !== undefined && id !== undefined &&
-      !(this.#isReading && usage.estimated);
-    if (isKnown && this.#options.counted.claim(id)) this.#settle(usage);
-    else this.#isOver = true;
+    id: string,
+  ): Promise<void> {
+    const { counted } = this.#options;
+    if (usage !== undefined && await counted.claim(id, 0, 1)) {
+      this.#settle(usage);
+    } else this.#isOver = true;
   }
 
   #settle(usage: TokenUsage | undefined): void {

@@ -2,7 +2,7 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { PriceBook } from "../../llm/cost/price_book.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { CountedResponses } from "../../llm/usage/counted_responses.ts";
+import type { CountedOutputs } from "../../llm/usage/counted_outputs.ts";
 import type { LlmApi } from "../../llm/llm_api.ts";
 import type { MeteredUsage } from "../../policy/metered_usage.ts";
 
@@ -45,7 +45,5 @@ export interface UsageMeterOptions {
   readonly clock: Clock;
   /** Host of the backend: prices depend on the provider. */
   readonly host: string | undefined;
-  readonly counted: Pick<CountedResponses, "claim">;
-  /** The request reads a response that an earlier one has begun. */
-  readonly isReading?: boolean;
+  readonly counted: Pick<CountedOutputs, "count" | "claim">;
 }

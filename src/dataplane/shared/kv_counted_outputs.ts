@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { redactUrl } from "../../base/redaction.ts";
+import type { KvHandle } from "../../kv/kv_handle.ts";
+import { KvStore } from "../../kv/kv_store.ts";
+import { openKv } from "../../kv/open_kv.ts";
+import type { CountedOutputs } from "../../llm/usage/counted_outputs.ts";
+
+/** Dependencies of `KvCountedOutputs`. */
+export interface KvCountedOutputsOptions {
+  /** File, or URL of a remote store. */
+  readonly store: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random: () => number;
+  /** Used while the store fails. */
+  readonly memory: CountedOutputs;
+  readonly open?: (store: string) => Promise<KvHandle>;
+}
+
+/** Providers delete outputs after 30 days, or earlier. */
+const EXPIRY_MS = 31 * 24 * 60 * 60 * 1000;
+
+/** Remembers charged outputs in Deno KV or Redis, for all processes that share it. */
+export class KvCountedOutputs implements CountedOutputs {
+  readonly #options: KvCountedOutputsOptions;
+  readonly #store: KvStore;
+
+  constructor(options: KvCountedOutputsOptions) {
+    const { store, clock, random, open = openKv } = options;
+    this.#options = options;
+    this.#store = new KvStore({ open: () => open(store), clock, random });
+  }
+
+  async count(id: string): Promise<number> {
+    let count = 0;
+    const read = () =>
+      this.#store.update(keyOf(id), (value) => {
+        count = readCount(value);
+        return undefined;
+      });
+    return await this.#succeeds(read)
+      ? count
+      : await this.#options.memory.count(id);
+  }
+
+  async claim(id: string, from: number, to: number): Promise<boolean> {
+    let isClaimed = false;
+    const write = () =>
+      this.#store.update(keyOf(id), (value) => {
+        isClaimed = readCount(value) === from;
+        return isClaimed ? { value: to, expireInMs: EXPIRY_MS } : undefined;
+      });
+    return await this.#succeeds(write)
+      ? isClaimed
+      : await this.#options.memory.claim(id, from, to);
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  async #succeeds(action: () => Promise<void>): Promise<boolean> {
+    try {
+      await action();
+      return true;
+    } catch (error) {
+      const { log, store } = this.#options;
+      log.warn(
+        "Cannot share which outputs of LLMs were charged; another process may charge them again",
+        { store: redactUrl(store), error },
+      );
+      return false;
+    }
+  }
+}
+
+function keyOf(id: string): Deno.KvKey {
+  return ["llm", "counted", createHash("sha256").update(id).digest("hex")];
+}
+
+function readCount(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}

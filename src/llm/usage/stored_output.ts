@@ -1,0 +1,41 @@
+/** Output of an earlier request, which clients may read any number of times. */
+export interface StoredOutput {
+  /** A response of OpenAI, a batch of OpenAI, or the results of a batch, one in each line. */
+  readonly kind: "response" | "batch" | "results";
+  readonly id: string;
+}
+
+const ID = String.raw`([\w.-]{1,256})`;
+/** Anthropic's batches are no `batch`: their usage is in the results only. */
+const paths: readonly (readonly [StoredOutput["kind"], RegExp])[] = [
+  ["response", pathOf(`responses/${ID}`)],
+  ["results", pathOf(`messages/batches/${ID}/results`)],
+  ["results", pathOf(`files/${ID}/content`)],
+  ["results", pathOf(`files/${ID}:download`)],
+  ["batch", pathOf(`batches/${ID}`)],
+];
+
+/** Reads `/v1/responses/resp_1`, `/v1/batches/b_1`, `/v1/files/f_1/content`, and others; `undefined` for other requests. */
+export function readStoredOutput(
+  method: string,
+  path: string,
+): StoredOutput | undefined {
+  if (method !== "GET") return undefined;
+  for (const [kind, pattern] of paths) {
+    const [, id] = pattern.exec(path) ?? [];
+    if (id !== undefined) return { kind, id };
+  }
+  return undefined;
+}
+
+const batchControl =
+  /^[^?]*\/(?:files|batches|batches\/[\w.-]{1,256}\/cancel)\/*(?:\?|$)/i;
+
+/** Reports whether a request uploads the input of a batch, creates a batch, or cancels it: the response has no usage. */
+export function isBatchControl(method: string, path: string): boolean {
+  return method === "POST" && batchControl.test(path);
+}
+
+function pathOf(end: string): RegExp {
+  return new RegExp(String.raw`^[^?]*/${end}/*(?:\?|$)`, "i");
+}

@@ -1,0 +1,181 @@
+import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
+import {
+  type ContentDecoder,
+  createDecoder,
+  responseLimits,
+} from "../../llm/format/content_decoder.ts";
+import { BatchObjectUsage, ResultsUsage } from "../../llm/usage/batch_usage.ts";
+import type { StoredOutput } from "../../llm/usage/stored_output.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
+import { createUsageScanner } from "../../llm/usage/usage_scanner.ts";
+import {
+  addMeteredUsage,
+  type MeteredUsage,
+} from "../../policy/metered_usage.ts";
+import type { UsageListeners } from "../../policy/usage_listeners.ts";
+import { MeteredBody } from "./metered_body.ts";
+import type { UsageMeter, UsageMeterOptions } from "./usage_meter.ts";
+
+/** Dependencies of the meter of an output that is read again. */
+export interface StoredMeterOptions extends UsageMeterOptions {
+  /** Receives what each model of a batch used. */
+  onUsed(usage: MeteredUsage): void;
+}
+
+/** Usage that a reader found in an output. */
+interface Findings {
+  readonly id: string;
+  /** Number of parts that were charged before, and now. */
+  readonly from: number;
+  readonly to: number;
+  readonly usages: readonly TokenUsage[];
+}
+
+/** Looks for usage in the content of a response. */
+interface Reader {
+  push(bytes: Uint8Array): void;
+  /** Returns `undefined` if there is nothing to charge. */
+  finish(isComplete: boolean): Findings | undefined;
+}
+
+/** Results of a batch count until their last line: more than any batch has. */
+const ALL_LINES = 2 ** 31 - 1;
+
+/** Charges an output to its first reader: a response that ran in the background, or a batch. */
+export class StoredMeter implements UsageMeter {
+  readonly api: "responses" | undefined;
+  readonly uncounted: undefined;
+  readonly firstOutputAt: undefined;
+  readonly cancellation: undefined;
+  readonly isUsedUp = false;
+  readonly isBooked = true;
+  readonly #output: StoredOutput;
+  readonly #options: StoredMeterOptions;
+  readonly #listeners: UsageListeners["listeners"];
+  #charged = 0;
+  #usage: MeteredUsage | undefined;
+  #counting: Promise<void> | undefined;
+
+  constructor(
+    output: StoredOutput,
+    options: StoredMeterOptions,
+    listeners: Pick<UsageListeners, "listeners"> = { listeners: [] },
+  ) {
+    this.api = output.kind === "response" ? "responses" : undefined;
+    this.#output = output;
+    this.#options = options;
+    this.#listeners = listeners.listeners;
+  }
+
+  get usage(): MeteredUsage | undefined {
+    return this.#usage;
+  }
+
+  get counting(): Promise<void> | undefined {
+    return this.#counting;
+  }
+
+  async prepare({ headers }: RequestMessage): Promise<void> {
+    const { prices, counted } = this.#options;
+    if (!prices.isLoaded) await prices.load();
+    if (this.#output.kind === "response") return;
+    // The lines are counted from the first one, and to the end.
+    headers.delete("range");
+    headers.set("accept-encoding", "identity");
+    this.#charged = await counted.count(this.#output.id);
+  }
+
+  watch(response: ResponseMessage): void {
+    const { body, headers, status } = response;
+    if (body === undefined || status >= 300) return;
+    const reader = this.#createReader(headers.getJoined("content-type"));
+    const coding = headers.getJoined("content-encoding") ?? "identity";
+    if (reader === undefined) return;
+    const sink = (bytes: Uint8Array) => reader.push(bytes);
+    const decoder = createDecoder(coding, sink, responseLimits);
+    if (decoder === undefined) return;
+    const end = (isComplete: boolean) => {
+      this.#counting = this.#end(reader, decoder, isComplete);
+    };
+    const metering = { sink: decoder, filter: undefined, end };
+    response.body = new MeteredBody(body, metering);
+  }
+
+  /** Does nothing: the output was not read. */
+  abandon(): void {}
+
+  #createReader(contentType: string | undefined): Reader | undefined {
+    const { kind, id } = this.#output;
+    if (kind === "response") return responseReader(contentType);
+    return kind === "batch"
+      ? batchReader(id)
+      : resultsReader(id, this.#charged);
+  }
+
+  async #end(
+    reader: Reader,
+    decoder: ContentDecoder,
+    isComplete: boolean,
+  ): Promise<void> {
+    const isDecoded = await decoder.finish();
+    const found = reader.finish(isComplete && isDecoded);
+    if (found === undefined || found.usages.length === 0) return;
+    const { id, from, to, usages } = found;
+    if (await this.#options.counted.claim(id, from, to)) this.#settle(usages);
+  }
+
+  #settle(usages: readonly TokenUsage[]): void {
+    const { prices, host, onUsed } = this.#options;
+    for (const usage of usages) {
+      const served = { model: usage.responseModel, host };
+      const used = { ...usage, served, cost: prices.price(served, usage) };
+      onUsed(used);
+      this.#usage = this.#usage === undefined
+        ? used
+        : addMeteredUsage(this.#usage, used);
+    }
+    if (this.#usage === undefined) return;
+    for (const listener of this.#listeners) listener.settle(this.#usage);
+  }
+}
+
+function responseReader(contentType: string | undefined): Reader | undefined {
+  const scanner = createUsageScanner({ api: "responses", contentType });
+  return scanner && {
+    push: (bytes) => scanner.push(bytes),
+    finish(isComplete) {
+      const usage = isComplete ? scanner.finish() : undefined;
+      const { backgroundId: id } = scanner;
+      if (id === undefined || usage === undefined || usage.estimated) {
+        return undefined;
+      }
+      return { id, from: 0, to: 1, usages: [usage] };
+    },
+  };
+}
+
+function batchReader(id: string): Reader {
+  const batch = new BatchObjectUsage();
+  return {
+    push: (bytes) => batch.push(bytes),
+    finish: () => ({
+      id: batch.resultsId ?? id,
+      from: 0,
+      to: ALL_LINES,
+      usages: batch.usages,
+    }),
+  };
+}
+
+function resultsReader(id: string, charged: number): Reader {
+  const results = new ResultsUsage(charged);
+  return {
+    push: (bytes) => results.push(bytes),
+    finish: () => ({
+      id,
+      from: charged,
+      to: results.lines,
+      usages: results.usages,
+    }),
+  };
+}
