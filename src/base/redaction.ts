@@ -17,6 +17,8 @@ const alwaysSensitive = [
   "x-amz-security-token",
   "x-auth-token",
   "x-access-token",
+  // Browsers have no other field for a key of OpenAI's WebSockets, or for a token of Kubernetes.
+  "sec-websocket-protocol",
   "x-csrf-token",
   "x-xsrf-token",
 ];

@@ -6,6 +6,8 @@ export interface RealtimeProvider extends AsyncDisposable {
   readonly host: string;
   /** Header fields of the upgrades so far. */
   readonly upgrades: readonly Headers[];
+  /** Path and query of the upgrades so far. */
+  readonly targets: readonly string[];
   /** Resolves when that many sockets have been closed. */
   closed(count: number): Promise<void>;
 }
@@ -53,6 +55,7 @@ export function startRealtimeProvider(
   { proceed }: { readonly proceed?: Promise<void> } = {},
 ): RealtimeProvider {
   const upgrades: Headers[] = [];
+  const targets: string[] = [];
   let ended = 0;
   let waiting: (() => void)[] = [];
   const server = Deno.serve(
@@ -62,6 +65,8 @@ export function startRealtimeProvider(
         return new Response("{}");
       }
       upgrades.push(new Headers(request.headers));
+      const { pathname, search } = new URL(request.url);
+      targets.push(pathname + search);
       const asked = request.headers.get("sec-websocket-protocol");
       const protocol = asked?.split(",")[0]?.trim();
       const { socket, response } = Deno.upgradeWebSocket(
@@ -93,6 +98,7 @@ export function startRealtimeProvider(
   return {
     host: `127.0.0.1:${server.addr.port}`,
     upgrades,
+    targets,
     closed: (count) =>
       new Promise((resolve) => {
         const check = () => {

@@ -8,6 +8,13 @@ const paths = new JsonPaths([
   "delta",
   "usage",
   "session.model",
+  "session.instructions",
+  "session.tools",
+  "item.role",
+  "item.content",
+  "item.output",
+  "audio_start_ms",
+  "audio_end_ms",
   "session.audio.input.transcription.model",
   "response.model",
   "response.usage",
@@ -17,6 +24,8 @@ const paths = new JsonPaths([
 const BYTES_PER_TOKEN = 3;
 /** Speech in PCM at 24 kHz and Base64: 20 tokens are a second of 64,000 characters. */
 const AUDIO_BYTES_PER_TOKEN = 3200;
+/** Speech of the user. */
+const MS_PER_TOKEN = 100;
 const MAX_MODEL_LENGTH = 256;
 
 /** Events at the end of a response, with its usage. */
@@ -28,6 +37,8 @@ const responseEnds: ReadonlySet<unknown> = new Set([
 ]);
 /** Content of a response; that of a transcription is no output of the model. */
 const contentDelta = /^response\..*\.delta$/;
+/** `created` in the first version of the API. */
+const isItem = /^conversation\.item\.(?:added|created)$/;
 const TRANSCRIBED = "conversation.item.input_audio_transcription.completed";
 
 /** Reads what the responses on a WebSocket of OpenAI use from the events of the server, in bounded memory. */
@@ -42,6 +53,11 @@ export class RealtimeUsage {
   #output = 0;
   /** Tokens of the conversation at the end of the latest response: the next one reads them again. */
   #context = 0;
+  /** Estimated tokens of instructions and tools, which the first response reads. */
+  #instructions = 0;
+  /** Estimated tokens of what the user said since the latest response. */
+  #added = 0;
+  #speechStartMs = 0;
   #reported: TokenUsage | undefined;
 
   /** @param model Model that the path names. */
@@ -84,10 +100,13 @@ export class RealtimeUsage {
     this.#isResponding = false;
     const outputTokens = Math.min(Math.ceil(this.#output), MAX_TOKEN_COUNT);
     const counts = {
-      input_tokens: this.#context,
+      input_tokens: Math.ceil(
+        (this.#context || this.#instructions) + this.#added,
+      ),
       output_tokens: outputTokens,
     };
-    this.#output = 0;
+    this.#context = counts.input_tokens + outputTokens;
+    this.#output = this.#added = 0;
     const report = readUsageReport(counts, "realtime");
     return report &&
       { ...normalizeUsage(report, this.#model), estimated: true };
@@ -104,6 +123,7 @@ export class RealtimeUsage {
     this.#transcriber =
       readModel(event["session.audio.input.transcription.model"]) ??
         this.#transcriber;
+    this.#observeInput(event);
     if (responseEnds.has(type)) this.#endResponse(event["response.usage"]);
     else if (type === TRANSCRIBED) {
       this.#report(event["usage"], this.#transcriber ?? this.#model);
@@ -111,6 +131,28 @@ export class RealtimeUsage {
     else if (typeof type === "string" && contentDelta.test(type)) {
       this.#isResponding = true;
       this.#output += this.#tokensOf(type, event["delta"]);
+    }
+  }
+
+  /** The provider repeats what clients send, but for speech, of which it reports the times. */
+  #observeInput(event: Readonly<Record<string, unknown>>): void {
+    const { type } = event;
+    if (type === "session.created" || type === "session.updated") {
+      this.#instructions = tokensOfJson(event["session.instructions"]) +
+        tokensOfJson(event["session.tools"]);
+    } else if (
+      isItem.test(String(type)) && event["item.role"] !== "assistant"
+    ) {
+      this.#added += tokensOfJson(event["item.content"]) +
+        tokensOfJson(event["item.output"]);
+    }
+    const { audio_start_ms: start, audio_end_ms: end } = event;
+    if (typeof start === "number") this.#speechStartMs = start;
+    if (typeof end === "number" && end > this.#speechStartMs) {
+      this.#added += Math.min(
+        (end - this.#speechStartMs) / MS_PER_TOKEN,
+        MAX_TOKEN_COUNT,
+      );
     }
   }
 
@@ -132,6 +174,7 @@ export class RealtimeUsage {
     this.#isResponding = false;
     this.#output = 0;
     this.#context = reported.totalTokens;
+    this.#added = 0;
   }
 
   #report(usage: unknown, model: string | undefined): TokenUsage | undefined {
@@ -139,6 +182,13 @@ export class RealtimeUsage {
     this.#reported = report && normalizeUsage(report, model);
     return this.#reported;
   }
+}
+
+/** Estimates the tokens of text, also in JSON; 0 for no value. */
+function tokensOfJson(value: unknown): number {
+  if (value === undefined || value === null) return 0;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length / BYTES_PER_TOKEN;
 }
 
 function readModel(value: unknown): string | undefined {

@@ -49,9 +49,10 @@ const nothing: Uint8Array = new Uint8Array();
 /** Sends a request with the provider's host, header fields and key. */
 export function sendAuthorized(
   { target, upstream, request, cancellation, clock, trace }: LlmCall,
-  { method, target: path, isOwn = false }: {
+  { method, target: path, upgrade, isOwn = false }: {
     readonly method: string;
     readonly target: string;
+    readonly upgrade?: string | undefined;
     /** The gateway reads the response, and has written the body, if there is one. */
     readonly isOwn?: boolean;
   },
@@ -82,7 +83,7 @@ export function sendAuthorized(
     target: path,
     authority,
     headers,
-    upgrade: undefined,
+    upgrade,
     // Providers read every body, and reading it tells the client to send it.
     expectsContinue: false,
     sendInformational: (status, fields) =>

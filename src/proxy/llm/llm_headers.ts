@@ -24,6 +24,11 @@ const withheld: ReadonlySet<string> = new Set([
 ]);
 const withheldPrefixes = /^(?:x-amz-|x-forwarded-)/;
 
+const PROTOCOLS = "sec-websocket-protocol";
+/** Subprotocols by which browsers send a key of OpenAI, and the account to bill: they cannot set header fields. */
+const credentialProtocol =
+  /^openai-(?:insecure-api-key|organization|project)\./i;
+
 /** Parameters of Google that select parts of responses: the usage is to be among them. */
 const fieldMasks: ReadonlySet<string> = new Set(["fields", "$fields"]);
 
@@ -37,6 +42,13 @@ export function providerHeaders(
     const lower = name.toLowerCase();
     return withheld.has(lower) || withheldPrefixes.test(lower);
   });
+  const protocols = headers.getJoined(PROTOCOLS);
+  if (protocols !== undefined) {
+    const kept = protocols.split(",").map((protocol) => protocol.trim())
+      .filter((protocol) => !credentialProtocol.test(protocol));
+    headers.delete(PROTOCOLS);
+    if (kept.length > 0) headers.append(PROTOCOLS, kept.join(", "));
+  }
   for (const [name, value] of own) {
     if (!headers.has(name)) headers.append(name, value);
   }

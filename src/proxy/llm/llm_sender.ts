@@ -10,6 +10,7 @@ import { prepareBody } from "./llm_body.ts";
 import { checkResponse, type LlmCall, sendAuthorized } from "./llm_call.ts";
 import { providerQuery } from "./llm_headers.ts";
 import { listModels } from "./model_list.ts";
+import { openRealtime, readRealtimeOperation } from "./realtime_call.ts";
 import { sendTranslated } from "./translated_call.ts";
 
 /**
@@ -17,8 +18,11 @@ import { sendTranslated } from "./translated_call.ts";
  * @throws {LlmApiError} When the provider has no such operation, rejects the gateway's key, or the body cannot be read.
  */
 export function sendToProvider(call: LlmCall): Promise<ResponseMessage> {
-  const { request: { method, target, headers }, body } = call;
+  const { request, body } = call;
+  const { method, target, headers } = request;
   const isAnthropic = headers.has("anthropic-version");
+  const realtime = readRealtimeOperation(request);
+  if (realtime !== undefined) return sendOperation(call, realtime);
   const operation = readOperation(method, target, isAnthropic);
   if (operation === undefined) {
     body?.cancel("unknown path");
@@ -43,6 +47,9 @@ async function sendOperation(
   if (!isServed) {
     body?.cancel("unsupported operation");
     throw unknownPath(call, operation.family);
+  }
+  if (operation.name === "realtime") {
+    return await openRealtime(call, operation, api);
   }
   const pending = prepareBody(call, operation, api);
   const prepared = pending instanceof Promise ? await pending : pending;

@@ -112,6 +112,35 @@ Deno.test("a response that the end of the connection cuts short is estimated by 
   assert.equal(reader.finish(), undefined);
 });
 
+Deno.test("the input of a first response that is cut short is estimated by instructions, messages and speech", () => {
+  const reader = new RealtimeUsage("gpt-realtime");
+  const message = (role: string, text: string) => ({
+    type: "conversation.item.added",
+    item: { role, content: [{ type: "input_text", text }] },
+  });
+  const tools = [{ type: "function", name: "lookup", parameters: {} }];
+  send(
+    reader,
+    { type: "session.created", session: { instructions: "a".repeat(99) } },
+    {
+      type: "session.updated",
+      session: { instructions: "a".repeat(300), tools },
+    },
+    message("user", "b".repeat(150)),
+    message("assistant", "no input".repeat(100)),
+    { type: "input_audio_buffer.speech_started", audio_start_ms: 1000 },
+    { type: "input_audio_buffer.speech_stopped", audio_end_ms: 6000 },
+    { type: "response.created", response: {} },
+    { type: "response.output_text.delta", delta: "Hello" },
+  );
+
+  // 100 for the instructions, about 18 for the tool and 61 for the message with its names, 50 for five seconds.
+  assert.deepEqual(
+    countsOf(reader.finish()),
+    [229, 2, undefined, "gpt-realtime", true],
+  );
+});
+
 Deno.test("a response that ends without usage is estimated", () => {
   const reader = new RealtimeUsage("m");
   send(reader, ...realtimeResponse(null, ["abcdef", "g"]));
