@@ -14,6 +14,7 @@ Deno.test("createSensitiveHeaders adds configured names in any case to the built
     "cookie",
     "ocp-apim-subscription-key",
     "proxy-authorization",
+    "sec-websocket-protocol",
     "set-cookie",
     "x-access-token",
     "x-amz-security-token",
