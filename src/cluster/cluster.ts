@@ -73,6 +73,7 @@ export class Cluster implements AsyncDisposable {
       isManaged: options.proxies !== undefined || options.gateway !== undefined,
       ...(addressPool !== undefined &&
         { addressPool: parseAddressPool(addressPool) }),
+      onStatusChange: () => this.#status.onStatusChange(),
     });
     this.#proxies = options.proxies && this.#manage(options.proxies);
     this.#status = new StatusController({

@@ -8,6 +8,7 @@ import { formatLogFilter, parseLogFilter } from "../base/log_filter.ts";
 import { runInSlices } from "../base/slices.ts";
 import { keepUnchanged } from "./unchanged_resources.ts";
 import { VERSION } from "../base/version.ts";
+import { DiagnosticLog } from "./diagnostic_log.ts";
 import { ConfigurationEditor } from "./configuration_editor.ts";
 import {
   type Candidate,
@@ -77,6 +78,7 @@ export class Gateway {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #log: Log;
+  readonly #diagnosticLog: DiagnosticLog;
   readonly #stopWatching: AbortController;
   readonly #record: ConfigurationRecord;
   readonly #metricsExporter: MetricsExporter | undefined;
@@ -112,6 +114,7 @@ export class Gateway {
       filter: parseLogFilter(settings.logging.level),
     });
     this.#log = this.#logger.module("gateway");
+    this.#diagnosticLog = new DiagnosticLog(this.#log, this.#clock);
     this.metrics = createGatewayMetrics({
       clock: this.#clock,
       version: VERSION,
@@ -355,9 +358,7 @@ export class Gateway {
   }
 
   #logDiagnostics(diagnostics: readonly Diagnostic[]): void {
-    for (const diagnostic of diagnostics) {
-      const level = diagnostic.severity === "warning" ? "warn" : "error";
-      this.#log[level](formatDiagnostic(diagnostic));
-    }
+    const isCluster = isObjectSource(this.#options.config);
+    this.#diagnosticLog[isCluster ? "logNew" : "logAll"](diagnostics);
   }
 }

@@ -239,6 +239,30 @@ Deno.test("what someone deletes or changes is restored", async () => {
   });
 });
 
+Deno.test("a status that someone wipes is written again", async () => {
+  const places = [
+    [`${GATEWAYS}/one`, "conditions"],
+    [
+      "/apis/gateway.networking.k8s.io/v1/namespaces/team/httproutes/one",
+      "parents",
+    ],
+  ] as const;
+  for (const [path, member] of places) {
+    const object = await get(cluster, path);
+    const before = listOf(object?.["status"], member);
+    assert.notDeepEqual(before, []);
+    await cluster.api.request({
+      method: "PUT",
+      path: `${path}/status`,
+      body: { ...object, status: { [member]: [] } },
+    });
+    await until("the status is back", async () => {
+      const status = (await get(cluster, path))?.["status"];
+      return listOf(status, member).length === before.length ? true : undefined;
+    });
+  }
+});
+
 Deno.test("invalid parameters are said in the status, and the proxies stay", async () => {
   await untilReady("one", 2);
   await apply(configMap({ replicas: "many" }));

@@ -23,6 +23,8 @@ export interface CacheOptions {
     now: KubernetesObject | undefined,
     before: KubernetesObject | undefined,
   ) => void;
+  /** Called when only the status of an object has changed, or its bookkeeping. */
+  readonly onStatusChange?: () => void;
   /** Called when what was read replaces a snapshot. */
   readonly onLive?: () => void;
 }
@@ -143,7 +145,7 @@ export class ClusterCache {
   #createInformer(
     path: string,
     collection: Collection,
-    { api, clock, log, random, onChange }: CacheOptions,
+    { api, clock, log, random, onChange, onStatusChange }: CacheOptions,
   ): Informer {
     return new Informer({
       api,
@@ -155,7 +157,7 @@ export class ClusterCache {
       ...(collection.labelSelector !== undefined &&
         { labelSelector: collection.labelSelector }),
       onChange: (now, before) => {
-        if (isStatusOnly(now, before)) return;
+        if (isStatusOnly(now, before)) return onStatusChange?.();
         if (this.#snapshot === undefined) this.#version++;
         onChange(collection, now, before);
       },

@@ -52,6 +52,8 @@ export interface ClusterSourceOptions {
   readonly snapshot?: string;
   /** Source of the settings. */
   readonly settings: ConfigurationSource;
+  /** Called when only the status of an object has changed, or its bookkeeping. */
+  readonly onStatusChange?: () => void;
 }
 
 /** Objects of one class with what is wrong with them. */

@@ -32,6 +32,8 @@ const RETRY_MS = 250;
 const DENIED_MS = 10_000;
 /** Pause between two looks at the state of keys. */
 const KEYS_MS = 5_000;
+/** Longest time until a status that somebody else has changed is written again, and shortest between two such writes. */
+const DRIFT_MS = 1_000;
 
 /** Writes the statuses of what is in force, while this process leads. */
 export class StatusController {
@@ -43,6 +45,7 @@ export class StatusController {
     | undefined;
   readonly #applications = new WakeUp();
   #keyProblems: KeyProblems = new Map();
+  #isDriftExpected = false;
 
   constructor(options: StatusControllerOptions) {
     this.#options = options;
@@ -66,6 +69,16 @@ export class StatusController {
   refresh(): void {
     if (this.#applied !== undefined) this.#applied = { ...this.#applied };
     this.#applications.wake();
+  }
+
+  /** Compares the statuses soon: this controller has written one, or somebody else has. */
+  onStatusChange(): void {
+    if (this.#isDriftExpected) return;
+    this.#isDriftExpected = true;
+    this.#options.clock.setTimer(() => {
+      this.#isDriftExpected = false;
+      this.refresh();
+    }, DRIFT_MS);
   }
 
   /** Follows the state of key sets, which `read` returns, until `signal` aborts. */
