@@ -13,8 +13,12 @@ export interface UsageListener {
   /**
    * Called in place of `settle` with each part of what a connection uses, as soon as it is known; returns whether the connection has
    * to end, because a budget is used up.
+   * @param next Most that the next part is expected to use; `undefined` for the last one.
    */
-  charge(usage: MeteredUsage): boolean | Promise<boolean>;
+  charge(
+    usage: MeteredUsage,
+    next: MeteredUsage | undefined,
+  ): boolean | Promise<boolean>;
 }
 
 /** Ways to learn what a request used. */

@@ -5,6 +5,7 @@ import { createAuthority } from "../harness/certificates.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { data, headers, Http2Client } from "../harness/http2_client.ts";
+import { openRealtime } from "../harness/realtime_client.ts";
 import { RawUpstream } from "../harness/raw_upstream.ts";
 import {
   realtimeResponse,
@@ -42,37 +43,6 @@ function startGateway(
   }, listener);
 }
 
-/** A client of the Realtime API. */
-async function open(origin: string, path = PATH) {
-  const socket = new WebSocket(`${origin.replace("http", "ws")}${path}`);
-  const events: { readonly type: string }[] = [];
-  let changed = Promise.withResolvers<void>();
-  const closed = Promise.withResolvers<CloseEvent>();
-  const wake = () => {
-    changed.resolve();
-    changed = Promise.withResolvers();
-  };
-  socket.onmessage = ({ data }) => {
-    events.push(JSON.parse(data));
-    wake();
-  };
-  socket.onclose = (event) => closed.resolve(event);
-  await new Promise((resolve, reject) => {
-    socket.onopen = resolve;
-    socket.onerror = reject;
-  });
-  return {
-    socket,
-    events,
-    closed: closed.promise,
-    async received(type: string, count = 1) {
-      while (events.filter((event) => event.type === type).length < count) {
-        await changed.promise;
-      }
-    },
-  };
-}
-
 async function remaining(origin: string): Promise<number> {
   const { headers } = await fetchRaw(`${origin}/probe`);
   return Number(headers["x-ratelimit-remaining"]);
@@ -89,7 +59,7 @@ async function until(condition: () => boolean | Promise<boolean>) {
 Deno.test("responses on a WebSocket are charged while it is open, and the next one closes it when the budget is used up", async () => {
   await using provider = startRealtimeProvider(answer);
   await using gateway = await startGateway(provider.host, { tokens: 150 });
-  const client = await open(gateway.origin);
+  const client = await openRealtime(gateway.origin);
   await client.received("session.created");
   client.socket.send(CREATE);
   await client.received("response.done");
@@ -147,7 +117,7 @@ Deno.test("a shared limit that another process uses up closes the WebSocket too"
       },
     },
   });
-  const client = await open(gateway.origin);
+  const client = await openRealtime(gateway.origin);
   client.socket.send(CREATE);
 
   assert.equal((await client.closed).code, 1008);
@@ -186,7 +156,7 @@ Deno.test("a client that closes the WebSocket in the middle of a response is cha
   const { promise: proceed, resolve } = Promise.withResolvers<void>();
   await using held = startRealtimeProvider(answer, { proceed });
   await using gateway = await startGateway(held.host);
-  const client = await open(gateway.origin);
+  const client = await openRealtime(gateway.origin);
   client.socket.send(CREATE);
   await client.received("response.output_text.delta", 2);
   client.socket.close();
@@ -268,7 +238,7 @@ Deno.test("a WebSocket without a budget is in log and usage", async () => {
   await using gateway = await startTestGateway({
     routes: [{ name: "free", backends: [{ host: provider.host }] }],
   });
-  const client = await open(gateway.origin);
+  const client = await openRealtime(gateway.origin);
   client.socket.send(CREATE);
   await client.received("response.done");
   client.socket.close();
@@ -338,7 +308,7 @@ Deno.test("rules about the model hold for WebSockets", async () => {
   assert.equal(await statusOf(`${PATH}&model=gpt-5`), 403);
   assert.equal(await statusOf("/v1/realtime"), 403);
   assert.equal(await statusOf("/v1/responses?model=gpt-realtime"), 403);
-  const client = await open(gateway.origin);
+  const client = await openRealtime(gateway.origin);
   client.socket.close();
   await client.closed;
 });
@@ -348,7 +318,7 @@ Deno.test("unknownUsage: Deny admits the WebSockets that are counted, and no oth
   await using gateway = await startGateway(provider.host, {
     rateLimit: { unknownUsage: "Deny" },
   });
-  const client = await open(gateway.origin);
+  const client = await openRealtime(gateway.origin);
   client.socket.close();
   await client.closed;
   const other = await fetchRaw(`${gateway.origin}/v1/chat`, {

@@ -98,16 +98,23 @@ export class RealtimeUsage {
   finish(): TokenUsage | undefined {
     if (!this.#isResponding) return undefined;
     this.#isResponding = false;
-    const outputTokens = Math.min(Math.ceil(this.#output), MAX_TOKEN_COUNT);
-    const counts = {
-      input_tokens: Math.ceil(
-        (this.#context || this.#instructions) + this.#added,
-      ),
-      output_tokens: outputTokens,
-    };
-    this.#context = counts.input_tokens + outputTokens;
+    const usage = this.#estimate(this.#output);
+    this.#context = usage?.totalTokens ?? 0;
     this.#output = this.#added = 0;
-    const report = readUsageReport(counts, "realtime");
+    return usage;
+  }
+
+  /** Estimates the next response, which reads the conversation again. */
+  expect(outputTokens: number): TokenUsage | undefined {
+    return this.#estimate(outputTokens);
+  }
+
+  #estimate(output: number): TokenUsage | undefined {
+    const input = (this.#context || this.#instructions) + this.#added;
+    const report = readUsageReport({
+      input_tokens: Math.min(Math.ceil(input), MAX_TOKEN_COUNT),
+      output_tokens: Math.min(Math.ceil(output), MAX_TOKEN_COUNT),
+    }, "realtime");
     return report &&
       { ...normalizeUsage(report, this.#model), estimated: true };
   }

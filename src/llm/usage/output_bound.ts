@@ -8,6 +8,9 @@ import {
 } from "../../base/json/json_shape.ts";
 import { MAX_TOKEN_COUNT } from "./usage_report.ts";
 
+/** Output that budgets hold for a response that has no limit; what it uses beyond that is charged as well. */
+export const USUAL_OUTPUT_TOKENS = 4096;
+
 /** Output of a request that sets no limit: hidden reasoning rarely exceeds it. */
 export const UNLIMITED_OUTPUT_TOKENS = 65_536;
 

@@ -4,6 +4,7 @@ import { readRequestFacts } from "../../llm/request_facts.ts";
 import {
   readOutputLimit,
   UNLIMITED_OUTPUT_TOKENS,
+  USUAL_OUTPUT_TOKENS,
 } from "../../llm/usage/output_bound.ts";
 import { estimateTokens } from "../../llm/usage/usage_tracker.ts";
 import { noUse, type Use } from "../../ratelimit/budget.ts";
@@ -11,30 +12,43 @@ import { readLlmContent } from "../expressions/llm_content.ts";
 import type { PolicyContext } from "../policy.ts";
 import type { PolicyServices } from "../policy_services.ts";
 
-/** Output that budgets hold for a request that sets no limit; what it uses beyond that is charged as well. */
-const USUAL_OUTPUT_TOKENS = 4096;
+interface Services extends Pick<PolicyServices, "prices" | "maxBufferBytes"> {}
 
 /**
- * Estimates the most that a request to an LLM may use: its body, and the output that it allows. A request that is not for an LLM
- * uses nothing.
+ * Estimates the most that a request to an LLM may use: its body, and the output that it allows; of a WebSocket, its first response. A
+ * request that is not for an LLM uses nothing.
  */
 export async function readExpectedUse(
   { request }: Pick<PolicyContext, "request">,
-  { prices, maxBufferBytes }: Pick<PolicyServices, "prices" | "maxBufferBytes">,
+  services: Services,
 ): Promise<Use> {
   const { method, target, upgrade } = request;
   const api = detectLlmApi(method, target);
-  if (api === undefined || upgrade !== undefined) return noUse;
-  if (!llmApiFacts(api).isEstimated) return noUse;
+  if (upgrade !== undefined) {
+    const opensSocket = api === "realtime" && /^websocket$/i.test(upgrade);
+    if (!opensSocket) return noUse;
+    const counts = { inputTokens: 0, outputTokens: USUAL_OUTPUT_TOKENS };
+    return await priced(readPathModel(target), counts, services);
+  }
+  if (api === undefined || !llmApiFacts(api).isEstimated) return noUse;
+  const { maxBufferBytes } = services;
   const { bytes, size } = await readLlmContent(request, maxBufferBytes);
   const inputTokens = estimateTokens(size);
   const outputTokens = llmApiFacts(api).hasOutput ? await outputOf(bytes) : 0;
   const { model } = await readRequestFacts(bytes);
+  const counts = { inputTokens, outputTokens };
+  return await priced(readPathModel(target) ?? model, counts, services);
+}
+
+async function priced(
+  model: string | undefined,
+  counts: Pick<Use, "inputTokens" | "outputTokens">,
+  { prices }: Services,
+): Promise<Use> {
   if (!prices.isLoaded) await prices.load();
-  const served = { model: readPathModel(target) ?? model, host: undefined };
-  const { nanoUsd } = prices.price(served, { inputTokens, outputTokens });
-  const tokens = inputTokens + outputTokens;
-  return { tokens, inputTokens, outputTokens, usd: nanoUsd };
+  const { nanoUsd } = prices.price({ model, host: undefined }, counts);
+  const tokens = counts.inputTokens + counts.outputTokens;
+  return { tokens, ...counts, usd: nanoUsd };
 }
 
 async function outputOf(bytes: Uint8Array | undefined): Promise<number> {

@@ -2,9 +2,11 @@ import type { Clock } from "../../base/clock.ts";
 import {
   type BudgetReading,
   isEnforcedLater,
+  noUse,
   type Use,
 } from "../../ratelimit/budget.ts";
 import type { Budget } from "../../ratelimit/local/counter_store.ts";
+import { holdAll } from "../../ratelimit/local/take_all.ts";
 import { defineSlot } from "../slot.ts";
 import type { GlobalAdmission } from "./rate_limit_global.ts";
 
@@ -15,8 +17,9 @@ export const admissionSlot = defineSlot<Admission>("rateLimit");
 export class Admission {
   readonly #clock: Clock;
   readonly #budgets: readonly Budget[];
-  /** Most that the request is expected to use. */
-  readonly #expected: Use;
+  /** Most that the request is expected to use; of a connection, its next part. */
+  #expected: Use;
+  #isEnded = false;
   readonly global: readonly GlobalAdmission[];
 
   constructor(
@@ -68,6 +71,7 @@ export class Admission {
 
   /** Ends what was held, and charges what the request used to the current windows. Called at most once. */
   settle(use: Use): void {
+    this.#isEnded = true;
     const now = Math.floor(this.#clock.monotonic());
     for (const budget of this.#budgets) {
       budget.release(this.#expected, now);
@@ -76,17 +80,35 @@ export class Admission {
     for (const admission of this.global) admission.settle(use);
   }
 
-  /** Charges a part of what the request uses; returns whether a budget is used up, so that it has to end. */
-  charge(use: Use): boolean | Promise<boolean> {
+  /**
+   * Charges a part of what the request uses, and holds the next one in its place; returns whether a budget is used up, so that the
+   * request has to end.
+   * @param next Most that the next part is expected to use; `undefined` for the last one.
+   */
+  charge(use: Use, next: Use | undefined): boolean | Promise<boolean> {
     const now = Math.floor(this.#clock.monotonic());
     for (const budget of this.#budgets) budget.debit(use, now);
-    for (const admission of this.global) admission.charge(use);
-    const isUsedUp = this.#budgets.some((budget) =>
-      isEnforcedLater(budget.limit.definition) && !budget.allows(now)
-    );
-    if (isUsedUp || this.global.length === 0) return isUsedUp;
-    const checks = this.global.map((admission) => admission.isUsedUp());
+    const isUsedUp = next !== undefined && !this.#holdNext(next, now);
+    const held = isUsedUp ? undefined : next;
+    const checks = this.global.map((each) => each.charge(use, held));
+    if (isUsedUp || checks.length === 0) return isUsedUp;
     return Promise.all(checks).then((each) => each.includes(true));
+  }
+
+  /** Returns whether all local budgets have room for the next part of the request. */
+  #holdNext(next: Use, now: number): boolean {
+    if (this.#isEnded) return true;
+    const reserving: Budget[] = [];
+    let isUsedUp = false;
+    for (const budget of this.#budgets) {
+      const { definition } = budget.limit;
+      if (definition.reserves === true) reserving.push(budget);
+      else isUsedUp ||= isEnforcedLater(definition) && !budget.allows(now);
+    }
+    for (const budget of reserving) budget.release(this.#expected, now);
+    const isHeld = !isUsedUp && holdAll(reserving, now, next);
+    this.#expected = isHeld ? next : noUse;
+    return isHeld;
   }
 
   /** Refunds the charges to local budgets. */

@@ -1,11 +1,7 @@
 import type { GlobalRateLimit } from "./rate_limit_schema.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Variables } from "../../cel/variables.ts";
-import {
-  type BudgetDefinition,
-  isEnforcedLater,
-  type Use,
-} from "../../ratelimit/budget.ts";
+import type { BudgetDefinition, Use } from "../../ratelimit/budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
@@ -16,6 +12,7 @@ import type {
 } from "../../ratelimit/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
 import type { PolicyContext } from "../policy.ts";
+import { GlobalCharges } from "./global_charges.ts";
 import { budgetsOf } from "./rate_limit_budget.ts";
 import {
   compileCondition,
@@ -32,10 +29,11 @@ export interface GlobalAdmission extends Omit<LimiterAdmission, "verdict"> {
   readonly error?: string;
   /** Ends what was held, and charges what the request used. Called at most once. */
   settle(use: Use): void;
-  /** Charges a part of what the request uses. */
-  charge(use: Use): void;
-  /** Returns whether a budget of the request is used up, or nobody knows. */
-  isUsedUp(): Promise<boolean>;
+  /**
+   * Charges a part of what the request uses, and holds the next one in its place; returns whether a budget is used up, or nobody knows.
+   * @param next Most that the next part is expected to use; `undefined` for the last one.
+   */
+  charge(use: Use, next: Use | undefined): boolean | Promise<boolean>;
   /** Refunds the charges after another limit has rejected the request. */
   refund(): void;
 }
@@ -153,13 +151,15 @@ export class GlobalLimits {
     switch (decision.verdict) {
       case "admitted": {
         const { takenAt } = decision;
-        const held = { takenAt, expected };
+        const charges = new GlobalCharges(uses, { takenAt, expected }, {
+          limiter: this.#limiter,
+          isOpen: this.#isOpen,
+        });
         return {
           ...decision,
-          settle: (use) => this.#limiter.debit(uses, use, held),
-          charge: (use) => this.#limiter.debit(uses, use),
-          isUsedUp: () => this.#isUsedUp(uses),
-          refund: () => this.#limiter.refund(uses, held),
+          settle: (use) => charges.settle(use),
+          charge: (use, next) => charges.charge(use, next),
+          refund: () => charges.refund(),
         };
       }
       case "refused":
@@ -169,21 +169,13 @@ export class GlobalLimits {
         if (!this.#isOpen) return { verdict: "failed", message: error };
         // The usage still counts once the limiter is available again.
         const settle = (use: Use) => this.#limiter.debit(uses, use);
-        return { ...nothingCounted, error, settle, charge: settle };
+        const charge = (use: Use) => {
+          settle(use);
+          return false;
+        };
+        return { ...nothingCounted, error, settle, charge };
       }
     }
-  }
-
-  /** Asks as a further request would that uses no budget of requests. */
-  async #isUsedUp(all: readonly DescriptorUse[]): Promise<boolean> {
-    const uses = all.filter(({ budget }) => isEnforcedLater(budget));
-    if (uses.length === 0) return false;
-    const decision = await this.#limiter.admit(uses);
-    if (decision.verdict !== "admitted") {
-      return decision.verdict === "refused" || !this.#isOpen;
-    }
-    this.#limiter.refund(uses, { takenAt: decision.takenAt });
-    return false;
   }
 }
 
@@ -191,8 +183,7 @@ const nothingCounted: GlobalAdmission = {
   verdict: "admitted",
   readings: [],
   settle() {},
-  charge() {},
-  isUsedUp: () => Promise.resolve(false),
+  charge: () => false,
   refund() {},
 };
 

@@ -250,7 +250,8 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     if (!this.#countsTokens) return;
     const listener = {
       settle: (usage: MeteredUsage) => settle(this.#useOf(usage)),
-      charge: (usage: MeteredUsage) => admission.charge(this.#useOf(usage)),
+      charge: (usage: MeteredUsage, next: MeteredUsage | undefined) =>
+        admission.charge(this.#useOf(usage), next && this.#useOf(next)),
     };
     onUsage(context, listener, this.#options.usageRules);
   }

@@ -6,6 +6,7 @@ import {
 } from "../../llm/format/websocket_messages.ts";
 import { readPathModel } from "../../llm/llm_api.ts";
 import { RealtimeUsage } from "../../llm/realtime/realtime_usage.ts";
+import { USUAL_OUTPUT_TOKENS } from "../../llm/usage/output_bound.ts";
 import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import {
   addMeteredUsage,
@@ -124,15 +125,17 @@ export class SocketMeter implements UsageMeter, TunnelReader {
     if (usage === undefined) return;
     const used = this.#add(usage);
     for (const listener of this.#budgets?.listeners ?? []) {
-      void listener.charge(used);
+      void listener.charge(used, undefined);
     }
   }
 
   async #charge(usage: TokenUsage): Promise<Uint8Array | undefined> {
     const used = this.#add(usage);
     const listeners = this.#budgets?.listeners ?? [];
+    const expected = this.#reader.expect(USUAL_OUTPUT_TOKENS);
+    const next = expected && this.#price(expected);
     const verdicts = await Promise.all(
-      listeners.map((listener) => listener.charge(used)),
+      listeners.map((listener) => listener.charge(used, next)),
     );
     if (!verdicts.includes(true)) return undefined;
     this.#isUsedUp = true;
@@ -140,14 +143,17 @@ export class SocketMeter implements UsageMeter, TunnelReader {
   }
 
   #add(usage: TokenUsage): MeteredUsage {
-    const { prices, host, onUsed } = this.#options;
-    const served = { model: usage.responseModel, host };
-    const cost = prices.price(served, usage);
-    const used = { ...usage, cost, served };
+    const used = this.#price(usage);
     this.#usage = this.#usage === undefined
       ? used
       : addMeteredUsage(this.#usage, used);
-    onUsed(used);
+    this.#options.onUsed(used);
     return used;
+  }
+
+  #price(usage: TokenUsage): MeteredUsage {
+    const { prices, host } = this.#options;
+    const served = { model: usage.responseModel, host };
+    return { ...usage, cost: prices.price(served, usage), served };
   }
 }

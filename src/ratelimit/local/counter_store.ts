@@ -27,7 +27,9 @@ export interface Budget {
   allows(now: number, expected?: Use): boolean;
   /** Counts a request: takes 1 from a request budget, opens the window of a token budget; holds what `heldBy` says. */
   take(now: number, expected?: Use): void;
-  /** Ends what `take` held. */
+  /** Holds what an admitted request is expected to use further, see `heldBy`. */
+  hold(expected: Use, now: number): void;
+  /** Ends what `take` or `hold` held. */
   release(expected: Use, now: number): void;
   /** Counts a rejected request. */
   reject(): void;

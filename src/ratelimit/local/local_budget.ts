@@ -53,6 +53,11 @@ export class LocalBudget implements Budget, BudgetWindow {
     this.limit.admitted++;
   }
 
+  hold(expected: Use, now: number): void {
+    const held = heldBy(this.limit.definition, expected);
+    if (held > 0) this.limit.budget(this.key, now).addHeld(held);
+  }
+
   release(expected: Use, now: number): void {
     const held = heldBy(this.limit.definition, expected);
     if (held > 0) this.limit.budget(this.key, now).addHeld(-held);

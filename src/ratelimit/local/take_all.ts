@@ -17,10 +17,8 @@ export function takeAll(
   now: number,
   options: TakeOptions = {},
 ): Budget | undefined {
-  const held = inOrder(budgets);
-  for (const { limit } of held) limit.hold();
   const { expected = noUse } = options;
-  try {
+  return locked(budgets, () => {
     const exhausted = findExhausted(budgets, now, options);
     if (exhausted !== undefined) {
       exhausted.reject();
@@ -28,6 +26,31 @@ export function takeAll(
     }
     for (const budget of budgets) budget.take(now, expected);
     return undefined;
+  });
+}
+
+/** Holds what an admitted request is expected to use further in all budgets, or in none; returns whether there was room. */
+export function holdAll(
+  budgets: readonly Budget[],
+  now: number,
+  expected: Use,
+): boolean {
+  return locked(budgets, () => {
+    if (findExhausted(budgets, now, { expected }) !== undefined) return false;
+    for (const budget of budgets) budget.hold(expected, now);
+    return true;
+  });
+}
+
+/** Keeps other threads away from the budgets. */
+function locked<Result>(
+  budgets: readonly Budget[],
+  action: () => Result,
+): Result {
+  const held = inOrder(budgets);
+  for (const { limit } of held) limit.hold();
+  try {
+    return action();
   } finally {
     for (const { limit } of held) limit.release();
   }

@@ -58,6 +58,18 @@ export class SharedBudget implements Budget {
     }
   }
 
+  hold(expected: Use, now: number): void {
+    const { limit } = this;
+    const held = heldBy(limit.definition, expected);
+    if (held === 0) return;
+    limit.hold();
+    try {
+      limit.use(this.#key, limit.time(now)).addHeld(held);
+    } finally {
+      limit.release();
+    }
+  }
+
   release(expected: Use, now: number): void {
     const { limit } = this;
     const held = heldBy(limit.definition, expected);
