@@ -2,10 +2,7 @@ import { IdentityStore } from "../../identity/identity_store.ts";
 import type { LoginState } from "../../oauth/login_state.ts";
 import { LocalRegistrationTurns } from "../../policy/mcp/registration_turns.ts";
 import { HealthRecords } from "../../proxy/balancing/health/health_records.ts";
-import {
-  GlobalLimiters,
-  type LimiterLease,
-} from "../../ratelimit/global_limiters.ts";
+import { GlobalLimiters } from "../../ratelimit/global_limiters.ts";
 import type { LimitSelection } from "../../ratelimit/local/counter_store.ts";
 import type { UsageRow } from "../../ratelimit/usage/usage_book.ts";
 import { LimitRegistry } from "../../ratelimit/shared/limit_registry.ts";
@@ -29,6 +26,7 @@ import { describeBudget, describeGlobalBudget } from "../policy_state.ts";
 import type { CallHandlers } from "../workers/channel.ts";
 import { serveDocuments } from "./shared_documents.ts";
 import type { StateCalls } from "./state_calls.ts";
+import { WorkerLimiters } from "./worker_limiters.ts";
 
 /** A worker that uses the state. */
 export interface StateConnection {
@@ -83,7 +81,7 @@ export class ControlState {
   /** Connects a worker. */
   connect(): StateConnection {
     const thread = this.#limits.addThread();
-    const leases = new Map<number, LimiterLease>();
+    const limiters = new WorkerLimiters(this.#limiters);
     /** Providers of the registrations under way. */
     const registrations: string[] = [];
     const { grants } = this.#logins;
@@ -94,7 +92,7 @@ export class ControlState {
         acquireLimits: (requests) => this.#limits.acquire(thread, requests),
         releaseLimit: (request) => this.#limits.release(thread, request),
         addUsage: (rows) => this.#usage.add(rows),
-        ...this.#limiterHandlers(leases),
+        ...limiters.handlers,
         loginSecret: () => this.#logins.secret(),
         spendCode: (code, untilMs) => grants.spend(code, untilMs),
         releaseCode: (code) => grants.release(code),
@@ -117,7 +115,7 @@ export class ControlState {
       end: () => {
         documents.end();
         this.#limits.removeThread(thread);
-        for (const lease of leases.values()) lease.release();
+        limiters.end();
         for (const provider of registrations) this.#registrations.end(provider);
       },
     };
@@ -180,26 +178,6 @@ export class ControlState {
       this.#identity.close(),
     ]);
   }
-
-  #limiterHandlers(leases: Map<number, LimiterLease>) {
-    const limiters = this.#limiters;
-    return {
-      useLimiter: (lease, place, limits) => {
-        leases.getOrInsertComputed(lease, () => limiters.lease())
-          .limiter(place, limits);
-      },
-      releaseLimiters: (lease) => {
-        leases.get(lease)?.release();
-        leases.delete(lease);
-      },
-      openLimiters: () => limiters.open(),
-      admit: (place, uses, expected) =>
-        limiters.find(place)?.admit(uses, expected) ?? closedLimiter,
-      debit: (place, uses, use, held) =>
-        limiters.find(place)?.debit(uses, use, held),
-      refund: (place, uses, held) => limiters.find(place)?.refund(uses, held),
-    } satisfies Partial<CallHandlers<StateCalls>>;
-  }
 }
 
 type DocumentDescriptions = Pick<
@@ -218,8 +196,3 @@ function complete(
     ...bySource.get(each.source)?.shift(),
   }));
 }
-
-const closedLimiter = {
-  verdict: "failed",
-  error: new Error("Cannot read a global budget: the limiter is closed"),
-} as const;
