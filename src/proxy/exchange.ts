@@ -27,6 +27,7 @@ import type { Attempts } from "./attempts.ts";
 import { SocketMeter } from "./body/socket_meter.ts";
 import { StoredMeter } from "./body/stored_meter.ts";
 import { TokenMeter, UnknownUsage } from "./body/token_meter.ts";
+import { UncountedSocket } from "./body/uncounted_socket.ts";
 import type { UsageMeter, UsageMeterOptions } from "./body/usage_meter.ts";
 import { requestIdOf } from "./forwarding_headers.ts";
 import { PolicyRun } from "./policies/policy_run.ts";
@@ -206,7 +207,8 @@ export class Exchange implements RequestFacts {
       const onUsed = (usage: MeteredUsage) => this.#onUsed?.(this, usage);
       return new SocketMeter({ ...options, onUsed }, listeners);
     }
-    if (listeners?.rules.deniesUnknown !== true) return undefined;
+    if (listeners === undefined) return undefined;
+    if (!listeners.rules.deniesUnknown) return new UncountedSocket();
     throw new UnknownUsage(
       "it opens a WebSocket to a path of no known LLM API",
     );

@@ -326,3 +326,30 @@ Deno.test("unknownUsage: Deny admits the WebSockets that are counted, and no oth
   });
   assert.equal(other.status, 400);
 });
+
+Deno.test("a WebSocket of another API on a route with a budget is open, and log and metrics report that nobody counts it", async () => {
+  await using provider = startRealtimeProvider(answer);
+  await using gateway = await startGateway(provider.host);
+  const live = "/ws/google.ai.generativelanguage.v1beta" +
+    ".GenerativeService.BidiGenerateContent?key=k";
+  for (let count = 1; count <= 2; count++) {
+    const client = await openRealtime(gateway.origin, live);
+    client.socket.send(CREATE);
+    await client.received("response.done");
+    client.socket.close();
+    await until(() =>
+      gateway.accessLog.join("").split("status=101").length === count + 1
+    );
+  }
+
+  assert.match(gateway.accessLog.join(""), / gen_ai\.usage\.uncounted=true /);
+  const warnings = gateway.log.join("").split(
+    "has no usage and is not charged",
+  );
+  assert.equal(warnings.length, 2);
+  assert.match(
+    await gateway.gateway.dataPlane.collectMetrics(),
+    /^gateway_llm_answers_total\{.*usage_source="none"\} 2$/m,
+  );
+  assert.equal(await remaining(gateway.origin), 10_000);
+});
