@@ -158,16 +158,19 @@ export class Exchange implements RequestFacts {
   /** Starts to count the tokens of a request to an LLM, also when no policy needs them. */
   startMeter(): UsageMeter | undefined {
     const listeners = this.slots?.get(usageListeners);
-    const host = this.routed.backend?.host;
+    const { host, port } = this.routed.backend ?? {};
     const options = {
       prices: this.#prices,
       clock: this.#clock,
       counted: this.#counted,
       host,
+      port,
     };
+    // Servers may ignore the offer of a protocol, and respond.
     this.meter = this.request.upgrade === undefined
       ? this.#meterResponse(options, listeners)
-      : this.#meterSocket(options, listeners);
+      : this.#meterSocket(options, listeners) ??
+        this.#meterResponse(options, listeners);
     return this.meter;
   }
 

@@ -5,6 +5,7 @@ import { hostnameOf, selectListener } from "../route/hostname.ts";
 import type { RouteMatch } from "../route/path_index.ts";
 import { ANY_MODEL, type RoutableRequest } from "../route/route_match.ts";
 import { detectLlmApi, readPathModel } from "../llm/llm_api.ts";
+import { isBatchCreation } from "../llm/usage/stored_output.ts";
 import { isModelList, readShownModel } from "../llm/providers/operation.ts";
 import { readRequestModel } from "../policy/expressions/llm_variable.ts";
 import type {
@@ -89,7 +90,8 @@ export class RoutedRequest implements RoutableRequest {
       // The model of a form may come after the whole recording.
       this.model = readPathModel(target);
     } else if (
-      api !== undefined || readShownModel(method, target) !== undefined
+      api !== undefined || readShownModel(method, target) !== undefined ||
+      isBatchCreation(method, target)
     ) {
       this.model = await readRequestModel(this.#request);
     }

@@ -19,6 +19,7 @@ export interface KvCountedOutputsOptions {
   readonly open?: (store: string) => Promise<KvHandle>;
 }
 
+const MAX_WAIT_MS = 250;
 /** Providers delete outputs after 30 days, or earlier. */
 const EXPIRY_MS = 31 * 24 * 60 * 60 * 1000;
 
@@ -40,25 +41,33 @@ export class KvCountedOutputs implements CountedOutputs {
         count = readCount(value);
         return undefined;
       });
-    return await this.#succeeds(read)
-      ? count
-      : await this.#options.memory.count(id);
+    const ofProcess = await this.#options.memory.count(id);
+    await this.#inTime(this.#succeeds(read));
+    return Math.max(count, ofProcess);
   }
 
-  async claim(id: string, from: number, to: number): Promise<boolean> {
-    let isClaimed = false;
+  async claim(id: string, to: number): Promise<number> {
+    let count = 0;
     const write = () =>
       this.#store.update(keyOf(id), (value) => {
-        isClaimed = readCount(value) === from;
-        return isClaimed ? { value: to, expireInMs: EXPIRY_MS } : undefined;
+        count = readCount(value);
+        return count < to ? { value: to, expireInMs: EXPIRY_MS } : undefined;
       });
-    return await this.#succeeds(write)
-      ? isClaimed
-      : await this.#options.memory.claim(id, from, to);
+    // The memory knows what the store does not, if it has failed in between.
+    const { memory } = this.#options;
+    const ofProcess = await memory.claim(id, to);
+    return await this.#succeeds(write) ? Math.max(count, ofProcess) : ofProcess;
   }
 
   close(): Promise<void> {
     return this.#store.close();
+  }
+
+  /** A request waits for the store, but not for one that fails: `claim` finds what was charged before, too. */
+  #inTime(reading: Promise<unknown>): Promise<unknown> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.setTimer(late.resolve, MAX_WAIT_MS);
+    return Promise.race([reading, late.promise]).finally(cancel);
   }
 
   async #succeeds(action: () => Promise<void>): Promise<boolean> {

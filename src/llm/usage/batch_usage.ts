@@ -13,7 +13,19 @@ const places: readonly (readonly [string, string, LlmApi | undefined])[] = [
 const linePaths = new JsonPaths(
   places.flatMap(([usage, model]) => [usage, model]),
 );
-const batchPaths = new JsonPaths(["id", "output_file_id", "usage", "model"]);
+const batchPaths = new JsonPaths([
+  "status",
+  "output_file_id",
+  "usage",
+  "model",
+]);
+/** States in which a batch uses nothing more. */
+const finalStates: ReadonlySet<unknown> = new Set([
+  "completed",
+  "failed",
+  "expired",
+  "cancelled",
+]);
 
 /** Further models of a batch count as the last one of these. */
 const MAX_MODELS = 32;
@@ -101,6 +113,7 @@ export class BatchObjectUsage {
 
   get usages(): BatchUsages {
     const read = (name: string) => this.#members.get(name);
+    if (!finalStates.has(read("status"))) return [];
     const usage = readBatchUsage(read("usage"), read("model"), "responses");
     return usage === undefined || usage.totalTokens === 0 ? [] : [usage];
   }

@@ -9,8 +9,8 @@ const WAYS = 8;
 export interface CountedOutputs {
   /** Returns the number of parts of an output that were charged; 0 if it is not known. */
   count(id: string): Promise<number>;
-  /** Marks the parts after the first `from` as charged, up to `to`; returns `false` if another reader did since. */
-  claim(id: string, from: number, to: number): Promise<boolean>;
+  /** Marks the first `to` parts as charged, and returns how many were before. */
+  claim(id: string, to: number): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -40,10 +40,15 @@ export class MemoryCountedOutputs implements CountedOutputs {
     return Promise.resolve(count);
   }
 
-  claim(id: string, from: number, to: number): Promise<boolean> {
+  claim(id: string, to: number): Promise<number> {
     const slot = this.#slotOf(id);
-    const found = Atomics.compareExchange(this.#counts, slot, from, to);
-    return Promise.resolve(found === from);
+    let count = Atomics.load(this.#counts, slot);
+    while (count < to) {
+      const found = Atomics.compareExchange(this.#counts, slot, count, to);
+      if (found === count) break;
+      count = found;
+    }
+    return Promise.resolve(count);
   }
 
   close(): Promise<void> {

@@ -8,11 +8,11 @@ export interface StoredOutput {
 const ID = String.raw`([\w.-]{1,256})`;
 /** Anthropic's batches are no `batch`: their usage is in the results only. */
 const paths: readonly (readonly [StoredOutput["kind"], RegExp])[] = [
-  ["response", pathOf(`responses/${ID}`)],
-  ["results", pathOf(`messages/batches/${ID}/results`)],
-  ["results", pathOf(`files/${ID}/content`)],
-  ["results", pathOf(`files/${ID}:download`)],
-  ["batch", pathOf(`batches/${ID}`)],
+  ["response", pathOf(`responses/+${ID}`)],
+  ["results", pathOf(`messages/+batches/+${ID}/+results`)],
+  ["results", pathOf(`files/+${ID}/+content`)],
+  ["results", pathOf(`files/+${ID}(?::|%3A)download`)],
+  ["batch", pathOf(`batches/+${ID}`)],
 ];
 
 /** Reads `/v1/responses/resp_1`, `/v1/batches/b_1`, `/v1/files/f_1/content`, and others; `undefined` for other requests. */
@@ -28,14 +28,23 @@ export function readStoredOutput(
   return undefined;
 }
 
-const batchControl =
-  /^[^?]*\/(?:files|batches|batches\/[\w.-]{1,256}\/cancel)\/*(?:\?|$)/i;
+const batchCreation = pathOf(
+  "(?:batches|batch/jobs|[^/?]+(?::|%3A)batchGenerateContent)",
+);
+const batchControl = pathOf(`(?:files|(?:batches|batch/jobs)/${ID}/cancel)`);
 
 /** Reports whether a request uploads the input of a batch, creates a batch, or cancels it: the response has no usage. */
 export function isBatchControl(method: string, path: string): boolean {
-  return method === "POST" && batchControl.test(path);
+  return isBatchCreation(method, path) ||
+    method === "POST" && batchControl.test(path);
 }
 
+/** Reports whether a request creates a batch, whose requests name their models. */
+export function isBatchCreation(method: string, path: string): boolean {
+  return method === "POST" && batchCreation.test(path);
+}
+
+/** Many servers ignore parameters after `;` and slashes at the end. */
 function pathOf(end: string): RegExp {
-  return new RegExp(String.raw`^[^?]*/${end}/*(?:\?|$)`, "i");
+  return new RegExp(String.raw`^[^?]*/${end}/*(?:;[^?/]*)?(?:\?|$)`, "i");
 }

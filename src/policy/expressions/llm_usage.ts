@@ -38,7 +38,9 @@ export function llmValue(
   const known: Readonly<Record<string, Value | undefined>> = { ...request };
   const assertRead = () => {
     if (request !== undefined) return;
-    throw new TypeError("the body is not a JSON object that can be read");
+    throw new TypeError(
+      "the body is not a JSON object that can be read, or a batch whose requests do not all name the same model",
+    );
   };
   return lazyMap(
     () => {

@@ -8,6 +8,8 @@ import {
   readPathModel,
 } from "../../llm/llm_api.ts";
 import { readShownModel } from "../../llm/providers/operation.ts";
+import { isBatchCreation } from "../../llm/usage/stored_output.ts";
+import { readBatchModel } from "./batch_model.ts";
 import { readJsonBody } from "./json_body.ts";
 
 /** Longer bodies are not read. Bodies with images are long, but rarely longer than this. */
@@ -27,7 +29,9 @@ export async function readLlmRequest(
   const { method, target } = request;
   const provider = detectLlmApi(method, target);
   const pathModel = readPathModel(target) ?? readShownModel(method, target);
-  const read = await readModel(request, pathModel);
+  const read = isBatchCreation(method, target)
+    ? await readModelOfBatch(request, pathModel)
+    : await readModel(request, pathModel);
   if (read === undefined) return undefined;
   return {
     ...(provider !== undefined && { provider }),
@@ -58,6 +62,14 @@ const unreadable: ReadonlySet<GatewayErrorCode> = new Set([
 interface ReadBody {
   readonly model: string | undefined;
   readonly streaming: boolean;
+}
+
+async function readModelOfBatch(
+  request: RequestMessage,
+  pathModel: string | undefined,
+): Promise<ReadBody | undefined> {
+  const model = await readBatchModel(request, MAX_REQUEST_BYTES, pathModel);
+  return model === undefined ? undefined : { model, streaming: false };
 }
 
 /** Prefers the model in the path, which is the one that the provider uses. */

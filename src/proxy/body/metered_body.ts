@@ -1,3 +1,4 @@
+import { Cancellation } from "../../base/cancellation.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { messageWork } from "../../base/slices.ts";
 import type { Body } from "../../http/body.ts";
@@ -24,6 +25,15 @@ export interface Metering {
 export const DRAIN_MS = 60_000;
 /** Bytes for which it is read. */
 export const MAX_DRAINED_BYTES = 16 * 1024 * 1024;
+
+/** Returns a cancellation that follows another one after the time for which a response is drained. */
+export function outlive(parent: Cancellation, clock: Clock): Cancellation {
+  const cancellation = new Cancellation();
+  parent.onCancel((reason) =>
+    clock.setTimer(() => cancellation.cancel(reason), DRAIN_MS)
+  );
+  return cancellation;
+}
 
 /** Observing a chunk takes longer only if somebody made it for that. */
 const SLOW_CHUNK_MS = 2;

@@ -1,3 +1,4 @@
+import type { Cancellation } from "../../base/cancellation.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import {
   type ContentDecoder,
@@ -13,8 +14,12 @@ import {
   type MeteredUsage,
 } from "../../policy/metered_usage.ts";
 import type { UsageListeners } from "../../policy/usage_listeners.ts";
-import { MeteredBody } from "./metered_body.ts";
-import type { UsageMeter, UsageMeterOptions } from "./usage_meter.ts";
+import { MeteredBody, outlive } from "./metered_body.ts";
+import {
+  outputKey,
+  type UsageMeter,
+  type UsageMeterOptions,
+} from "./usage_meter.ts";
 
 /** Dependencies of the meter of an output that is read again. */
 export interface StoredMeterOptions extends UsageMeterOptions {
@@ -25,8 +30,7 @@ export interface StoredMeterOptions extends UsageMeterOptions {
 /** Usage that a reader found in an output. */
 interface Findings {
   readonly id: string;
-  /** Number of parts that were charged before, and now. */
-  readonly from: number;
+  /** Number of parts that are charged then. */
   readonly to: number;
   readonly usages: readonly TokenUsage[];
 }
@@ -40,13 +44,13 @@ interface Reader {
 
 /** Results of a batch count until their last line: more than any batch has. */
 const ALL_LINES = 2 ** 31 - 1;
+const PARTIAL_CONTENT = 206;
+const rangeFields = ["range", "if-range"];
 
 /** Charges an output to its first reader: a response that ran in the background, or a batch. */
 export class StoredMeter implements UsageMeter {
   readonly api: "responses" | undefined;
-  readonly uncounted: undefined;
   readonly firstOutputAt: undefined;
-  readonly cancellation: undefined;
   readonly isUsedUp = false;
   readonly isBooked = true;
   readonly #output: StoredOutput;
@@ -54,7 +58,10 @@ export class StoredMeter implements UsageMeter {
   readonly #listeners: UsageListeners["listeners"];
   #charged = 0;
   #usage: MeteredUsage | undefined;
+  #reading: Promise<void> | undefined;
   #counting: Promise<void> | undefined;
+  #cancellation: Cancellation | undefined;
+  #isUncounted = false;
 
   constructor(
     output: StoredOutput,
@@ -75,30 +82,56 @@ export class StoredMeter implements UsageMeter {
     return this.#counting;
   }
 
-  async prepare({ headers }: RequestMessage): Promise<void> {
-    const { prices, counted } = this.#options;
+  get cancellation(): Cancellation | undefined {
+    return this.#cancellation;
+  }
+
+  get uncounted(): { readonly model: undefined } | undefined {
+    return this.#isUncounted ? { model: undefined } : undefined;
+  }
+
+  async prepare({ headers, cancellation }: RequestMessage): Promise<void> {
+    const { prices, counted, clock } = this.#options;
     if (!prices.isLoaded) await prices.load();
-    if (this.#output.kind === "response") return;
-    // The lines are counted from the first one, and to the end.
-    headers.delete("range");
-    headers.set("accept-encoding", "identity");
-    this.#charged = await counted.count(this.#output.id);
+    if (this.#hasBudget) {
+      // A client that leaves before the usage has the output nevertheless.
+      this.#cancellation = outlive(cancellation, clock);
+      // The whole output is read, and without limits of decoding.
+      for (const name of rangeFields) headers.delete(name);
+      headers.set("accept-encoding", "identity");
+    }
+    if (this.#output.kind !== "results") return;
+    this.#charged = await counted.count(outputKey(this.#options, this.#output));
   }
 
   watch(response: ResponseMessage): void {
     const { body, headers, status } = response;
     if (body === undefined || status >= 300) return;
     const reader = this.#createReader(headers.getJoined("content-type"));
-    const coding = headers.getJoined("content-encoding") ?? "identity";
     if (reader === undefined) return;
+    const coding = headers.getJoined("content-encoding") ?? "identity";
     const sink = (bytes: Uint8Array) => reader.push(bytes);
     const decoder = createDecoder(coding, sink, responseLimits);
-    if (decoder === undefined) return;
+    if (decoder === undefined || status === PARTIAL_CONTENT) {
+      this.#isUncounted = this.#hasBudget;
+      return;
+    }
     const end = (isComplete: boolean) => {
-      this.#counting = this.#end(reader, decoder, isComplete);
+      this.#reading = this.#end(reader, decoder, isComplete);
+      this.#counting ??= this.#reading;
     };
-    const metering = { sink: decoder, filter: undefined, end };
+    const drain = this.#cancellation && {
+      clock: this.#options.clock,
+      started: (draining: Promise<void>) => {
+        this.#counting = draining.then(() => this.#reading);
+      },
+    };
+    const metering = { sink: decoder, filter: undefined, end, drain };
     response.body = new MeteredBody(body, metering);
+  }
+
+  get #hasBudget(): boolean {
+    return this.#listeners.length > 0;
   }
 
   /** Does nothing: the output was not read. */
@@ -118,10 +151,18 @@ export class StoredMeter implements UsageMeter {
     isComplete: boolean,
   ): Promise<void> {
     const isDecoded = await decoder.finish();
+    this.#isUncounted = !isDecoded && this.#hasBudget;
     const found = reader.finish(isComplete && isDecoded);
     if (found === undefined || found.usages.length === 0) return;
-    const { id, from, to, usages } = found;
-    if (await this.#options.counted.claim(id, from, to)) this.#settle(usages);
+    const { counted } = this.#options;
+    const { kind } = this.#output;
+    const key = outputKey(this.#options, { kind, id: found.id });
+    // The rest of results that were read in part is charged to who reads it.
+    if (kind === "batch" && await counted.count(key) > 0) return;
+    // If others have read a part in the meantime, it is not known which lines those are: rather twice than never.
+    if (await counted.claim(key, found.to) < found.to) {
+      this.#settle(found.usages);
+    }
   }
 
   #settle(usages: readonly TokenUsage[]): void {
@@ -149,7 +190,7 @@ function responseReader(contentType: string | undefined): Reader | undefined {
       if (id === undefined || usage === undefined || usage.estimated) {
         return undefined;
       }
-      return { id, from: 0, to: 1, usages: [usage] };
+      return { id, to: 1, usages: [usage] };
     },
   };
 }
@@ -160,7 +201,6 @@ function batchReader(id: string): Reader {
     push: (bytes) => batch.push(bytes),
     finish: () => ({
       id: batch.resultsId ?? id,
-      from: 0,
       to: ALL_LINES,
       usages: batch.usages,
     }),
@@ -173,7 +213,6 @@ function resultsReader(id: string, charged: number): Reader {
     push: (bytes) => results.push(bytes),
     finish: () => ({
       id,
-      from: charged,
       to: results.lines,
       usages: results.usages,
     }),

@@ -1,5 +1,4 @@
-import { Cancellation } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
+import type { Cancellation } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { BytesBody } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
@@ -42,8 +41,12 @@ import type {
   UsageListeners,
   UsageRules,
 } from "../../policy/usage_listeners.ts";
-import { DRAIN_MS, MeteredBody } from "./metered_body.ts";
-import type { UsageMeter, UsageMeterOptions } from "./usage_meter.ts";
+import { MeteredBody, outlive } from "./metered_body.ts";
+import {
+  outputKey,
+  type UsageMeter,
+  type UsageMeterOptions,
+} from "./usage_meter.ts";
 
 const noListeners = {
   listeners: [],
@@ -339,10 +342,11 @@ export class TokenMeter implements UsageMeter {
     usage: TokenUsage | undefined,
     id: string,
   ): Promise<void> {
-    const { counted } = this.#options;
-    if (usage !== undefined && await counted.claim(id, 0, 1)) {
-      this.#settle(usage);
-    } else this.#isOver = true;
+    const key = outputKey(this.#options, { kind: "response", id });
+    const isFirst = usage !== undefined &&
+      await this.#options.counted.claim(key, 1) === 0;
+    if (isFirst) this.#settle(usage);
+    else this.#isOver = true;
   }
 
   #settle(usage: TokenUsage | undefined): void {
@@ -365,15 +369,6 @@ export class TokenMeter implements UsageMeter {
     return responseModel ?? readPathModel(this.#target) ?? this.#form?.model ??
       this.#requestModel;
   }
-}
-
-/** Returns a cancellation that follows another one after the time for which a response is drained. */
-function outlive(parent: Cancellation, clock: Clock): Cancellation {
-  const cancellation = new Cancellation();
-  parent.onCancel((reason) =>
-    clock.setTimer(() => cancellation.cancel(reason), DRAIN_MS)
-  );
-  return cancellation;
 }
 
 /** Returns whether a signature covers the body: of AWS, or of HTTP messages (RFC 9421) with a digest among its components. */

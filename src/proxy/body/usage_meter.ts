@@ -3,6 +3,7 @@ import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { PriceBook } from "../../llm/cost/price_book.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { CountedOutputs } from "../../llm/usage/counted_outputs.ts";
+import type { StoredOutput } from "../../llm/usage/stored_output.ts";
 import type { LlmApi } from "../../llm/llm_api.ts";
 import type { MeteredUsage } from "../../policy/metered_usage.ts";
 
@@ -45,5 +46,16 @@ export interface UsageMeterOptions {
   readonly clock: Clock;
   /** Host of the backend: prices depend on the provider. */
   readonly host: string | undefined;
+  readonly port: number | undefined;
   readonly counted: Pick<CountedOutputs, "count" | "claim">;
+}
+
+/** Returns the key under which an output is charged: another backend cannot have it charged by naming it. */
+export function outputKey(
+  { host, port }: Pick<UsageMeterOptions, "host" | "port">,
+  { kind, id }: StoredOutput,
+): string {
+  // A batch and its results are charged once.
+  const group = kind === "response" ? "response" : "batch";
+  return `${host}:${port} ${group} ${id}`;
 }

@@ -13,19 +13,19 @@ Deno.test("an output is claimed once, by whichever thread comes first", async ()
     new MemoryCountedOutputs(memory),
     new MemoryCountedOutputs(memory),
   ];
-  assert.equal(await one.claim("resp_1", 0, 1), true);
-  assert.equal(await two.claim("resp_1", 0, 1), false);
-  assert.equal(await two.claim("resp_2", 0, 1), true);
-  assert.equal(await one.claim("resp_2", 0, 1), false);
+  assert.equal(await one.claim("resp_1", 1), 0);
+  assert.equal(await two.claim("resp_1", 1), 1);
+  assert.equal(await two.claim("resp_2", 1), 0);
+  assert.equal(await one.claim("resp_2", 1), 1);
 });
 
 Deno.test("the lines of an output are claimed one after the other, and each once", async () => {
   const counted = new MemoryCountedOutputs();
   assert.equal(await counted.count("file"), 0);
-  assert.equal(await counted.claim("file", 0, 10), true);
+  assert.equal(await counted.claim("file", 10), 0);
   assert.equal(await counted.count("file"), 10);
-  assert.equal(await counted.claim("file", 0, 20), false);
-  assert.equal(await counted.claim("file", 10, 30), true);
+  assert.equal(await counted.claim("file", 30), 10);
+  assert.equal(await counted.claim("file", 20), 30);
   assert.equal(await counted.count("file"), 30);
 });
 
@@ -34,7 +34,7 @@ Deno.test("the latest thousands of outputs are remembered, and older ones make r
   const claimed = async (from: number, to: number) => {
     let count = 0;
     for (let i = from; i < to; i++) {
-      if (await counted.claim(`r${i}`, 0, 1)) count++;
+      if (await counted.claim(`r${i}`, 1) === 0) count++;
     }
     return count;
   };
@@ -61,7 +61,7 @@ Deno.test("processes with one store claim an output once, and remember it after 
   const one = openShared(`${directory}/kv.sqlite`);
   const two = openShared(`${directory}/kv.sqlite`);
   const claims = await Promise.all(
-    [one, two].map(({ counted }) => counted.claim("resp_1", 0, 1)),
+    [one, two].map(({ counted }) => counted.claim("resp_1", 1)),
   );
   await one.counted.close();
   await two.counted.close();
@@ -70,7 +70,7 @@ Deno.test("processes with one store claim an output once, and remember it after 
   const count = await three.counted.count("resp_1");
   await three.counted.close();
 
-  assert.deepEqual(claims.sort(), [false, true]);
+  assert.deepEqual(claims.sort(), [0, 1]);
   assert.equal(count, 1);
   assert.deepEqual(
     [...one.log.lines, ...two.log.lines, ...three.log.lines],
@@ -82,8 +82,8 @@ Deno.test("processes with one store claim an output once, and remember it after 
 Deno.test("a process whose store fails claims an output once, and warns", async () => {
   const { counted, log } = openShared("/nonexistent/kv.sqlite");
 
-  assert.equal(await counted.claim("resp_1", 0, 1), true);
-  assert.equal(await counted.claim("resp_1", 0, 1), false);
+  assert.equal(await counted.claim("resp_1", 1), 0);
+  assert.equal(await counted.claim("resp_1", 1), 1);
   assert.equal(await counted.count("resp_1"), 1);
   assert.match(log.messages("warn")[0] ?? "", /may charge them again/);
   await counted.close();

@@ -82,6 +82,52 @@ const decisions: [string, Parameters<typeof decide>[1], string, string][] = [
   ],
 ];
 
+/** A batch with these members. */
+function batch(target: string, body: Record<string, unknown>) {
+  return { method: "POST", target, body: JSON.stringify(body) };
+}
+
+const anthropic = "/v1/messages/batches";
+const mistral = "/v1/batch/jobs";
+const gemini = "/v1beta/models/small:batchGenerateContent";
+
+function requests(...models: string[]) {
+  return models.map((model) => ({ params: { model } }));
+}
+
+function inline(...models: string[]) {
+  return {
+    requests: { requests: models.map((model) => ({ request: { model } })) },
+  };
+}
+
+decisions.push(
+  [
+    "the model of all requests in a batch of Anthropic",
+    batch(anthropic, { requests: requests("small", "small") }),
+    "llm.requestModel == 'small'",
+    "pass",
+  ],
+  [
+    "another model in a batch",
+    batch(anthropic, { requests: requests("large") }),
+    "llm.requestModel == 'small'",
+    refused,
+  ],
+  [
+    "the model of a batch of Mistral",
+    batch(mistral, { model: "small", requests: [{ body: { messages: [] } }] }),
+    "llm.requestModel == 'small'",
+    "pass",
+  ],
+  [
+    "the model of a batch of Gemini",
+    batch(gemini, { batch: { input_config: inline("models/small") } }),
+    "llm.requestModel == 'small'",
+    "pass",
+  ],
+);
+
 for (const [what, request, rule, expected] of decisions) {
   Deno.test(`llm shows ${what}: ${rule}`, async () => {
     assert.equal(await decide(authorization([rule]), request), expected);
@@ -107,7 +153,61 @@ const unreadable: [string, Parameters<typeof decide>[1]][] = [
     { ...chat, body: `{"model":"${"a".repeat(8 * 1024 * 1024)}"}` },
   ],
 ];
+unreadable.push(
+  [
+    "two models in a batch",
+    batch(anthropic, { requests: requests("small", "large") }),
+  ],
+  [
+    "another model beside those of a batch",
+    batch(`${anthropic}?beta=true`, {
+      model: "small",
+      requests: requests("large"),
+    }),
+  ],
+  [
+    "a batch in a file",
+    batch("/v1/batches", { model: "small", input_file_id: "file-1" }),
+  ],
+  [
+    "a batch in a file, and a model in the path",
+    batch("/openai/deployments/small/batches;a?b", { input_file_id: "file-1" }),
+  ],
+  [
+    "a batch of Mistral in files",
+    batch(mistral, { model: "small", input_files: ["1"] }),
+  ],
+  [
+    "a batch of an agent",
+    batch(mistral, { model: "small", agent_id: "ag", requests: [] }),
+  ],
+  [
+    "another model in a batch of Mistral",
+    batch(mistral, {
+      model: "small",
+      requests: [{ body: { model: "large" } }],
+    }),
+  ],
+  [
+    "another model in a batch of Gemini",
+    batch(gemini, { batch: { inputConfig: inline("models/large") } }),
+  ],
+  [
+    "a batch of Gemini in a file",
+    batch(gemini, { batch: { inputConfig: { fileName: "files/1" } } }),
+  ],
+  ["a batch without requests", batch(anthropic, {})],
+);
 const ambiguous: typeof unreadable = [
+  [
+    "two lists of requests",
+    {
+      method: "POST",
+      target: anthropic,
+      body:
+        '{"requests":[{"params":{"model":"small"}}],"Requests":[{"params":{"model":"large"}}]}',
+    },
+  ],
   ["two cases of a name", { ...chat, body: '{"model":"small","Model":"b"}' }],
   ["a stream in two cases", { ...chat, body: '{"stream":false,"Stream":1}' }],
   ["two models", { ...chat, body: '{"model":"large","model":"small"}' }],
