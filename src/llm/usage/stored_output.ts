@@ -5,6 +5,8 @@ export interface StoredOutput {
   readonly id: string;
 }
 
+/** Part of all these paths, and of few others: every request is compared with it. */
+const hint = /responses|batch|files/i;
 const ID = String.raw`([\w.-]{1,256})`;
 /** Anthropic's batches are no `batch`: their usage is in the results only. */
 const paths: readonly (readonly [StoredOutput["kind"], RegExp])[] = [
@@ -20,7 +22,7 @@ export function readStoredOutput(
   method: string,
   path: string,
 ): StoredOutput | undefined {
-  if (method !== "GET") return undefined;
+  if (method !== "GET" || !hint.test(path)) return undefined;
   for (const [kind, pattern] of paths) {
     const [, id] = pattern.exec(path) ?? [];
     if (id !== undefined) return { kind, id };
@@ -36,12 +38,12 @@ const batchControl = pathOf(`(?:files|(?:batches|batch/jobs)/${ID}/cancel)`);
 /** Reports whether a request uploads the input of a batch, creates a batch, or cancels it: the response has no usage. */
 export function isBatchControl(method: string, path: string): boolean {
   return isBatchCreation(method, path) ||
-    method === "POST" && batchControl.test(path);
+    method === "POST" && hint.test(path) && batchControl.test(path);
 }
 
 /** Reports whether a request creates a batch, whose requests name their models. */
 export function isBatchCreation(method: string, path: string): boolean {
-  return method === "POST" && batchCreation.test(path);
+  return method === "POST" && hint.test(path) && batchCreation.test(path);
 }
 
 /** Many servers ignore parameters after `;` and slashes at the end. */
