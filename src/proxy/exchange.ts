@@ -10,6 +10,7 @@ import {
   isBatchControl,
   readStoredOutput,
 } from "../llm/usage/stored_output.ts";
+import { llmRequest } from "../policy/expressions/expression_slots.ts";
 import type { RunningPolicy } from "../policy/policy.ts";
 import type { Slots } from "../policy/slot.ts";
 import type { MeteredUsage } from "../policy/metered_usage.ts";
@@ -197,6 +198,13 @@ export class Exchange implements RequestFacts {
       : new TokenMeter(api, options, listeners);
   }
 
+  /** True if the route, a rule or the backend was chosen by the model, or may depend on it. */
+  get #dependsOnModel(): boolean {
+    const { backend, model } = this.routed;
+    return backend?.llm !== undefined || model !== undefined ||
+      this.slots?.get(llmRequest)?.requestModel !== undefined;
+  }
+
   #meterSocket(
     options: UsageMeterOptions,
     listeners: UsageListeners | undefined,
@@ -208,7 +216,8 @@ export class Exchange implements RequestFacts {
       );
     if (isRealtime) {
       const onUsed = (usage: MeteredUsage) => this.#onUsed?.(this, usage);
-      return new SocketMeter({ ...options, onUsed }, listeners);
+      const keepsModel = this.#dependsOnModel;
+      return new SocketMeter({ ...options, keepsModel, onUsed }, listeners);
     }
     if (listeners === undefined) return undefined;
     if (!listeners.rules.deniesUnknown) return new UncountedSocket();

@@ -132,7 +132,7 @@ function reasonOf(
   { error, policyRun, attempts, meter }: Exchange,
   outcome: Outcome,
 ): FinishedRequest["reason"] {
-  if (meter?.isUsedUp) return "rate_limit";
+  if (meter?.closedBy !== undefined) return meter.closedBy;
   if (error !== undefined) return error.code;
   if (outcome.error !== undefined) return toGatewayError(outcome.error).code;
   if (policyRun?.rejection !== undefined) return policyRun.rejection.reason;
@@ -140,12 +140,17 @@ function reasonOf(
   return attempts === undefined ? "direct_response" : "upstream";
 }
 
+const closings = {
+  rate_limit: "Closed the WebSocket: a budget is used up",
+  authorization: "Closed the WebSocket: its session changed the model",
+} as const;
+
 function errorOf(
   { error, policyRun, meter }: Exchange,
   { status }: ResponseMessage,
   outcome: Outcome,
 ): string | undefined {
-  if (meter?.isUsedUp) return "Closed the WebSocket: a budget is used up";
+  if (meter?.closedBy !== undefined) return closings[meter.closedBy];
   const cause = error ?? outcome.error;
   if (cause === undefined) return policyRun?.rejection?.message;
   // Closing is how a client ends a stream of events: the reason says it, and nothing is wrong.

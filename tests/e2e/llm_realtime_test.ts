@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { startTestGateway } from "../harness/gateway.ts";
+import { openRealtime } from "../harness/realtime_client.ts";
 import {
   realtimeResponse,
   realtimeUsage,
@@ -126,4 +127,15 @@ Deno.test("a provider without the Realtime API is 404", async () => {
   const { status } = await rejection(gateway.origin, "/v1/realtime?model=m");
   assert.equal(status, 404);
   assert.equal(provider.upgrades.length, 0);
+});
+
+Deno.test("a session keeps the model that the backend has chosen", async () => {
+  await using provider = startProvider();
+  await using gateway = await start(provider.host);
+  const client = await openRealtime(gateway.origin);
+  client.socket.send(
+    JSON.stringify({ type: "session.update", session: { model: "other" } }),
+  );
+  const { code, reason } = await client.closed;
+  assert.deepEqual([code, reason], [1008, "the session changed its model"]);
 });

@@ -353,3 +353,49 @@ Deno.test("a WebSocket of another API on a route with a budget is open, and log 
   );
   assert.equal(await remaining(gateway.origin), 10_000);
 });
+
+const UPDATE = JSON.stringify({
+  type: "session.update",
+  session: { model: "gpt-5" },
+});
+
+Deno.test("a session that changes a model on which a rule depends is closed", async () => {
+  await using provider = startRealtimeProvider(answer);
+  const policy = { matchExpressions: ["llm.requestModel == 'gpt-realtime'"] };
+  await using gateway = await startTestGateway({
+    routes: [{
+      name: "voice",
+      backends: [{ host: provider.host }],
+      policies: { authorization: { policy } },
+    }],
+  });
+  const client = await openRealtime(gateway.origin);
+  const same = { type: "session.update", session: { model: "gpt-realtime" } };
+  client.socket.send(JSON.stringify(same));
+  await client.received("session.updated");
+  client.socket.send(UPDATE);
+  const { code, reason } = await client.closed;
+  await provider.closed(1);
+
+  assert.deepEqual([code, reason], [1008, "the session changed its model"]);
+  assert.equal(provider.upgrades[0]?.get("sec-websocket-extensions"), null);
+  await until(() => gateway.accessLog.join("").includes("status=101"));
+  assert.match(
+    gateway.accessLog.join(""),
+    / reason=authorization error="Closed the WebSocket: its session changed the model"/,
+  );
+});
+
+Deno.test("a session changes its model where nothing depends on it, and is charged for the new one", async () => {
+  await using provider = startRealtimeProvider(answer);
+  await using gateway = await startGateway(provider.host);
+  const client = await openRealtime(gateway.origin);
+  client.socket.send(UPDATE);
+  client.socket.send(CREATE);
+  await client.received("response.done");
+  client.socket.close();
+  await client.closed;
+
+  const rows = await gateway.gateway.dataPlane.usage(0);
+  assert(rows.some(({ model }) => model === "gpt-5"), JSON.stringify(rows));
+});

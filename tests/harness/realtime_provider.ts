@@ -1,7 +1,7 @@
 /** An event of the Realtime API. */
 type Event = Readonly<Record<string, unknown>>;
 
-/** Acts as OpenAI's Realtime API: every `response.create` gets the next response. */
+/** Acts as OpenAI's Realtime API: every `response.create` gets the next response, and `session.update` may change the model. */
 export interface RealtimeProvider extends AsyncDisposable {
   readonly host: string;
   /** Header fields of the upgrades so far. */
@@ -82,7 +82,11 @@ export function startRealtimeProvider(
       socket.onopen = () =>
         send({ type: "session.created", session: { model: "gpt-realtime" } });
       socket.onmessage = async ({ data }) => {
-        if (JSON.parse(data).type !== "response.create") return;
+        const { type, session } = JSON.parse(data);
+        if (type === "session.update") {
+          return send({ type: "session.updated", session });
+        }
+        if (type !== "response.create") return;
         const events = answer(turn++);
         for (const event of events.slice(0, -1)) send(event);
         await proceed;

@@ -47,6 +47,9 @@ export class RealtimeUsage {
   #event: Record<string, unknown> = {};
   #eventBytes = 0;
   #model: string | undefined;
+  /** Model at the beginning of the session, as the provider calls it. */
+  #firstModel: string | undefined;
+  #hasChangedModel = false;
   #transcriber: string | undefined;
   #isResponding = false;
   /** Estimated output of the response in progress. */
@@ -68,6 +71,11 @@ export class RealtimeUsage {
   /** True between the beginning of a response and its usage. */
   get isResponding(): boolean {
     return this.#isResponding;
+  }
+
+  /** True once the session has another model than at its beginning, as servers other than OpenAI's allow. */
+  get hasChangedModel(): boolean {
+    return this.#hasChangedModel;
   }
 
   /** Receives the next bytes of an event. */
@@ -125,8 +133,8 @@ export class RealtimeUsage {
 
   #observe(event: Readonly<Record<string, unknown>>): void {
     const { type } = event;
-    this.#model = readModel(event["session.model"]) ??
-      readModel(event["response.model"]) ?? this.#model;
+    this.#observeModel(type, readModel(event["session.model"]));
+    this.#model = readModel(event["response.model"]) ?? this.#model;
     this.#transcriber =
       readModel(event["session.audio.input.transcription.model"]) ??
         this.#transcriber;
@@ -139,6 +147,16 @@ export class RealtimeUsage {
       this.#isResponding = true;
       this.#output += this.#tokensOf(type, event["delta"]);
     }
+  }
+
+  #observeModel(type: unknown, model: string | undefined): void {
+    if (model === undefined) return;
+    // A provider may name the version of the model that the request names.
+    this.#firstModel ??= type === "session.created"
+      ? model
+      : this.#model ?? model;
+    this.#hasChangedModel ||= model !== this.#firstModel;
+    this.#model = model;
   }
 
   /** The provider repeats what clients send, but for speech, of which it reports the times. */

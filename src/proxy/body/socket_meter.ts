@@ -23,6 +23,8 @@ const nothing = new Uint8Array();
 
 /** Dependencies of the meter of a WebSocket. */
 export interface SocketMeterOptions extends UsageMeterOptions {
+  /** Rules or a backend depend on the model, so that the session has to keep it. */
+  readonly keepsModel: boolean;
   /** Receives what each response used. */
   onUsed(usage: MeteredUsage): void;
 }
@@ -41,7 +43,7 @@ export class SocketMeter implements UsageMeter, TunnelReader {
   #usage: MeteredUsage | undefined;
   #counting: Promise<void> | undefined;
   #isUncounted = false;
-  #isUsedUp = false;
+  #closedBy: UsageMeter["closedBy"];
 
   /** @param budgets `undefined` if no policy needs the usage. */
   constructor(
@@ -64,8 +66,13 @@ export class SocketMeter implements UsageMeter, TunnelReader {
     return this.#counting;
   }
 
-  get isUsedUp(): boolean {
-    return this.#isUsedUp;
+  get closedBy(): UsageMeter["closedBy"] {
+    return this.#closedBy;
+  }
+
+  /** Messages that cannot be read are not passed on. */
+  get #mustRead(): boolean {
+    return this.#budgets !== undefined || this.#options.keepsModel;
   }
 
   get wantsRest(): boolean {
@@ -77,7 +84,7 @@ export class SocketMeter implements UsageMeter, TunnelReader {
     this.#model = readPathModel(target);
     const { prices } = this.#options;
     if (!prices.isLoaded) await prices.load();
-    if (this.#budgets !== undefined) headers.delete(EXTENSIONS);
+    if (this.#mustRead) headers.delete(EXTENSIONS);
   }
 
   /** @throws {GatewayError} If the backend compresses messages, although it was not offered. */
@@ -85,12 +92,12 @@ export class SocketMeter implements UsageMeter, TunnelReader {
     const { tunnel, headers } = response;
     if (tunnel === undefined) return;
     if (headers.has(EXTENSIONS)) {
-      if (this.#budgets === undefined) return;
+      if (!this.#mustRead) return;
       tunnel.transport.close();
       throw new GatewayError(
         "upstream_protocol_error",
         "upstream",
-        "Cannot count tokens: the backend uses an extension of WebSockets that was not offered",
+        "Cannot read messages: the backend uses an extension of WebSockets that was not offered",
       );
     }
     this.#reader = new RealtimeUsage(this.#model);
@@ -110,13 +117,15 @@ export class SocketMeter implements UsageMeter, TunnelReader {
   }
 
   verdict(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    if (this.#options.keepsModel && this.#reader.hasChangedModel) {
+      this.#closedBy = "authorization";
+      return closeFrame(POLICY_VIOLATION, "the session changed its model");
+    }
     const usage = this.#reader.take();
     if (usage !== undefined) return this.#charge(usage);
-    if (!this.#messages.isBroken || this.#budgets === undefined) {
-      return undefined;
-    }
+    if (!this.#messages.isBroken || !this.#mustRead) return undefined;
     // No client accepts such bytes either.
-    this.#isUncounted = true;
+    this.#isUncounted = this.#budgets !== undefined;
     return nothing;
   }
 
@@ -138,7 +147,7 @@ export class SocketMeter implements UsageMeter, TunnelReader {
       listeners.map((listener) => listener.charge(used, next)),
     );
     if (!verdicts.includes(true)) return undefined;
-    this.#isUsedUp = true;
+    this.#closedBy = "rate_limit";
     return closeFrame(POLICY_VIOLATION, "rate limit exceeded");
   }
 

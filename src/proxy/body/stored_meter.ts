@@ -51,7 +51,7 @@ const rangeFields = ["range", "if-range"];
 export class StoredMeter implements UsageMeter {
   readonly api: "responses" | undefined;
   readonly firstOutputAt: undefined;
-  readonly isUsedUp = false;
+  readonly closedBy: undefined;
   readonly isBooked = true;
   readonly #output: StoredOutput;
   readonly #options: StoredMeterOptions;

@@ -85,7 +85,7 @@ export class TokenMeter implements UsageMeter {
   #stated: TokenUsage | undefined;
   #usage: MeteredUsage | undefined;
   readonly isBooked = false;
-  readonly isUsedUp = false;
+  readonly closedBy: undefined;
   readonly #options: UsageMeterOptions;
   #decoding: Promise<void> | undefined;
   #counting: Promise<void> | undefined;

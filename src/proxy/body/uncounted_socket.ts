@@ -10,7 +10,7 @@ export class UncountedSocket implements UsageMeter {
   readonly counting: undefined;
   readonly cancellation: undefined;
   readonly isBooked = false;
-  readonly isUsedUp = false;
+  readonly closedBy: undefined;
   #model: string | undefined;
   #isOpen = false;
 

@@ -23,8 +23,8 @@ export interface UsageMeter {
   readonly counting: Promise<void> | undefined;
   /** Cancels the upstream call in place of the cancellation of the request: later than that, if the response is to be counted. */
   readonly cancellation: Cancellation | undefined;
-  /** True if the connection was closed because a budget is used up. */
-  readonly isUsedUp: boolean;
+  /** Policy for which the connection was closed: a budget is used up, or the model of the session is another one. */
+  readonly closedBy: "rate_limit" | "authorization" | undefined;
   /**
    * Prepares a request whose usage is needed.
    * @param maxBytes Longer bodies are not changed, and count as this many bytes in an estimate.

@@ -180,3 +180,21 @@ Deno.test("events of any length take no memory", () => {
 function speechOf(seconds: number): string {
   return "A".repeat(64_000 * seconds);
 }
+
+Deno.test("a session may be of a version of the model that the path names, and changes its model once it is another one", () => {
+  const changed = (...events: readonly (readonly [string, string])[]) => {
+    const reader = new RealtimeUsage("gpt-realtime");
+    send(
+      reader,
+      ...events.map(([type, model]) => ({ type, session: { model } })),
+    );
+    return reader.hasChangedModel;
+  };
+  const version = "gpt-realtime-2025-08-28";
+
+  assert(!changed(["session.created", version], ["session.updated", version]));
+  assert(changed(["session.created", version], ["session.updated", "gpt-5"]));
+  // A server that says nothing at the beginning.
+  assert(!changed(["session.updated", "gpt-realtime"]));
+  assert(changed(["session.updated", "gpt-5"]));
+});
