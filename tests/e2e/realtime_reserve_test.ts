@@ -4,6 +4,8 @@ import { fetchRaw } from "../harness/fetch_raw.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { until } from "../harness/held_upstream.ts";
 import { budgetsOf } from "../harness/limited_gateway.ts";
+import { connectRaw, statusOf } from "../harness/raw_exchange.ts";
+import { RawUpstream } from "../harness/raw_upstream.ts";
 import { openRealtime } from "../harness/realtime_client.ts";
 import {
   realtimeResponse,
@@ -126,4 +128,33 @@ Deno.test("a reservation of money has the price of the model that the query name
   await until(async () => await held() === 0.4196);
   client.socket.close();
   await until(async () => await held() === 0);
+});
+
+Deno.test("a WebSocket that the provider rejects, and one that breaks off, leave nothing held", async () => {
+  await using upstream = new RawUpstream(async (connection) => {
+    if ((await connection.request()).includes("/rejected/")) {
+      const head = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
+      return await connection.send(head);
+    }
+    await connection.send(
+      "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n" +
+        "Upgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n",
+    );
+    connection.close();
+  });
+  const host = `127.0.0.1:${upstream.port}`;
+  await using gateway = await start(host, variants["one thread"]());
+  const open = async (path: string) => {
+    const connection = await connectRaw(gateway.port);
+    await connection.send(
+      `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n` +
+        "Upgrade: websocket\r\n\r\n",
+    );
+    const status = statusOf(await connection.request());
+    connection.close();
+    return status;
+  };
+  assert.equal(await open(`/rejected${PATH}`), 403);
+  assert.equal(await open(PATH), 101);
+  await until(async () => (await budgetsOf(gateway))[0]?.["held"] === 0);
 });
