@@ -101,10 +101,12 @@ Deno.test("a check has the configured host and statuses, by default that of the 
   assert.equal(endpoint?.health, "healthy");
 
   await using other = await startTestGateway(fleet([upstream]));
-  await upstream.nextChecks(2);
   assert(other);
+  // The first gateway checks all the time, too.
   const authority = `Host: 127.0.0.1:${upstream.port}\r\n`;
-  assert(upstream.checks.some((check) => check.includes(authority)));
+  while (!upstream.checks.some((check) => check.includes(authority))) {
+    await upstream.nextChecks(1);
+  }
 });
 
 Deno.test("an endpoint that is added gets requests once it passes its first check", async () => {
