@@ -1,13 +1,12 @@
 import { GrowingBuffer } from "../base/bytes.ts";
 import { createDecoder } from "./format/content_decoder.ts";
-import { textSizeOf } from "./request_size.ts";
+import { InputEstimate } from "./usage/input_estimate.ts";
 
 /** Content of a request's body. */
 export interface RequestContent {
   /** Decoded; `undefined` when it is too long, corrupt, or in an unknown coding. */
   readonly bytes: Uint8Array | undefined;
-  /** Size in bytes for an estimate; see `textSizeOf`. */
-  readonly size: number;
+  readonly input: InputEstimate;
 }
 
 /**
@@ -28,8 +27,10 @@ export async function readRequestContent(
   });
   decoder?.push(body);
   const isDecoded = await decoder?.finish() ?? false;
-  if (!isDecoded) return { bytes: undefined, size: Math.max(size, maxBytes) };
-  if (size > maxBytes) return { bytes: undefined, size };
+  if (!isDecoded || size > maxBytes) {
+    const input = InputEstimate.ofBytes(Math.max(size, maxBytes));
+    return { bytes: undefined, input };
+  }
   const bytes = content.take();
-  return { bytes, size: textSizeOf(bytes) };
+  return { bytes, input: InputEstimate.ofBody(bytes) };
 }

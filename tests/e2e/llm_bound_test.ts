@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import type { LlmAnswer } from "../harness/llm_upstream.ts";
 import { openTokenBudget } from "../harness/token_budget.ts";
-import { bytesOf, events, sse } from "../unit/llm/llm_responses.ts";
+import {
+  bytesOf,
+  estimatedInput,
+  events,
+  sse,
+} from "../unit/llm/llm_responses.ts";
 
 const chat = "/v1/chat/completions";
 const text = { choices: [{ delta: { content: "a".repeat(600) } }] };
@@ -90,8 +95,10 @@ for (
       body,
     });
 
-    const input = "content-encoding" in headers ? 1024 : body.length;
-    const expected = Math.ceil(input / 4) + output;
+    const input = "content-encoding" in headers
+      ? 1024 / 4
+      : estimatedInput(body);
+    const expected = input + output;
     assert.equal(await response.text(), plain);
     assert.equal(limited.upstream.requests[0]?.body, body);
     assert.equal(await limited.charged(expected), expected);
@@ -117,7 +124,7 @@ Deno.test("a signed chat that is not streamed is charged what it reports", async
 
 Deno.test("a compressed request is estimated by what it holds", async () => {
   const body = JSON.stringify({ prompt: "a ".repeat(400_000) });
-  const tokens = Math.ceil(body.length / 4) + 1;
+  const tokens = estimatedInput(body) + 1;
   await using limited = await openTokenBudget({
     contentType: "application/json",
     body: bytesOf("{}"),

@@ -4,6 +4,7 @@ import { type LlmAnswer, LlmUpstream } from "../harness/llm_upstream.ts";
 import { openTokenBudget, type TokenBudget } from "../harness/token_budget.ts";
 import {
   bytesOf,
+  estimatedInput,
   events,
   json,
   namedEvents,
@@ -11,12 +12,13 @@ import {
 } from "../unit/llm/llm_responses.ts";
 
 const question = "a".repeat(400);
-/** 100 tokens and what is around them, by our estimate. */
 const body = JSON.stringify({
   stream: true,
   messages: [{ content: question }],
 });
-const asked = Math.ceil(body.length / 4);
+const asked = estimatedInput(body);
+/** By a model of the response, of which more is known. */
+const askedOfGpt = estimatedInput(body, "gpt");
 
 const text = "word ".repeat(20);
 const chatStart: LlmAnswer = {
@@ -73,7 +75,7 @@ for (const coding of [undefined, "gzip", "br", "zstd"] as const) {
 
     await leaveEarly(limited, "/v1/chat/completions");
 
-    const expected = asked + Math.ceil(text.length / 3);
+    const expected = askedOfGpt + Math.ceil(text.length / 3);
     assert.equal(await limited.charged(expected), expected);
     assert.equal(await limited.answers("estimated"), 1);
     assert.equal(await limited.answers("reported"), 0);
@@ -132,7 +134,7 @@ Deno.test("a response that the provider breaks off is charged by estimate", asyn
     await (await post(limited, "/v1/chat/completions")).text()
   );
 
-  const expected = asked + Math.ceil(text.length / 3);
+  const expected = askedOfGpt + Math.ceil(text.length / 3);
   assert.equal(await limited.charged(expected), expected);
 });
 
@@ -289,6 +291,6 @@ Deno.test("the response of a mirror is not charged, and a mirrored chat requests
 
   assert.equal(response.status, 200);
   assert.match(await arrived.promise, /"include_usage":true/);
-  const expected = asked + Math.ceil(text.length / 3);
+  const expected = askedOfGpt + Math.ceil(text.length / 3);
   assert.equal(await limited.charged(expected), expected);
 });

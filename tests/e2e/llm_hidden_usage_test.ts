@@ -4,10 +4,16 @@ import { gzipSync } from "node:zlib";
 import { fetchRaw } from "../harness/fetch_raw.ts";
 import { NodeUpstream } from "../harness/node_upstreams.ts";
 import { openTokenBudget } from "../harness/token_budget.ts";
-import { bytesOf, events, json, sse } from "../unit/llm/llm_responses.ts";
+import {
+  bytesOf,
+  estimatedInput,
+  events,
+  json,
+  sse,
+} from "../unit/llm/llm_responses.ts";
 
 const question = JSON.stringify({ messages: [{ content: "a".repeat(400) }] });
-const asked = Math.ceil(question.length / 4);
+const asked = estimatedInput(question);
 const whole = bytesOf('{"usage":{"prompt_tokens":20,"completion_tokens":5}}');
 const opaque = new Uint8Array(400).fill(7);
 const chat = "/v1/chat/completions";

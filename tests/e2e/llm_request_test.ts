@@ -6,7 +6,13 @@ import { type LlmAnswer, LlmUpstream } from "../harness/llm_upstream.ts";
 import { NodeUpstream } from "../harness/node_upstreams.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { openTokenBudget } from "../harness/token_budget.ts";
-import { bytesOf, events, json, sse } from "../unit/llm/llm_responses.ts";
+import {
+  bytesOf,
+  estimatedInput,
+  events,
+  json,
+  sse,
+} from "../unit/llm/llm_responses.ts";
 
 const chunk = { model: "gpt", choices: [{ delta: { content: "Hi" } }] };
 const usage = { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 };
@@ -69,7 +75,7 @@ for (
   ] as const
 ) {
   Deno.test(`a streamed chat does not request usage when ${where} sets includeUsage: false, and is charged by estimate`, async () => {
-    const estimate = Math.ceil(streamed.length / 4) + 1;
+    const estimate = estimatedInput(streamed, "gpt") + 1;
     await using limited = await openTokenBudget(openAi, {
       route: { policies: { rateLimit: route } },
       config,

@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
+import { ProviderTools } from "./provider_tools.ts";
 
 /** Generated text under the names of all providers. */
 const content =
-  /"(?:content|text|thinking|reasoning|reasoning_content|refusal|partial_json|arguments|delta)"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)/g;
+  /"(?:content|text|reasoning|reasoning_content|refusal|partial_json|arguments|delta)"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)/g;
 /** OpenAI responses repeat completed parts: only deltas are new. */
 const deltas = /"delta"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)/g;
 
@@ -13,8 +14,18 @@ const responsesEvent = /"type"\s*:\s*"response\./;
 const call = /"name"\s*:\s*"[^"]/g;
 const ITEM = '"response.output_item.';
 const calledItem = /"type"\s*:\s*"\w*_call"/;
-/** Reasoning that the provider hides, and clients send back. */
-const hiddenReasoning = /"encrypted_content"\s*:\s*"([^"\\]*)"/;
+/** Most events have none of Anthropic's reasoning. */
+const reasons = /"(?:thinking|signature|redacted)/;
+/** Reasoning of Anthropic that is shown. */
+const thinking = /"thinking"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)/g;
+/** Reasoning that a provider hides, and clients send back: of OpenAI. */
+const encrypted = /"encrypted_content"\s*:\s*"([^"\\]*)"/;
+/** Of Anthropic, where it signs what it shows, too. */
+const signature =
+  /"(?:signature|redactedContent)"\s*:\s*"([^"\\]*)"|"redacted_thinking"\s*,\s*"data"\s*:\s*"([^"\\]*)"/g;
+/** A summary is shorter than the reasoning. */
+const summary =
+  /"response\.reasoning_summary_text\.delta"[^\n]*"delta"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)/g;
 
 /** Matches what is not generated: results of tools that the provider runs, in blocks of Anthropic and in chats of OpenAI's form. */
 const toolResults =
@@ -34,15 +45,20 @@ const MAX_SAMPLE_BYTES = 1024;
 const BYTES_PER_TOKEN = 3;
 /** A call of a tool costs its name, and what a model generates around it; those of Anthropic twice as much. */
 const TOKENS_PER_CALL = 18;
-/** Encrypted reasoning has a head of its own, and this many characters of Base64 per token. */
-const REASONING_HEAD_BYTES = 750;
-const REASONING_BYTES_PER_TOKEN = 7;
+/** Encrypted reasoning has a head of its own, and this many characters of Base64 per token: of OpenAI, and of Anthropic. */
+const encryptedScale = { head: 750, bytesPerToken: 7 };
+const signedScale = { head: 200, bytesPerToken: 6.3 };
+
+/** Reasoning is longer than its summary. */
+const REASONING_PER_SUMMARY = 1.8;
 
 /** Bytes per token of content that is measured whole, with the names and the punctuation of its format. */
 const BYTES_PER_FORMATTED_TOKEN = 4;
 
 /** Measures the generated text in an event stream: exactly at first, then by samples. */
 export class ContentMeter {
+  /** Input that tools of the provider add. */
+  readonly tools = new ProviderTools();
   #exactBytes = 0;
   #content = nothing;
   #samples = 0;
@@ -54,18 +70,19 @@ export class ContentMeter {
 
   /** Estimated tokens of everything added. A piece of text has at least one, and many providers send each in a piece of its own. */
   get tokens(): number {
-    const { bytes, pieces, calls } = sum(
+    const { bytes, pieces, calls, shown, hidden } = sum(
       this.#content,
       this.#density,
       this.#skippedBytes,
     );
     const tokens = Math.max(bytes / BYTES_PER_TOKEN, pieces) +
-      calls * TOKENS_PER_CALL;
+      Math.max(shown / BYTES_PER_TOKEN, hidden) + calls * TOKENS_PER_CALL;
     return Math.ceil(tokens);
   }
 
   /** Starts again. */
   reset(): void {
+    this.tools.reset();
     this.#exactBytes = this.#skippedBytes = this.#gap = 0;
     this.#content = this.#density = nothing;
   }
@@ -78,6 +95,7 @@ export class ContentMeter {
 
   /** Adds complete events. */
   addEvents(events: Uint8Array): void {
+    this.tools.addEvents(events);
     const exact = Math.min(events.length, EXACT_BYTES - this.#exactBytes);
     if (exact > 0) {
       this.#exactBytes += exact;
@@ -108,15 +126,21 @@ interface Content {
   readonly pieces: number;
   /** Calls of tools. */
   readonly calls: number;
+  /** Bytes of reasoning, which may be a part of what a provider hides as well. */
+  readonly shown: number;
+  /** Tokens that the length of encrypted reasoning tells of. */
+  readonly hidden: number;
 }
 
-const nothing: Content = { bytes: 0, pieces: 0, calls: 0 };
+const nothing: Content = { bytes: 0, pieces: 0, calls: 0, shown: 0, hidden: 0 };
 
 function sum(one: Content, other: Content, scale = 1): Content {
   return {
     bytes: one.bytes + other.bytes * scale,
     pieces: one.pieces + other.pieces * scale,
     calls: one.calls + other.calls * scale,
+    shown: one.shown + other.shown * scale,
+    hidden: one.hidden + other.hidden * scale,
   };
 }
 
@@ -130,21 +154,41 @@ function countContent(events: Uint8Array, length: number): Content {
     : values;
   const named = text.match(call)?.length ?? 0;
   const isOfAnthropic = named > 0 && text.includes('"content_block_start"');
-  return { bytes, pieces, calls: isOfAnthropic ? named * 2 : named };
+  const calls = isOfAnthropic ? named * 2 : named;
+  return { bytes, pieces, calls, ...countReasoning(text) };
+}
+
+function countReasoning(text: string): Pick<Content, "shown" | "hidden"> {
+  if (!reasons.test(text)) return { shown: 0, hidden: 0 };
+  let hidden = 0;
+  for (const { 1: signed, 2: redacted } of text.matchAll(signature)) {
+    hidden += tokensOf(signed ?? redacted ?? "", signedScale);
+  }
+  return { hidden, shown: countValues(text, thinking).bytes };
+}
+
+function tokensOf(
+  { length }: string,
+  { head, bytesPerToken }: typeof signedScale,
+): number {
+  return Math.max(0, length - head) / bytesPerToken;
 }
 
 function countResponses(text: string): Content {
   const { bytes, pieces } = countValues(text, deltas);
-  let [reasoning, calls] = [0, 0];
+  const summaries = countValues(text, summary).bytes;
+  let [hidden, calls] = [0, 0];
   // Members of an event come in any order, but an event is one line.
   for (const line of text.includes(ITEM) ? text.split("\n") : []) {
     if (line.includes(`${ITEM}added"`) && calledItem.test(line)) calls++;
     if (!line.includes(`${ITEM}done"`)) continue;
-    const length = hiddenReasoning.exec(line)?.[1]?.length ?? 0;
-    reasoning += Math.max(0, length - REASONING_HEAD_BYTES) /
-      REASONING_BYTES_PER_TOKEN;
+    hidden += tokensOf(encrypted.exec(line)?.[1] ?? "", encryptedScale);
   }
-  return { bytes: bytes + reasoning * BYTES_PER_TOKEN, pieces, calls };
+  return {
+    ...{ pieces, calls, hidden },
+    bytes: bytes - summaries,
+    shown: summaries * REASONING_PER_SUMMARY,
+  };
 }
 
 /** Counts text; some providers have the same one under two names. */

@@ -4,7 +4,11 @@ import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import { SseUsage } from "./sse_usage.ts";
 import type { TokenUsage } from "./token_usage.ts";
 import { PredictUsage } from "./predict_usage.ts";
-import { type EstimateLimits, UsageTracker } from "./usage_tracker.ts";
+import {
+  type EstimateLimits,
+  type InputTokens,
+  UsageTracker,
+} from "./usage_tracker.ts";
 
 /** Extracts token usage from a response while it is forwarded. Uses bounded memory and never throws on invalid input. */
 export interface UsageScanner {
@@ -19,10 +23,11 @@ export interface UsageScanner {
    */
   finish(): TokenUsage | undefined;
   /**
-   * Returns the usage so far, when the client disconnected: reported counts, and estimates of the rest, such as one token per four bytes of
-   * `requestBytes` and of the generated text. Marked as estimated unless the report is complete.
+   * Returns the usage so far, when the client disconnected: reported counts, and estimates of the rest. Marked as estimated unless the
+   * report is complete.
+   * @param input Called if the input was not reported.
    */
-  estimate(requestBytes: number, limits?: EstimateLimits): TokenUsage;
+  estimate(input: InputTokens, limits?: EstimateLimits): TokenUsage;
 }
 
 /** Options of `createUsageScanner`. */
@@ -74,9 +79,9 @@ class TrackedScanner implements UsageScanner {
     return this.#tracker.finish();
   }
 
-  estimate(requestBytes: number, limits?: EstimateLimits): TokenUsage {
+  estimate(input: InputTokens, limits?: EstimateLimits): TokenUsage {
     this.#format.finish();
-    return this.#tracker.estimate(requestBytes, limits);
+    return this.#tracker.estimate(input, limits);
   }
 }
 

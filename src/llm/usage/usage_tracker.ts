@@ -8,8 +8,12 @@ import {
 } from "./usage_report.ts";
 import { normalizeUsage, type TokenUsage } from "./token_usage.ts";
 
-/** English text has about this many bytes per token. */
-const BYTES_PER_TOKEN = 4;
+/** Estimates the input, for the model that the response names. */
+export type InputTokens = (model: string | undefined) => number;
+
+function noInput(): number {
+  return 0;
+}
 
 /** Facts about a response beside its content. */
 export interface EstimateLimits {
@@ -55,18 +59,19 @@ export class UsageTracker {
   finish(): TokenUsage | undefined {
     if (this.#report === undefined || !hasInput(this.#report)) return undefined;
     return this.#isStart
-      ? this.estimate(0)
+      ? this.estimate(noInput)
       : normalizeUsage(this.#report, this.#model);
   }
 
   /** Returns the usage of a response that ends here; see `UsageScanner.estimate`. */
   estimate(
-    requestBytes: number,
+    input: InputTokens,
     { minOutputTokens = 0, share = 1 }: EstimateLimits = {},
   ): TokenUsage {
-    const report = this.#report && withInput(this.#report, requestBytes);
+    const report = this.#report &&
+      withInput(this.#report, () => input(this.#model));
     const reported = report === undefined
-      ? estimateRequest(requestBytes, this.#model)
+      ? estimateRequest(input(this.#model), this.#model)
       : normalizeUsage(report, this.#model);
     const isComplete = report !== undefined && !this.#isStart &&
       this.unreported.tokens === 0;
@@ -75,12 +80,20 @@ export class UsageTracker {
       minOutputTokens,
       Math.ceil((reported.outputTokens + this.#estimateOutput()) / share),
     );
+    const inputTokens = reported.inputTokens +
+      this.#addedInput(reported.inputTokens);
     return {
       ...reported,
+      inputTokens,
       outputTokens,
-      totalTokens: reported.inputTokens + outputTokens,
+      totalTokens: inputTokens + outputTokens,
       estimated: true,
     };
+  }
+
+  #addedInput(input: number): number {
+    const added = this.unreported.tools.addedTo(input);
+    return Math.min(Math.ceil(added), MAX_TOKEN_COUNT);
   }
 
   #estimateOutput(): number {
@@ -96,17 +109,14 @@ function hasInput({ dialect, input }: UsageReport): boolean {
 }
 
 /** Returns the report with an estimate of the input if it has none. */
-function withInput(report: UsageReport, requestBytes: number): UsageReport {
-  return hasInput(report)
-    ? report
-    : { ...report, input: estimateTokens(requestBytes) };
+function withInput(report: UsageReport, input: () => number): UsageReport {
+  return hasInput(report) ? report : { ...report, input: input() };
 }
 
 function estimateRequest(
-  requestBytes: number,
+  inputTokens: number,
   responseModel: string | undefined,
 ): TokenUsage {
-  const inputTokens = estimateTokens(requestBytes);
   return {
     inputTokens,
     outputTokens: 0,
@@ -119,9 +129,4 @@ function estimateRequest(
     estimated: true,
     responseModel,
   };
-}
-
-/** Estimates the tokens of a text. */
-export function estimateTokens(bytes: number): number {
-  return Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), MAX_TOKEN_COUNT);
 }

@@ -3,7 +3,7 @@ import {
   readRequestContent,
   type RequestContent,
 } from "../../llm/request_content.ts";
-import { textSizeOf } from "../../llm/request_size.ts";
+import { InputEstimate } from "../../llm/usage/input_estimate.ts";
 import { peekBody } from "./peeked_body.ts";
 import { assertReadableContent } from "./readable_content.ts";
 
@@ -20,8 +20,10 @@ export async function readLlmContent(
   const coding = headers.getJoined("content-encoding") ?? "identity";
   if (coding === "identity") assertReadableContent(headers);
   const body = await peekBody(request, maxBytes);
-  if (body === undefined) return { bytes: undefined, size: maxBytes };
+  if (body === undefined) {
+    return { bytes: undefined, input: InputEstimate.ofBytes(maxBytes) };
+  }
   return coding === "identity"
-    ? { bytes: body, size: textSizeOf(body) }
+    ? { bytes: body, input: InputEstimate.ofBody(body) }
     : await readRequestContent(body, coding, maxBytes);
 }

@@ -6,7 +6,6 @@ import {
   UNLIMITED_OUTPUT_TOKENS,
   USUAL_OUTPUT_TOKENS,
 } from "../../llm/usage/output_bound.ts";
-import { estimateTokens } from "../../llm/usage/usage_tracker.ts";
 import { noUse, type Use } from "../../ratelimit/budget.ts";
 import { readLlmContent } from "../expressions/llm_content.ts";
 import type { PolicyContext } from "../policy.ts";
@@ -32,12 +31,12 @@ export async function readExpectedUse(
   }
   if (api === undefined || !llmApiFacts(api).isEstimated) return noUse;
   const { maxBufferBytes } = services;
-  const { bytes, size } = await readLlmContent(request, maxBufferBytes);
-  const inputTokens = estimateTokens(size);
+  const { bytes, input } = await readLlmContent(request, maxBufferBytes);
   const outputTokens = llmApiFacts(api).hasOutput ? await outputOf(bytes) : 0;
-  const { model } = await readRequestFacts(bytes);
-  const counts = { inputTokens, outputTokens };
-  return await priced(readPathModel(target) ?? model, counts, services);
+  const facts = await readRequestFacts(bytes);
+  const model = readPathModel(target) ?? facts.model;
+  const counts = { inputTokens: input.tokens(model), outputTokens };
+  return await priced(model, counts, services);
 }
 
 async function priced(

@@ -21,6 +21,7 @@ import {
   readRequestFacts,
   type RequestFacts,
 } from "../../llm/request_facts.ts";
+import type { InputEstimate } from "../../llm/usage/input_estimate.ts";
 import {
   readOutputBound,
   UNLIMITED_OUTPUT_TOKENS,
@@ -72,7 +73,7 @@ export class TokenMeter implements UsageMeter {
   #target = "";
   readonly #listeners: readonly UsageListener[];
   readonly #rules: UsageRules;
-  #requestBytes = 0;
+  #input: InputEstimate | undefined;
   /** Model in the body of the request. */
   #requestModel: string | undefined;
   /** Set for a form. */
@@ -157,7 +158,7 @@ export class TokenMeter implements UsageMeter {
     }
     if (!llmApiFacts(this.api).isEstimated) return;
     const content = await readLlmContent(request, maxBytes);
-    this.#requestBytes = content.size;
+    this.#input = content.input;
     const facts = await readRequestFacts(content.bytes);
     this.#requestModel = facts.model;
     if (facts.isBackground) {
@@ -262,11 +263,11 @@ export class TokenMeter implements UsageMeter {
   }
 
   abandon(): void {
-    if (this.#isOver || this.#requestBytes === 0) return;
+    if (this.#isOver || this.#input === undefined) return;
     const options = { api: this.api, contentType: "application/json" };
     const scanner = createUsageScanner(options);
     if (scanner !== undefined) {
-      this.#settle(scanner.estimate(this.#requestBytes));
+      this.#settle(scanner.estimate(this.#inputTokens));
     }
   }
 
@@ -327,7 +328,7 @@ export class TokenMeter implements UsageMeter {
     if (stated !== undefined) return stated;
     // It has just begun: whoever reads it to the end is charged.
     if (isComplete && scanner.backgroundId !== undefined) return undefined;
-    const usage = scanner.estimate(this.#requestBytes, {
+    const usage = scanner.estimate(this.#inputTokens, {
       minOutputTokens: this.#outputBound,
       share,
     });
@@ -363,6 +364,9 @@ export class TokenMeter implements UsageMeter {
     this.#usage = { ...usage, responseModel: model, cost, served };
     for (const listener of this.#listeners) listener.settle(this.#usage);
   }
+
+  readonly #inputTokens = (responseModel: string | undefined): number =>
+    this.#input?.tokens(this.#model(responseModel)) ?? 0;
 
   /** Returns the model that the response names, else that of the request: in the path, or in the body. */
   #model(responseModel: string | undefined): string | undefined {

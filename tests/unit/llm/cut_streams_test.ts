@@ -153,7 +153,7 @@ for (const { name, api, start = "", events } of streams) {
       scanner.push(bytesOf(event));
       truth += tokens;
       if (truth < MIN_TOKENS) continue;
-      const ratio = scanner.estimate(0).outputTokens / truth;
+      const ratio = scanner.estimate(() => 0).outputTokens / truth;
       least = Math.min(least, ratio);
       most = Math.max(most, ratio);
     }
@@ -178,13 +178,13 @@ Deno.test("a call of a tool without arguments is no free output", () => {
     },
   )));
 
-  assert.equal(scanner.estimate(0).outputTokens, 37);
+  assert.equal(scanner.estimate(() => 0).outputTokens, 37);
 });
 
 function estimateOf(api: LlmApi, stream: string): number {
   const scanner = scannerFor(sse, api);
   scanner.push(bytesOf(stream));
-  return scanner.estimate(0).outputTokens;
+  return scanner.estimate(() => 0).outputTokens;
 }
 
 const searched = "what the provider found ".repeat(100);
