@@ -171,7 +171,8 @@ export class Exchange implements RequestFacts {
     this.meter = this.request.upgrade === undefined
       ? this.#meterResponse(options, listeners)
       : this.#meterSocket(options, listeners) ??
-        this.#meterResponse(options, listeners);
+        this.#meterResponse(options, listeners) ??
+        (listeners && new UncountedSocket());
     return this.meter;
   }
 
@@ -219,8 +220,7 @@ export class Exchange implements RequestFacts {
       const keepsModel = this.#dependsOnModel;
       return new SocketMeter({ ...options, keepsModel, onUsed }, listeners);
     }
-    if (listeners === undefined) return undefined;
-    if (!listeners.rules.deniesUnknown) return new UncountedSocket();
+    if (listeners?.rules.deniesUnknown !== true) return undefined;
     throw new UnknownUsage(
       "it opens a WebSocket to a path of no known LLM API",
     );

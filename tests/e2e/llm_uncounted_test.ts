@@ -198,3 +198,20 @@ Deno.test("embeddings of Vertex are charged, and images, which have no counts, a
   assert.equal(await images.charged(0), 0);
   assert.equal(await images.answers("none"), 1);
 });
+
+Deno.test("a response to a request that offers another protocol is charged", async () => {
+  await using limited = await openTokenBudget(completion);
+  const { bytes } = await fetchRaw(`${limited.origin}${chat}`, {
+    method: "POST",
+    headers: {
+      connection: "upgrade",
+      upgrade: "websocket",
+      "content-type": json,
+    },
+    body: '{"model":"m","messages":[]}',
+  });
+  await limited.finished(1);
+
+  assert.deepEqual(bytes, completion.body);
+  assert.equal(await limited.charged(5000), 5000);
+});
