@@ -20,6 +20,8 @@ const IMAGE_HEAD_BYTES = 64 * 1024;
 const dataUrl = /^data:[\w.+/;=-]*,/;
 const base64 = /^[\w+/=-]*$/;
 
+/** Members that are looked up: the strings of further ones count as text, whatever they are. */
+const MAX_KEYS = 30_000;
 /** Longer names are those of parameters. */
 const MAX_KEY_BYTES = 26;
 /** Members with a meaning for the estimate, under the names of all providers. Strings of those with the kind `format` are no text. */
@@ -82,6 +84,7 @@ class RequestScan {
   #media = 0;
   /** Kind of the latest member. */
   #kind: string | undefined;
+  #keys = 0;
   #depth = 0;
   /** Depth and place at which a definition begins; 0 outside. */
   #schemaDepth = 0;
@@ -172,7 +175,8 @@ class RequestScan {
   }
 
   #readKey(start: number, end: number): void {
-    this.#kind = end - start > MAX_KEY_BYTES
+    this.#keys++;
+    this.#kind = end - start > MAX_KEY_BYTES || this.#keys > MAX_KEYS
       ? undefined
       : kinds.get(this.#body.toString("latin1", start, end));
     if (this.#kind === "message") this.#messages++;

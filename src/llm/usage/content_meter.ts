@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { LlmApi } from "../llm_api.ts";
 import { ProviderTools } from "./provider_tools.ts";
 
 /** Generated text under the names of all providers. */
@@ -59,6 +60,10 @@ const BYTES_PER_FORMATTED_TOKEN = 4;
 export class ContentMeter {
   /** Input that tools of the provider add. */
   readonly tools = new ProviderTools();
+  /** The API has events of tools that the provider runs. */
+  readonly #hasTools: boolean;
+  /** Not searched for in chats, which have the most events. */
+  readonly #hasSignatures: boolean;
   #exactBytes = 0;
   #content = nothing;
   #samples = 0;
@@ -67,6 +72,13 @@ export class ContentMeter {
   /** Bytes since the latest sample, and the content per byte of that sample. */
   #skippedBytes = 0;
   #density = nothing;
+
+  /** @param api `undefined` if it is not known. */
+  constructor(api?: LlmApi) {
+    this.#hasTools = api === undefined || api === "messages" ||
+      api === "responses";
+    this.#hasSignatures = api !== "chat";
+  }
 
   /** Estimated tokens of everything added. A piece of text has at least one, and many providers send each in a piece of its own. */
   get tokens(): number {
@@ -95,13 +107,17 @@ export class ContentMeter {
 
   /** Adds complete events. */
   addEvents(events: Uint8Array): void {
-    this.tools.addEvents(events);
+    if (this.#hasTools) this.tools.addEvents(events);
     const exact = Math.min(events.length, EXACT_BYTES - this.#exactBytes);
     if (exact > 0) {
       this.#exactBytes += exact;
-      this.#content = sum(this.#content, countContent(events, exact));
+      this.#content = sum(this.#content, this.#count(events, exact));
     }
     if (exact < events.length) this.#addLater(events.subarray(exact));
+  }
+
+  #count(events: Uint8Array, length: number): Content {
+    return countContent(events, length, this.#hasSignatures);
   }
 
   /** Each sample stands for what came since the one before, as streams change: they begin with events that have no content. */
@@ -110,7 +126,7 @@ export class ContentMeter {
     const hasBegun = this.#density.pieces > 0;
     if (hasBegun && this.#skippedBytes < this.#gap) return;
     const length = Math.min(events.length, MAX_SAMPLE_BYTES);
-    const sample = countContent(events, length);
+    const sample = this.#count(events, length);
     this.#density = sum(nothing, sample, 1 / length);
     this.#content = sum(this.#content, this.#density, this.#skippedBytes);
     const spread = 0.5 + (++this.#samples * GOLDEN_RATIO) % 1;
@@ -144,7 +160,11 @@ function sum(one: Content, other: Content, scale = 1): Content {
   };
 }
 
-function countContent(events: Uint8Array, length: number): Content {
+function countContent(
+  events: Uint8Array,
+  length: number,
+  hasSignatures: boolean,
+): Content {
   const text = Buffer.from(events.buffer, events.byteOffset, length)
     .toString("latin1");
   if (responsesEvent.test(text)) return countResponses(text);
@@ -155,11 +175,14 @@ function countContent(events: Uint8Array, length: number): Content {
   const named = text.match(call)?.length ?? 0;
   const isOfAnthropic = named > 0 && text.includes('"content_block_start"');
   const calls = isOfAnthropic ? named * 2 : named;
-  return { bytes, pieces, calls, ...countReasoning(text) };
+  const hidesReasoning = hasSignatures && reasons.test(text);
+  const reasoning = hidesReasoning ? countReasoning(text) : noReasoning;
+  return { bytes, pieces, calls, ...reasoning };
 }
 
+const noReasoning = { shown: 0, hidden: 0 };
+
 function countReasoning(text: string): Pick<Content, "shown" | "hidden"> {
-  if (!reasons.test(text)) return { shown: 0, hidden: 0 };
   let hidden = 0;
   for (const { 1: signed, 2: redacted } of text.matchAll(signature)) {
     hidden += tokensOf(signed ?? redacted ?? "", signedScale);

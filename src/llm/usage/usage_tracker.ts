@@ -25,7 +25,7 @@ export interface EstimateLimits {
 /** Accumulates the usage of one response in any format. */
 export class UsageTracker {
   /** Generated text after the last report. */
-  readonly unreported = new ContentMeter();
+  readonly unreported: ContentMeter;
   readonly api: LlmApi | undefined;
   #report: UsageReport | undefined;
   #isStart = false;
@@ -34,6 +34,7 @@ export class UsageTracker {
 
   constructor(api: LlmApi | undefined) {
     this.api = api;
+    this.unreported = new ContentMeter(api);
   }
 
   /** Identifier of a response that runs in the background. */

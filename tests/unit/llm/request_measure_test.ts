@@ -79,3 +79,8 @@ Deno.test("a body that breaks off is measured", () => {
   }
   assert.equal(measureRequest(bytesOf('{"a":"bc')).text, 2);
 });
+
+Deno.test("only so many members are looked up that a request cannot hold others up", () => {
+  const body = `{${'"id":"x",'.repeat(30_000)}"id":"yes"}`;
+  assert.equal(measureRequest(bytesOf(body)).text, 3);
+});
