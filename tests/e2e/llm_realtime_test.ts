@@ -94,7 +94,7 @@ Deno.test("a client like a browser converses with the gateway's key, its model, 
   assert(!seen.includes(KEY));
 });
 
-Deno.test("a rule about the model, several models, and changed fields keep a WebSocket from its provider", async () => {
+Deno.test("a rule about the model, several models, calls, and changed fields keep a WebSocket from its provider", async () => {
   await using provider = startProvider();
   await using ruled = await start(provider.host, {}, {
     authorization: {
@@ -108,11 +108,14 @@ Deno.test("a rule about the model, several models, and changed fields keep a Web
 
   const other = await rejection(ruled.origin, "/v1/realtime?model=other");
   const two = await rejection(open.origin, "/v1/realtime?model=a&model=b");
+  const call = await rejection(open.origin, "/v1/realtime?call_id=rtc_1");
   const none = await rejection(changed.origin, "/v1/realtime?model=voice");
 
   assert.equal(other.status, 403);
   assert.equal(two.status, 400);
   assert.match(two.text, /several models/);
+  assert.equal(call.status, 400);
+  assert.match(call.text, /join a call/);
   assert.equal(none.status, 400);
   assert.match(none.text, /messages of a WebSocket/);
   assert.equal(provider.upgrades.length, 0);

@@ -38,6 +38,7 @@ export async function openRealtime(
       "Cannot change the messages of a WebSocket as the configuration of the backend requires",
     );
   }
+  checkQuery(request.target);
   const model = modelOf(target, readModel(request.target));
   const path = api.path({ ...target.place, operation, model, streaming: true });
   const response = await sendAuthorized(
@@ -50,6 +51,15 @@ export async function openRealtime(
     undefined,
   );
   return checkResponse(call, FAMILY, response);
+}
+
+/**
+ * Rejects parameters that open something else than a session of the client: with the gateway's key, `call_id` would join a call of
+ * anybody.
+ */
+function checkQuery(target: string): void {
+  if (!new URLSearchParams(providerQuery(target)).has("call_id")) return;
+  throw invalidRequest(FAMILY, "Cannot join a call through the gateway");
 }
 
 /** Reads the model of the query, which names one or none. */
