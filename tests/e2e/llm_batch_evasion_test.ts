@@ -128,6 +128,42 @@ Deno.test("a batch that has not ended is not charged for what it used until then
   assert.equal(await limited.charged(), 110);
 });
 
+Deno.test("results in a batch of Gemini are charged once, by its name or in a list", async () => {
+  const batch = (name: string) => ({
+    name: `batches/${name}`,
+    response: {
+      inlinedResponses: {
+        inlinedResponses: [1, 2].map(() => ({
+          response: { usageMetadata: { totalTokenCount: 55 } },
+        })),
+      },
+    },
+  });
+  await using one = await startProvider(({ url = "" }, response) =>
+    response.end(
+      JSON.stringify(
+        url === "/v1beta/batches"
+          ? { operations: [batch("a"), batch("b")] }
+          : batch("a"),
+      ),
+    )
+  );
+  await using limited = await start({ one });
+
+  for (
+    const [requests, path, expected] of [
+      [1, "/v1beta/batches/a", 110],
+      [2, "/v1beta/batches", 220],
+      [3, "/v1beta/batches", 220],
+      [4, "/v1beta/batches/b", 220],
+    ] as const
+  ) {
+    await limited.get(path);
+    await limited.finished(requests);
+    assert.equal(await limited.charged(), expected);
+  }
+});
+
 /** Reads the beginning of a response, and leaves. */
 async function leave(url: string, received: () => void): Promise<void> {
   const connection = await Deno.connect({

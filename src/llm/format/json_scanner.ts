@@ -8,6 +8,8 @@ export interface JsonVisitor {
   open?(path: string, offset: number): void;
   /** A wanted value is complete: `text` is its JSON including surrounding whitespace. */
   member(path: string, text: string): void;
+  /** An object in a list on the path to a wanted value ended: `outputs[]`. */
+  item?(path: string): void;
   /** A document ended; `offset` is after its last brace. */
   end?(offset: number): void;
 }
@@ -27,7 +29,7 @@ for (const code of [OPEN_BRACE, OPEN_BRACKET]) kinds[code] = 1;
 for (const code of [0x7d, 0x5d]) kinds[code] = 2;
 for (const code of [QUOTE, COMMA, COLON]) kinds[code] = 3;
 
-/** Paths of wanted values, in the form `response.usage`. */
+/** Paths of wanted values, in the form `response.usage`, or `outputs[].usage` for those in the objects of a list. */
 export class JsonPaths {
   readonly #wanted: ReadonlySet<string>;
   /** Paths of the objects to enter: `response` for `response.usage`. */
@@ -66,6 +68,8 @@ export class JsonScanner {
   /** Depth of the innermost open object on the path to a wanted value; 0 outside of documents. */
   #level = 0;
   readonly #prefixes: string[] = [];
+  /** Path of the items of each list that is open on the path to a wanted value; `undefined` for objects. */
+  readonly #lists: (string | undefined)[] = [];
   #string: "none" | "key" | "other" = "none";
   #isEscaped = false;
   #expectsKey = false;
@@ -109,7 +113,8 @@ export class JsonScanner {
           if (this.#startValue()) pieceStart = i + 1;
         } else {
           this.#endValue(text, pieceStart, i);
-          this.#expectsKey = true;
+          this.#path = this.#lists.at(-1);
+          this.#expectsKey = this.#path === undefined;
         }
       }
     }
@@ -152,21 +157,29 @@ export class JsonScanner {
       else this.#base = 1;
       return;
     }
-    const path = this.#path;
-    if (
-      outer !== this.#level || code !== OPEN_BRACE || path === undefined ||
-      !this.#paths.leadThrough(path)
-    ) return;
+    if (outer !== this.#level || this.#path === undefined) return;
+    const isObject = code === OPEN_BRACE;
+    const path = isObject ? this.#path : `${this.#path}[]`;
+    if (!this.#paths.leadThrough(path)) return;
     this.#stopTaking();
-    this.#enter(path, index);
+    if (isObject) this.#enter(path, index);
+    else this.#enterList(path);
   }
 
   #enter(path: string, index: number): void {
     this.#level = this.#depth;
     this.#prefixes.push(path === "" ? "" : `${path}.`);
+    this.#lists.push(undefined);
     this.#expectsKey = true;
     this.#path = undefined;
     this.#visitor.open?.(path, this.#before + index + 1);
+  }
+
+  #enterList(path: string): void {
+    this.#level = this.#depth;
+    this.#prefixes.push(path);
+    this.#lists.push(path);
+    this.#path = path;
   }
 
   #close(index: number): void {
@@ -178,9 +191,12 @@ export class JsonScanner {
 
   #leave(index: number): void {
     this.#prefixes.pop();
+    const wasList = this.#lists.pop() !== undefined;
+    const list = this.#lists.at(-1);
     this.#expectsKey = false;
     if (this.#prefixes.length > 0) {
       this.#level--;
+      if (list !== undefined && !wasList) this.#visitor.item?.(list);
       return;
     }
     this.#level = 0;

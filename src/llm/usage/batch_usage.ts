@@ -13,12 +13,27 @@ const places: readonly (readonly [string, string, LlmApi | undefined])[] = [
 const linePaths = new JsonPaths(
   places.flatMap(([usage, model]) => [usage, model]),
 );
-const batchPaths = new JsonPaths([
-  "status",
-  "output_file_id",
-  "usage",
-  "model",
-]);
+
+/** A list of batches at Gemini. */
+const OPERATIONS = "operations[]";
+/** Results in a batch itself: of Gemini, which may have them twice, and of Mistral. */
+const inlined = [
+  "response.inlinedResponses.inlinedResponses[]",
+  "metadata.output.inlinedResponses.inlinedResponses[]",
+  "outputs[]",
+];
+const bases = ["", `${OPERATIONS}.`];
+const batchPaths = new JsonPaths(
+  bases.flatMap((base) => [
+    ...["status", "output_file_id", "output_file", "usage", "model", "name"]
+      .map((name) => base + name),
+    ...inlined.flatMap((list) =>
+      places.flatMap((place) =>
+        place.slice(0, 2).map((path) => `${base}${list}.${path}`)
+      )
+    ),
+  ]),
+);
 /** States in which a batch uses nothing more. */
 const finalStates: ReadonlySet<unknown> = new Set([
   "completed",
@@ -30,48 +45,27 @@ const finalStates: ReadonlySet<unknown> = new Set([
 /** Further models of a batch count as the last one of these. */
 const MAX_MODELS = 32;
 const MAX_MODEL_LENGTH = 256;
+/** Further batches of a list do not count; no page is longer. */
+const MAX_BATCHES = 1000;
 
 /** Usage of a batch, by model; each is marked as that of a batch, which has prices of its own. */
 export type BatchUsages = readonly TokenUsage[];
 
-/** Adds up the usage in the results of a batch, without buffering them. */
-export class ResultsUsage {
-  readonly #scanner: JsonScanner;
-  readonly #charged: number;
+/** Adds up the usage of results, by model. */
+class ResultSums {
   readonly #byModel = new Map<string, TokenUsage>();
-  #line = new Map<string, unknown>();
-  #lines = 0;
-
-  /** @param charged Number of lines at the beginning that do not count. */
-  constructor(charged: number) {
-    this.#charged = charged;
-    this.#scanner = new JsonScanner(linePaths, {
-      member: (path, text) => this.#line.set(path, parseJson(text)),
-      end: () => this.#endLine(),
-    });
-  }
-
-  /** Number of lines until now. */
-  get lines(): number {
-    return this.#lines;
-  }
+  lines = 0;
 
   get usages(): BatchUsages {
     return [...this.#byModel.values()];
   }
 
-  push(bytes: Uint8Array): void {
-    this.#scanner.push(bytes);
-  }
-
-  #endLine(): void {
-    const line = this.#line;
-    this.#line = new Map();
-    if (this.#lines++ < this.#charged) return;
+  /** Adds the usage of a result among the values that were found. */
+  addLine(members: ReadonlyMap<string, unknown>, prefix = ""): void {
     for (const [usagePath, modelPath, api] of places) {
       const usage = readBatchUsage(
-        line.get(usagePath),
-        line.get(modelPath),
+        members.get(prefix + usagePath),
+        members.get(prefix + modelPath),
         api,
       );
       if (usage !== undefined) this.#add(usage);
@@ -94,29 +88,115 @@ export class ResultsUsage {
   }
 }
 
-/** Finds the usage of a completed batch of OpenAI. */
+/** Adds up the usage in the results of a batch, without buffering them. */
+export class ResultsUsage {
+  readonly #scanner: JsonScanner;
+  readonly #charged: number;
+  readonly #sums = new ResultSums();
+  #line = new Map<string, unknown>();
+
+  /** @param charged Number of lines at the beginning that do not count. */
+  constructor(charged: number) {
+    this.#charged = charged;
+    this.#scanner = new JsonScanner(linePaths, {
+      member: (path, text) => this.#line.set(path, parseJson(text)),
+      end: () => this.#endLine(),
+    });
+  }
+
+  /** Number of lines until now. */
+  get lines(): number {
+    return this.#sums.lines;
+  }
+
+  get usages(): BatchUsages {
+    return this.#sums.usages;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#scanner.push(bytes);
+  }
+
+  #endLine(): void {
+    const line = this.#line;
+    this.#line = new Map();
+    if (this.#sums.lines++ >= this.#charged) this.#sums.addLine(line);
+  }
+}
+
+/** A batch with its usage. */
+export interface CountedBatch {
+  /** Of the file with its results, under which either is charged once, or of the batch. */
+  readonly id: string | undefined;
+  /** Number of results in the batch itself; `undefined` if it has the sum of all. */
+  readonly lines: number | undefined;
+  readonly usages: BatchUsages;
+}
+
+/** Finds the usage in a batch, or in a list of batches with results. */
 export class BatchObjectUsage {
-  readonly #members = new Map<string, unknown>();
+  #members = new Map<string, unknown>();
+  #results = new Map<string, ResultSums>();
+  readonly #batches: CountedBatch[] = [];
   readonly #scanner = new JsonScanner(batchPaths, {
     member: (path, text) => this.#members.set(path, parseJson(text)),
+    item: (path) => {
+      if (path === OPERATIONS) this.#endBatch(`${OPERATIONS}.`);
+      else this.#endResult(path);
+    },
+    end: () => this.#endBatch(""),
   });
 
   push(bytes: Uint8Array): void {
     this.#scanner.push(bytes);
   }
 
-  /** Identifier of the file with the results, under which either is charged once. */
-  get resultsId(): string | undefined {
-    const id = this.#members.get("output_file_id");
-    return typeof id === "string" && id !== "" ? id : undefined;
+  /** Returns the batches, the last one with its results until now. */
+  finish(): readonly CountedBatch[] {
+    const [list] = this.#results.keys();
+    if (list !== undefined) {
+      this.#endBatch(list.startsWith(OPERATIONS) ? `${OPERATIONS}.` : "");
+    }
+    return this.#batches;
   }
 
-  get usages(): BatchUsages {
-    const read = (name: string) => this.#members.get(name);
-    if (!finalStates.has(read("status"))) return [];
-    const usage = readBatchUsage(read("usage"), read("model"), "responses");
-    return usage === undefined || usage.totalTokens === 0 ? [] : [usage];
+  #endResult(list: string): void {
+    const sums = this.#results.get(list) ?? new ResultSums();
+    this.#results.set(list, sums);
+    sums.lines++;
+    const prefix = `${list}.`;
+    sums.addLine(this.#members, prefix);
+    for (const path of this.#members.keys()) {
+      if (path.startsWith(prefix)) this.#members.delete(path);
+    }
   }
+
+  #endBatch(base: string): void {
+    const read = (name: string) => this.#members.get(base + name);
+    const usage = finalStates.has(read("status"))
+      ? readBatchUsage(read("usage"), read("model"), "responses")
+      : undefined;
+    const [results] = [...this.#results.values()].toSorted((one, other) =>
+      other.lines - one.lines
+    );
+    const counted = usage !== undefined && usage.totalTokens > 0
+      ? { lines: undefined, usages: [usage] }
+      : results && { lines: results.lines, usages: results.usages };
+    if (counted !== undefined && this.#batches.length < MAX_BATCHES) {
+      const names = ["output_file_id", "output_file", "name"].map(read);
+      this.#batches.push({ ...counted, id: readId(names) });
+    }
+    this.#members = new Map();
+    this.#results = new Map();
+  }
+}
+
+/** Returns the first name: `b1` of Gemini's `batches/b1`. */
+function readId(names: readonly unknown[]): string | undefined {
+  for (const name of names) {
+    if (typeof name === "string" && name !== "") return name.split("/").at(-1);
+  }
+  return undefined;
 }
 
 function readBatchUsage(

@@ -1,7 +1,8 @@
 /** Output of an earlier request, which clients may read any number of times. */
 export interface StoredOutput {
-  /** A response of OpenAI, a batch of OpenAI, or the results of a batch, one in each line. */
-  readonly kind: "response" | "batch" | "results";
+  /** A response of OpenAI, a batch, a list of batches, or the results of a batch, one in each line. */
+  readonly kind: "response" | "batch" | "batches" | "results";
+  /** Empty for a list. */
   readonly id: string;
 }
 
@@ -14,7 +15,8 @@ const paths: readonly (readonly [StoredOutput["kind"], RegExp])[] = [
   ["results", pathOf(`messages/+batches/+${ID}/+results`)],
   ["results", pathOf(`files/+${ID}/+content`)],
   ["results", pathOf(`files/+${ID}(?::|%3A)download`)],
-  ["batch", pathOf(`batches/+${ID}`)],
+  ["batch", pathOf(`(?:batches|batch/+jobs)/+${ID}`)],
+  ["batches", pathOf("batches()")],
 ];
 
 /** Reads `/v1/responses/resp_1`, `/v1/batches/b_1`, `/v1/files/f_1/content`, and others; `undefined` for other requests. */

@@ -38,8 +38,7 @@ interface Findings {
 /** Looks for usage in the content of a response. */
 interface Reader {
   push(bytes: Uint8Array): void;
-  /** Returns `undefined` if there is nothing to charge. */
-  finish(isComplete: boolean): Findings | undefined;
+  finish(isComplete: boolean): readonly Findings[];
 }
 
 /** Results of a batch count until their last line: more than any batch has. */
@@ -105,7 +104,8 @@ export class StoredMeter implements UsageMeter {
   }
 
   watch(response: ResponseMessage): void {
-    const { body, headers, status } = response;
+    const { body, headers, status, tunnel } = response;
+    this.#isUncounted = tunnel !== undefined && this.#hasBudget;
     if (body === undefined || status >= 300) return;
     const reader = this.#createReader(headers.getJoined("content-type"));
     if (reader === undefined) return;
@@ -140,9 +140,9 @@ export class StoredMeter implements UsageMeter {
   #createReader(contentType: string | undefined): Reader | undefined {
     const { kind, id } = this.#output;
     if (kind === "response") return responseReader(contentType);
-    return kind === "batch"
-      ? batchReader(id)
-      : resultsReader(id, this.#charged);
+    return kind === "results"
+      ? resultsReader(id, this.#charged)
+      : batchReader(id);
   }
 
   async #end(
@@ -152,17 +152,17 @@ export class StoredMeter implements UsageMeter {
   ): Promise<void> {
     const isDecoded = await decoder.finish();
     this.#isUncounted = !isDecoded && this.#hasBudget;
-    const found = reader.finish(isComplete && isDecoded);
-    if (found === undefined || found.usages.length === 0) return;
     const { counted } = this.#options;
     const { kind } = this.#output;
-    const key = outputKey(this.#options, { kind, id: found.id });
-    // The rest of results that were read in part is charged to who reads it.
-    if (kind === "batch" && await counted.count(key) > 0) return;
-    // If others have read a part in the meantime, it is not known which lines those are: rather twice than never.
-    if (await counted.claim(key, found.to) < found.to) {
-      this.#settle(found.usages);
+    for (const { id, to, usages } of reader.finish(isComplete && isDecoded)) {
+      if (usages.length === 0) continue;
+      const key = outputKey(this.#options, { kind, id });
+      // The rest of results that were read in part is charged to who reads it.
+      if (to === ALL_LINES && await counted.count(key) > 0) continue;
+      // If others have read a part in the meantime, it is not known which lines those are: rather twice than never.
+      if (await counted.claim(key, to) < to) this.#settle(usages);
     }
+    this.#report();
   }
 
   #settle(usages: readonly TokenUsage[]): void {
@@ -175,6 +175,9 @@ export class StoredMeter implements UsageMeter {
         ? used
         : addMeteredUsage(this.#usage, used);
     }
+  }
+
+  #report(): void {
     if (this.#usage === undefined) return;
     for (const listener of this.#listeners) listener.settle(this.#usage);
   }
@@ -187,10 +190,8 @@ function responseReader(contentType: string | undefined): Reader | undefined {
     finish(isComplete) {
       const usage = isComplete ? scanner.finish() : undefined;
       const { backgroundId: id } = scanner;
-      if (id === undefined || usage === undefined || usage.estimated) {
-        return undefined;
-      }
-      return { id, to: 1, usages: [usage] };
+      if (id === undefined || usage === undefined || usage.estimated) return [];
+      return [{ id, to: 1, usages: [usage] }];
     },
   };
 }
@@ -199,11 +200,12 @@ function batchReader(id: string): Reader {
   const batch = new BatchObjectUsage();
   return {
     push: (bytes) => batch.push(bytes),
-    finish: () => ({
-      id: batch.resultsId ?? id,
-      to: ALL_LINES,
-      usages: batch.usages,
-    }),
+    finish: () =>
+      batch.finish().map(({ lines = ALL_LINES, usages, ...found }) => ({
+        id: found.id ?? id,
+        to: lines,
+        usages,
+      })),
   };
 }
 
@@ -211,10 +213,6 @@ function resultsReader(id: string, charged: number): Reader {
   const results = new ResultsUsage(charged);
   return {
     push: (bytes) => results.push(bytes),
-    finish: () => ({
-      id,
-      to: results.lines,
-      usages: results.usages,
-    }),
+    finish: () => [{ id, to: results.lines, usages: results.usages }],
   };
 }
