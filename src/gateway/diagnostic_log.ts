@@ -5,7 +5,8 @@ import {
   formatDiagnostic,
 } from "../config/diagnostics/located_diagnostic.ts";
 
-const MAX_PER_MINUTE = 100;
+/** Lines in a minute about the objects of one namespace. */
+const MAX_PER_NAMESPACE = 100;
 const MINUTE_MS = 60_000;
 
 /** Logs the diagnostics of configurations. */
@@ -14,9 +15,8 @@ export class DiagnosticLog {
   readonly #clock: Clock;
   /** Lines of the latest configuration. */
   #current: ReadonlySet<string> = new Set();
-  #minuteEndsAt = 0;
-  #linesInMinute = 0;
-  #suppressed = 0;
+  /** Lines of this minute by namespace; `undefined` before the first one. */
+  #counts: Map<string, number> | undefined;
 
   constructor(log: Log, clock: Clock) {
     this.#log = log;
@@ -29,40 +29,51 @@ export class DiagnosticLog {
   }
 
   /**
-   * Logs each diagnostic when it appears, not again while it lasts, and at most 100 in a minute: in a cluster, everybody with an object
-   * causes configurations at any time.
+   * Logs each diagnostic when it appears, not again while it lasts, and at most 100 in a minute for each namespace: everybody with an
+   * object in a cluster causes configurations at any time.
    */
   logNew(diagnostics: readonly Diagnostic[]): void {
     const known = this.#current;
     this.#current = new Set(diagnostics.map(formatDiagnostic));
     for (const diagnostic of diagnostics) {
       if (known.has(formatDiagnostic(diagnostic))) continue;
-      if (this.#mayWrite()) this.#write(diagnostic);
-      else this.#suppressed++;
+      if (this.#countLine(diagnostic) <= MAX_PER_NAMESPACE) {
+        this.#write(diagnostic);
+      }
     }
   }
 
-  #mayWrite(): boolean {
-    const now = this.#clock.monotonic();
-    if (now >= this.#minuteEndsAt) {
-      this.#minuteEndsAt = now + MINUTE_MS;
-      this.#linesInMinute = 0;
-      this.#reportSuppressed();
-    }
-    return this.#linesInMinute++ < MAX_PER_MINUTE;
+  /** Returns the number of lines of this minute about the namespace, with this one. */
+  #countLine(diagnostic: Diagnostic): number {
+    this.#counts ??= this.#startMinute();
+    const namespace = namespaceOf(diagnostic);
+    const count = (this.#counts.get(namespace) ?? 0) + 1;
+    this.#counts.set(namespace, count);
+    return count;
   }
 
-  #reportSuppressed(): void {
-    if (this.#suppressed === 0) return;
-    this.#log.warn(
-      "More problems of resources were found than are logged; their statuses have them",
-      { notLogged: this.#suppressed },
-    );
-    this.#suppressed = 0;
+  #startMinute(): Map<string, number> {
+    const counts = new Map<string, number>();
+    this.#clock.setTimer(() => {
+      this.#counts = undefined;
+      for (const [namespace, count] of counts) {
+        if (count <= MAX_PER_NAMESPACE) continue;
+        this.#log.warn(
+          "More problems were found than are logged; the statuses of the objects have them",
+          { namespace, notLogged: count - MAX_PER_NAMESPACE },
+        );
+      }
+    }, MINUTE_MS);
+    return counts;
   }
 
   #write(diagnostic: Diagnostic): void {
     const level = diagnostic.severity === "warning" ? "warn" : "error";
     this.#log[level](formatDiagnostic(diagnostic));
   }
+}
+
+/** Returns `team` of `HTTPRoute/team/one: spec.rules[0]`. */
+function namespaceOf({ path }: Diagnostic): string {
+  return path.split(":", 1)[0]?.split("/")[1] ?? "";
 }
