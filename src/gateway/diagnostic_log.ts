@@ -17,6 +17,7 @@ export class DiagnosticLog {
   #current: ReadonlySet<string> = new Set();
   /** Lines of this minute by namespace; `undefined` before the first one. */
   #counts: Map<string, number> | undefined;
+  #cancelTimer: (() => void) | undefined;
 
   constructor(log: Log, clock: Clock) {
     this.#log = log;
@@ -43,6 +44,21 @@ export class DiagnosticLog {
     }
   }
 
+  /** Ends the minute: logs how many lines were not logged. */
+  close(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const counts = this.#counts ?? [];
+    this.#counts = undefined;
+    for (const [namespace, count] of counts) {
+      if (count <= MAX_PER_NAMESPACE) continue;
+      this.#log.warn(
+        "More problems were found than are logged; the statuses of the objects have them",
+        { namespace, notLogged: count - MAX_PER_NAMESPACE },
+      );
+    }
+  }
+
   /** Returns the number of lines of this minute about the namespace, with this one. */
   #countLine(diagnostic: Diagnostic): number {
     this.#counts ??= this.#startMinute();
@@ -53,18 +69,8 @@ export class DiagnosticLog {
   }
 
   #startMinute(): Map<string, number> {
-    const counts = new Map<string, number>();
-    this.#clock.setTimer(() => {
-      this.#counts = undefined;
-      for (const [namespace, count] of counts) {
-        if (count <= MAX_PER_NAMESPACE) continue;
-        this.#log.warn(
-          "More problems were found than are logged; the statuses of the objects have them",
-          { namespace, notLogged: count - MAX_PER_NAMESPACE },
-        );
-      }
-    }, MINUTE_MS);
-    return counts;
+    this.#cancelTimer = this.#clock.setTimer(() => this.close(), MINUTE_MS);
+    return new Map();
   }
 
   #write(diagnostic: Diagnostic): void {

@@ -182,6 +182,7 @@ export class Gateway {
     if (!gateway.#record.isRunning) {
       await gateway.#metricsExporter?.close(0);
       await gateway.dataPlane.drain(0);
+      gateway.#diagnosticLog.close();
       throw new ConfigurationError(diagnostics, candidate.sources);
     }
     gateway.#watching = gateway.#follow(changes);
@@ -256,6 +257,7 @@ export class Gateway {
     this.#log.info("Draining", { timeout: `${timeoutMs}ms` });
     this.#stopWatching.abort();
     await this.#reloading;
+    this.#diagnosticLog.close();
     const exported = this.#metricsExporter?.close(MAX_EXPORT_MS);
     const { drained, cut } = await this.dataPlane.drain(timeoutMs);
     await exported;
