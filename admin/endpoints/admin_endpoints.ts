@@ -1,6 +1,5 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { dumpConfig } from "./config_dump_endpoint.ts";
-import { listFailures, showFailure } from "./failures_endpoint.ts";
 import { indexPage } from "./index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
 import { showMemory } from "./memory_endpoint.ts";
@@ -14,7 +13,12 @@ import type { AdminTarget } from "../target.ts";
 import { showTasks } from "./tasks_endpoint.ts";
 import { hasToken } from "../check_admin_token.ts";
 import { resetLimits, showUsage } from "./usage_endpoint.ts";
-import { listRequests, showRequest } from "./requests_endpoint.ts";
+import {
+  listFailures,
+  listRequests,
+  showFailure,
+  showRequest,
+} from "./requests_endpoint.ts";
 import { showTraffic } from "./traffic_endpoint.ts";
 import { traceRequests } from "./trace_endpoint.ts";
 

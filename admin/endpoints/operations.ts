@@ -1,10 +1,13 @@
-import { failureLimit } from "./failures_endpoint.ts";
 import { trafficDimensions } from "../../src/telemetry/traffic/traffic_bucket.ts";
 import { trafficRanges } from "../../src/telemetry/traffic/traffic_range.ts";
 import { allocationSeconds, cpuRanges } from "../profiles/profiles.ts";
 import type { IntegerRange } from "../query_parameters.ts";
 import type { Endpoint } from "../router.ts";
-import { requestLimit, requestStatuses } from "./requests_endpoint.ts";
+import {
+  failureLimit,
+  requestLimit,
+  requestStatuses,
+} from "./requests_endpoint.ts";
 import { taskLimit } from "./tasks_endpoint.ts";
 import { traceCount, tracePort } from "./trace_endpoint.ts";
 

@@ -1,3 +1,4 @@
+import type { RequestReport } from "../../src/telemetry/requests/logged_request.ts";
 import { json, text } from "../admin_responses.ts";
 import {
   type IntegerRange,
@@ -7,10 +8,12 @@ import {
   requireKnown,
 } from "../query_parameters.ts";
 import type { AdminTarget } from "../target.ts";
-import { decodeSegment } from "./failures_endpoint.ts";
 
 /** Range of `limit`. */
 export const requestLimit: IntegerRange = { from: 0, to: 10_000, or: 100 };
+
+/** Range of `limit` for failures. */
+export const failureLimit: IntegerRange = { from: 0, to: 99_999, or: 10_000 };
 
 /** Values of `status`. */
 export const requestStatuses = [
@@ -51,18 +54,66 @@ export async function listRequests(
   );
 }
 
-/** Returns everything about one of them; 404 when it was displaced. */
+/** Returns everything about one of them, named by `record` or `x-request-id`; 404 when it was displaced. */
 export async function showRequest(
+  target: AdminTarget,
+  request: Request,
+): Promise<Response> {
+  return await findReport(target, request) ??
+    text(404, "this request is no longer recorded: newer ones replaced it");
+}
+
+/**
+ * Lists the failed requests of the same log, at most `limit`.
+ * @throws {InvalidParameter}
+ */
+export async function listFailures(
   { dataPlane }: AdminTarget,
   request: Request,
 ): Promise<Response> {
-  const record = decodeSegment(request.url);
-  const report = record === undefined
-    ? undefined
-    : await dataPlane.request(record);
-  return report === undefined
-    ? text(404, "this request is no longer recorded: newer ones replaced it")
-    : json(report);
+  const query = new URL(request.url).searchParams;
+  const limit = readInteger(query, "limit", failureLimit);
+  const { requests } = await dataPlane.requests({ status: "failed", limit });
+  return json(requests);
+}
+
+/** Returns the report on a failed request, as `showRequest` does; 404 when there is none. */
+export async function showFailure(
+  target: AdminTarget,
+  request: Request,
+): Promise<Response> {
+  const report = await findReport(
+    target,
+    request,
+    ({ hasFailed }) => hasFailed,
+  );
+  if (report !== undefined) return report;
+  const { enabled, size } = target.settings.failureMemory;
+  return text(
+    404,
+    enabled
+      ? `no failed request with this id: the gateway keeps the last ${size} requests that ended with 4xx or 5xx`
+      : "failed requests are not recorded: config.failureMemory.enabled is false",
+  );
+}
+
+async function findReport(
+  { dataPlane }: AdminTarget,
+  { url }: Request,
+  isWanted: (report: RequestReport) => boolean = () => true,
+): Promise<Response | undefined> {
+  const id = lastSegment(url);
+  const report = id === undefined ? undefined : await dataPlane.request(id);
+  return report !== undefined && isWanted(report) ? json(report) : undefined;
+}
+
+/** Returns the last segment of the path of a URL; `undefined` if it is not valid. */
+function lastSegment(url: string): string | undefined {
+  try {
+    return decodeURIComponent(new URL(url).pathname.split("/").at(-1) ?? "");
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads milliseconds since the epoch. */

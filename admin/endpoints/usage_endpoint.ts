@@ -2,6 +2,11 @@ import type { Clock } from "../../src/base/clock.ts";
 import { NANO_USD } from "../../src/base/log_text.ts";
 import { isDuration, parseDuration } from "../../src/api/schema/duration.ts";
 import type { UsageRow } from "../../src/dataplane/data_plane.ts";
+import {
+  createSums,
+  mergeSums,
+  type RequestSums,
+} from "../../src/telemetry/traffic/request_sums.ts";
 import { json } from "../admin_responses.ts";
 import {
   InvalidParameter,
@@ -58,16 +63,9 @@ function readAge(text: string): number {
 }
 
 function sumBy(rows: readonly UsageRow[], by: Group) {
-  const sums = new Map<string, Omit<UsageRow, "hour" | Group>>();
+  const sums = new Map<string, RequestSums>();
   for (const row of rows) {
-    const sum = sums.get(row[by]);
-    sums.set(row[by], {
-      requests: row.requests + (sum?.requests ?? 0),
-      inputTokens: row.inputTokens + (sum?.inputTokens ?? 0),
-      outputTokens: row.outputTokens + (sum?.outputTokens ?? 0),
-      nanoUsd: row.nanoUsd + (sum?.nanoUsd ?? 0),
-      uncounted: row.uncounted + (sum?.uncounted ?? 0),
-    });
+    mergeSums(sums.getOrInsertComputed(row[by], createSums), row);
   }
   return [...sums].map(([name, { nanoUsd, ...sum }]) => ({
     name,
@@ -77,7 +75,10 @@ function sumBy(rows: readonly UsageRow[], by: Group) {
 }
 
 function tokensOf(
-  { inputTokens, outputTokens }: Pick<UsageRow, "inputTokens" | "outputTokens">,
+  { inputTokens, outputTokens }: Pick<
+    RequestSums,
+    "inputTokens" | "outputTokens"
+  >,
 ): number {
   return inputTokens + outputTokens;
 }

@@ -2,7 +2,6 @@ import type { Clock } from "../../src/base/clock.ts";
 import type { Log } from "../../src/base/log.ts";
 import type { DataPlane } from "../../src/dataplane/data_plane.ts";
 import { dumpConfig } from "../endpoints/config_dump_endpoint.ts";
-import { listFailures, showFailure } from "../endpoints/failures_endpoint.ts";
 import { showKeys } from "../endpoints/keys_endpoint.ts";
 import {
   changeLogFilter,
@@ -54,8 +53,6 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
     get("traffic", (request) => showTraffic(target, request)),
     get("requests", (request) => listRequests(target, request)),
     get("requests/*", (request) => showRequest(target, request)),
-    get("failures", (request) => listFailures(target, request)),
-    get("failures/*", (request) => showFailure(target, request)),
     stream("trace", (request) => traceRequests(target, clock, request)),
     logging(target, readOnly),
     ...source(options),

@@ -6,9 +6,7 @@ import type { Outcomes } from "../compile/outcomes.ts";
 import type { Description } from "../compile/describe/describe.ts";
 import type { BackendTasks } from "./backend_tasks.ts";
 import type { LimitSelection } from "../ratelimit/local/counter_store.ts";
-import type { UsageRow } from "../ratelimit/usage/usage_book.ts";
-import type { FailingPart } from "../telemetry/failures/explanation.ts";
-import type { RecordedEvent } from "../telemetry/failures/failure_events.ts";
+import type { UsageRow } from "../telemetry/traffic/usage_table.ts";
 import type { CpuProfile } from "../telemetry/profiles/cpu_profile.ts";
 import type { StackProfile } from "../telemetry/profiles/stack_profile.ts";
 import type {
@@ -55,16 +53,15 @@ export interface DataPlane extends ThreadProfiler {
   setLogLevel(filter: string): Promise<void>;
   /** Traces the next requests. Streams end when the data plane is drained. */
   traceNext(query: TraceQuery): Promise<TraceAnswer>;
-  /** Lists the failed requests that are remembered, newest first. */
-  failures(): Promise<readonly FailureSummary[]>;
-  /** Explains the newest failed request with this id. */
-  failure(id: string): Promise<FailureReport | undefined>;
   /** Describes the traffic of the last minutes or hours. */
   traffic(query: TrafficQuery): Promise<TrafficReport>;
   /** Lists requests that have ended: those that failed, and a sample of the others. */
   requests(query: RequestQuery): Promise<RequestPage>;
-  /** Describes one of them; `undefined` when it was displaced by newer ones. */
-  request(record: string): Promise<RequestReport | undefined>;
+  /**
+   * Describes one of them; `undefined` when it was displaced by newer ones.
+   * @param id Its `record`, or the value of `x-request-id` of the newest.
+   */
+  request(id: string): Promise<RequestReport | undefined>;
   /** Describes connections and requests under way. */
   tasks(limit: number): Promise<TaskTree>;
   /** Lists what is kept in memory, with its capacity. */
@@ -108,36 +105,6 @@ export type TraceAnswer = { readonly stream: TraceStream } | {
   readonly rejection: "filter" | "watchers";
   readonly message: string;
 };
-
-/** One line about a failed request. */
-export interface FailureSummary {
-  /** Value of `x-request-id`; `refused-<n>` for a request rejected before it could be read. */
-  readonly id: string;
-  /** RFC 3339. */
-  readonly time: string;
-  readonly status: number;
-  /** As in the access log. */
-  readonly reason: string;
-  readonly method: string;
-  readonly host: string;
-  readonly path: string;
-  readonly gateway: string | null;
-  readonly route: string | null;
-  readonly backend: string | null;
-  /** One sentence. */
-  readonly cause: string;
-}
-
-/** Everything known about a failed request. */
-export interface FailureReport extends FailureSummary {
-  readonly failing: FailingPart | null;
-  /** Advice to fix it. */
-  readonly advice: string;
-  readonly durationMs: number | null;
-  readonly retries: number;
-  /** The remembered part of its trace. */
-  readonly events: readonly RecordedEvent[];
-}
 
 /** Everything under way, for `/debug/tasks`. */
 export interface TaskTree extends BackendTasks {

@@ -11,8 +11,11 @@ import {
   MemoryCountedOutputs,
 } from "../llm/usage/counted_outputs.ts";
 import { KvCountedOutputs } from "./shared/kv_counted_outputs.ts";
-import { KvUsageBook } from "../ratelimit/usage/kv_usage_book.ts";
-import { UsageBook } from "../ratelimit/usage/usage_book.ts";
+import {
+  MemoryUsageBook,
+  type UsageBook,
+} from "../telemetry/traffic/usage_table.ts";
+import { KvUsageBook } from "./kv_usage_book.ts";
 import {
   createMemoryLoginState,
   KvLoginState,
@@ -39,9 +42,9 @@ export function createLoginState(
 /** Creates the memory of who used what: in Deno KV or Redis if `config.kv` is set. */
 export function createUsageBook(
   { settings: { kv }, clock, logger }: KvStoreOptions,
-): UsageBook | KvUsageBook {
+): UsageBook {
   const store = kv?.redis ?? kv?.url ?? kv?.path;
-  if (store === undefined) return new UsageBook(clock);
+  if (store === undefined) return new MemoryUsageBook(clock);
   const log = logger.module("ratelimit");
   return new KvUsageBook({ store, clock, log, random: Math.random });
 }

@@ -6,7 +6,6 @@ import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import type { LimitSelection } from "../ratelimit/local/counter_store.ts";
-import type { UsageRow } from "../ratelimit/usage/usage_book.ts";
 import type { CountedOutputs } from "../llm/usage/counted_outputs.ts";
 import { PriceBook } from "../llm/cost/price_book.ts";
 import {
@@ -33,14 +32,22 @@ import type {
   RequestQuery,
   RequestReport,
 } from "../telemetry/requests/logged_request.ts";
-import type { TrafficBucket } from "../telemetry/traffic/traffic_bucket.ts";
+import {
+  type TrafficNews,
+  TrafficRecorder,
+} from "../telemetry/traffic/traffic_recorder.ts";
 import type {
   TrafficQuery,
   TrafficReport,
 } from "../telemetry/traffic/traffic_report.ts";
+import { TrafficStore } from "../telemetry/traffic/traffic_store.ts";
+import {
+  MemoryUsageBook,
+  type UsageRow,
+} from "../telemetry/traffic/usage_table.ts";
 import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
 import { describeCertificates } from "./telemetry/describe_certificates.ts";
-import { createCountedOutputs } from "./kv_stores.ts";
+import { createCountedOutputs, createUsageBook } from "./kv_stores.ts";
 import { Debugging } from "./debugging.ts";
 import { Inventory } from "./inventory.ts";
 import { createListeners, type RequestPathOptions } from "./request_path.ts";
@@ -50,8 +57,6 @@ import type {
   DataPlane,
   DataPlaneDescription,
   DrainResult,
-  FailureReport,
-  FailureSummary,
   OpenFailure,
   PolicyStateDescription,
   PortAddress,
@@ -63,7 +68,6 @@ import type {
 import { PolicyState, type SharedPolicyState } from "./policy_state.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";
 import { bodyMemoryBytes } from "./granted_resources.ts";
-import { TrafficCounts } from "./traffic_counts.ts";
 
 /** Dependencies of the data plane. */
 export interface LocalDataPlaneOptions extends
@@ -75,7 +79,6 @@ export interface LocalDataPlaneOptions extends
     | "debugging"
     | "traffic"
     | "prices"
-    | "usage"
     | "bodyMemory"
     | "counted"
     | "unsettled"
@@ -94,8 +97,8 @@ export interface LocalDataPlaneOptions extends
   readonly nextRefusal?: () => number;
   /** See `RequestMemoryOptions`. */
   readonly thread?: number;
-  /** Receives the traffic that a data plane of several has counted. */
-  readonly onTraffic?: (bucket: TrafficBucket) => void;
+  /** Receives what a data plane of several has counted; by default, this one remembers it. */
+  readonly onTraffic?: (news: TrafficNews) => void;
   /** Memory for bodies of several data planes; by default, this one has its own. */
   readonly bodyMemory?: BodyMemory;
   /** Shared by several data planes; by default, this one has its own. */
@@ -115,7 +118,8 @@ export class LocalDataPlane implements DataPlane {
     identities: [],
   });
   readonly #debugging: Debugging;
-  readonly #traffic: TrafficCounts;
+  readonly #recorder: TrafficRecorder;
+  readonly #traffic: TrafficStore;
   readonly #unsettled: UnsettledCounts;
   readonly #counted: CountedOutputs;
   readonly #upstreams: Upstreams;
@@ -134,7 +138,17 @@ export class LocalDataPlane implements DataPlane {
       ...options,
       snapshots: this.#snapshots,
     });
-    this.#traffic = new TrafficCounts(options.clock, options.onTraffic);
+    const { clock, onTraffic } = options;
+    this.#traffic = new TrafficStore(
+      clock,
+      onTraffic === undefined
+        ? createUsageBook(options)
+        : new MemoryUsageBook(clock),
+    );
+    this.#recorder = new TrafficRecorder(
+      clock,
+      onTraffic ?? ((news) => this.#traffic.add(news)),
+    );
     this.#unsettled = new UnsettledCounts(options.clock);
     this.#counted = options.counted ?? createCountedOutputs(options);
     this.#upstreams = new Upstreams({
@@ -158,11 +172,10 @@ export class LocalDataPlane implements DataPlane {
       random: createEvenSequence(options.random),
       snapshots: this.#snapshots,
       prices,
-      usage: this.#state.usageSink,
       upstreams: this.#upstreams,
       cooldowns: this.#cooldowns,
       debugging: this.#debugging,
-      traffic: this.#traffic,
+      traffic: this.#recorder,
       unsettled: this.#unsettled,
     });
     this.#inventory = new Inventory({
@@ -218,13 +231,13 @@ export class LocalDataPlane implements DataPlane {
 
   async usage(since: number): Promise<readonly UsageRow[]> {
     await this.settle();
-    return await this.#state.usage(since);
+    return await this.#traffic.usage(since);
   }
 
-  /** Resolves when the responses that clients have received are counted, and passed to the thread that remembers who used what. */
+  /** Resolves when the responses that clients have received are counted, and passed to the thread that remembers the traffic. */
   async settle(): Promise<void> {
     await this.#unsettled.settled();
-    this.#options.shared?.usage.send();
+    this.#recorder.send();
   }
 
   resetLimits(selection: LimitSelection): Promise<number> {
@@ -257,23 +270,9 @@ export class LocalDataPlane implements DataPlane {
     return this.#debugging.traceNext(query, turns);
   }
 
-  failures(): Promise<readonly FailureSummary[]> {
-    return Promise.resolve(this.#debugging.memory.failures());
-  }
-
-  failure(id: string): Promise<FailureReport | undefined> {
-    return Promise.resolve(this.#debugging.memory.failure(id));
-  }
-
   async traffic(query: TrafficQuery): Promise<TrafficReport> {
     await this.settle();
     return this.#traffic.report(query);
-  }
-
-  /** Removes and returns the traffic that was not reported to `onTraffic` yet. */
-  async takeTraffic(): Promise<TrafficBucket | undefined> {
-    await this.settle();
-    return this.#traffic.take();
   }
 
   async requests(query: RequestQuery): Promise<RequestPage> {
@@ -281,8 +280,8 @@ export class LocalDataPlane implements DataPlane {
     return this.#debugging.memory.requests(query);
   }
 
-  request(record: string): Promise<RequestReport | undefined> {
-    return Promise.resolve(this.#debugging.memory.request(record));
+  request(id: string): Promise<RequestReport | undefined> {
+    return Promise.resolve(this.#debugging.memory.request(id));
   }
 
   tasks(limit: number): Promise<TaskTree> {
@@ -332,7 +331,9 @@ export class LocalDataPlane implements DataPlane {
     this.#debugging.tracing.close();
     this.#upstreams.close();
     this.#compilations.release();
+    this.#recorder.send();
     await this.#state.close();
+    await this.#traffic.close();
     await this.#counted.close();
     return result;
   }

@@ -25,17 +25,8 @@ import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
 import type { GlobalLimitReading } from "../ratelimit/global_limit.ts";
 import type { LimiterCounts } from "../ratelimit/limiter_handle.ts";
 import { GlobalLimiters } from "../ratelimit/global_limiters.ts";
-import type {
-  UsageBook,
-  UsageRow,
-  UsageSink,
-} from "../ratelimit/usage/usage_book.ts";
 import type { PolicyStateDescription } from "./data_plane.ts";
-import {
-  createDocumentCache,
-  createLoginState,
-  createUsageBook,
-} from "./kv_stores.ts";
+import { createDocumentCache, createLoginState } from "./kv_stores.ts";
 import { globalLimits, limiterPlace } from "./limiter_place.ts";
 
 /** Dependencies of the policy state. */
@@ -56,10 +47,6 @@ export interface SharedPolicyState {
   readonly registrations: RegistrationTurns;
   /** Limiters over Deno KV. */
   readonly kvLimiters: Pick<GlobalLimiters, "lease" | "open">;
-  readonly usage: UsageSink & {
-    /** Passes on what was added. */
-    send(): void;
-  };
   readonly healthTurns: HealthTurns;
 }
 
@@ -73,7 +60,6 @@ export class PolicyState {
   readonly #registrations: RegistrationTurns;
   readonly #counters: CounterStore;
   readonly #limiters: GlobalLimiters;
-  readonly #usage: UsageSink & Partial<Pick<UsageBook, "read">>;
 
   constructor(options: PolicyStateOptions) {
     const { clock, logger, shared } = options;
@@ -88,7 +74,6 @@ export class PolicyState {
         : noDocumentCache,
       shared: shared?.documents,
     });
-    this.#usage = shared?.usage ?? createUsageBook(options);
     this.#logins = shared?.logins ?? createLoginState(options);
     this.#registrations = shared?.registrations ??
       new LocalRegistrationTurns(clock);
@@ -186,16 +171,6 @@ export class PolicyState {
     return this.#counters.counts();
   }
 
-  /** Remembers who used what. */
-  get usageSink(): UsageSink {
-    return this.#usage;
-  }
-
-  /** Returns who used what in hours that end after `since`; none if another thread remembers it. */
-  async usage(since: number): Promise<readonly UsageRow[]> {
-    return await this.#usage.read?.(since) ?? [];
-  }
-
   /** Makes budgets unused; returns how many. Rejects when a store fails. */
   async resetLimits(selection: LimitSelection): Promise<number> {
     const shared = await this.#limiters.reset(selection);
@@ -215,7 +190,6 @@ export class PolicyState {
       this.#identity.close(),
       this.#logins.close(),
       this.#limiters.close(),
-      this.#usage.close(),
     ]);
   }
 }

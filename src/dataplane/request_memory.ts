@@ -15,10 +15,7 @@ import type { Explanation } from "../telemetry/failures/explanation.ts";
 import { failureEvents } from "../telemetry/failures/failure_events.ts";
 import type { RecordedRequest } from "../telemetry/failures/recorded_request.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
-import {
-  FairMemory,
-  type Numbered,
-} from "../telemetry/requests/fair_memory.ts";
+import { FairMemory } from "../telemetry/requests/fair_memory.ts";
 import {
   type LoggedRequest,
   type RequestPage,
@@ -27,8 +24,6 @@ import {
   selectRequests,
 } from "../telemetry/requests/logged_request.ts";
 import { Sampler } from "../telemetry/requests/sampler.ts";
-import type { FailureReport, FailureSummary } from "./data_plane.ts";
-import { identityOf } from "./usage_row.ts";
 
 /** Requests that succeeded and are recorded, per second, of all workers together. */
 const SAMPLED_PER_SECOND = 50;
@@ -45,6 +40,12 @@ export interface RequestMemoryOptions {
   readonly workers?: number | undefined;
   /** Distinguishes the records of several data planes; default 0. */
   readonly thread?: number | undefined;
+}
+
+interface Named {
+  /** Identifies it among those of all data planes. */
+  readonly record: string;
+  readonly value: Recorded;
 }
 
 interface Recorded {
@@ -116,55 +117,37 @@ export class RequestMemory {
     return { failures: this.#failures.fill, successes: this.#successes.fill };
   }
 
-  /** Lists failures, newest first. */
-  failures(): readonly FailureSummary[] {
-    return this.#failures.list().map(({ value }) =>
-      this.#summarize(value.request)
-    );
-  }
-
-  /** Explains the newest failure with this ID, which the client may have chosen, or with this ID in the response. */
-  failure(id: string): FailureReport | undefined {
-    const found = this.#failures.list().find(({ value: { request } }) =>
-      request.id === id || request.finished.upstreamRequestId === id
-    );
-    if (found === undefined) return undefined;
-    const { request } = found.value;
-    const { failing = null, advice } = this.#explain(request);
-    const { finished: { durationMs, retries } } = request;
-    return {
-      ...this.#summarize(request),
-      failing,
-      advice,
-      durationMs: durationMs ?? null,
-      retries,
-      events: failureEvents(request, this.#options.policies.rejections),
-    };
-  }
-
   /** Lists failures and sampled requests, newest first. */
   requests(query: RequestQuery): RequestPage {
     const takenAt = this.#options.clock.now();
-    const all = this.#since(query.since ?? 0)
-      .sort((a, b) => b.recordedAt - a.recordedAt);
+    const { since = 0 } = query;
+    const all = [...this.#list("f"), ...this.#list("s")]
+      .filter(({ value }) => value.at >= since)
+      .sort((a, b) => b.value.at - a.value.at);
     return {
       takenAt,
-      requests: selectRequests(all, query),
+      requests: selectRequests(
+        all.values().map((each) => this.#describe(each)),
+        query,
+      ),
       successes: this.#seen,
       sampled: this.#sampled,
     };
   }
 
-  /** Returns everything about one of them. */
-  request(record: string): RequestReport | undefined {
-    const found = this.#find(record);
+  /** Returns everything about one of them: that with this `record`, else the newest with this ID, failures first. */
+  request(id: string): RequestReport | undefined {
+    const all = [...this.#list("f"), ...this.#list("s")];
+    const found = all.find(({ record }) => record === id) ??
+      all.find(({ value: { request } }) =>
+        request.id === id || request.finished.upstreamRequestId === id
+      );
     if (found === undefined) return undefined;
     const { request } = found.value;
-    const line = this.#describe(found, record);
+    const line = this.#describe(found);
     const explanation = line.hasFailed ? this.#explain(request) : undefined;
     return {
       ...line,
-      cause: explanation?.cause ?? null,
       failing: explanation?.failing ?? null,
       advice: explanation?.advice ?? null,
       routeKey: request.route ?? null,
@@ -175,32 +158,25 @@ export class RequestMemory {
 
   #record(request: FinishedRequest, exchange: Exchange): Recorded {
     const redactor = this.#createRedactor(exchange.snapshot);
-    const client = identityOf(exchange);
     return {
       at: this.#options.clock.now(),
-      request: describeRequest(exchange, request, client, redactor),
+      request: describeRequest(exchange, request, redactor),
     };
   }
 
-  #since(time: number): LoggedRequest[] {
-    const read = (kind: string, memory: FairMemory<Recorded>) =>
-      memory.list().filter(({ value }) => value.at >= time)
-        .map((each) => this.#describe(each, this.#nameOf(kind, each)));
-    return [...read("f", this.#failures), ...read("s", this.#successes)];
+  /** Lists failures or successes, newest first. */
+  #list(kind: "f" | "s"): readonly Named[] {
+    const memory = kind === "f" ? this.#failures : this.#successes;
+    const { thread = 0 } = this.#options;
+    return memory.list().map(({ number, value }) => ({
+      record: `${thread}-${kind}${number}`,
+      value,
+    }));
   }
 
-  #find(record: string): Numbered<Recorded> | undefined {
-    const find = (kind: string, memory: FairMemory<Recorded>) =>
-      memory.list().find((each) => this.#nameOf(kind, each) === record);
-    return find("f", this.#failures) ?? find("s", this.#successes);
-  }
-
-  #nameOf(kind: string, { number }: Numbered<Recorded>): string {
-    return `${this.#options.thread ?? 0}-${kind}${number}`;
-  }
-
-  #describe({ value }: Numbered<Recorded>, record: string): LoggedRequest {
-    const { at, request: { id, client, finished } } = value;
+  #describe({ value, record }: Named): LoggedRequest {
+    const { at, request } = value;
+    const { id, finished } = request;
     const { usage, uncounted } = finished;
     return {
       record,
@@ -209,6 +185,7 @@ export class RequestMemory {
       recordedAt: at,
       status: finished.status,
       hasFailed: hasFailed(finished),
+      cause: hasFailed(finished) ? this.#explain(request).cause : null,
       reason: finished.reason,
       method: finished.method,
       host: finished.host,
@@ -217,7 +194,7 @@ export class RequestMemory {
       route: finished.route ?? null,
       backend: finished.backend ?? null,
       model: usage?.responseModel ?? uncounted?.model ?? null,
-      key: client === "" ? null : client,
+      key: finished.client === "" ? null : finished.client,
       durationMs: finished.durationMs ?? null,
       firstTokenMs: finished.firstTokenMs ?? null,
       inputTokens: usage?.inputTokens ?? null,
@@ -229,23 +206,5 @@ export class RequestMemory {
 
   #explain(request: RecordedRequest): Explanation {
     return explainFailure(request, this.#options.policies.rejections);
-  }
-
-  #summarize(request: RecordedRequest): FailureSummary {
-    const { id, route, backend, finished } = request;
-    const { time, status, reason, method, host, path, gateway } = finished;
-    return {
-      id,
-      time: new Date(time).toISOString(),
-      status,
-      reason,
-      method,
-      host,
-      path,
-      gateway: gateway ?? null,
-      route: route ?? null,
-      backend: backend?.name ?? null,
-      cause: this.#explain(request).cause,
-    };
   }
 }

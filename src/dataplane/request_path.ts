@@ -5,6 +5,7 @@ import type { CountedOutputs } from "../llm/usage/counted_outputs.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { BodyMemory } from "../http/body_memory.ts";
 import type { ClientRegister } from "../http/server/client_counts.ts";
+import { clientOf } from "../policy/authentication/request_identity.ts";
 import type { EndedRequest } from "../policy/expressions/telemetry_expressions.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
 import type { UnsettledCounts } from "../proxy/body/unsettled_counts.ts";
@@ -19,13 +20,11 @@ import { ServerWatch } from "../proxy/ports/server_watch.ts";
 import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 import type { PortId, Snapshot, SnapshotStore } from "../snapshot/snapshot.ts";
-import type { UsageSink } from "../ratelimit/usage/usage_book.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
 import type { TrafficMetrics } from "../telemetry/metrics/gateway_metrics.ts";
-import { partialRow, usageRow } from "./usage_row.ts";
+import type { TrafficRecorder } from "../telemetry/traffic/traffic_recorder.ts";
 import type { RequestTelemetry } from "./telemetry/request_telemetry.ts";
 import type { Debugging } from "./debugging.ts";
-import type { TrafficCounts } from "./traffic_counts.ts";
 
 /** Dependencies of the request path. */
 export interface RequestPathOptions {
@@ -38,11 +37,10 @@ export interface RequestPathOptions {
   readonly random: () => number;
   readonly snapshots: SnapshotStore;
   readonly prices: PriceBook;
-  readonly usage: UsageSink;
   readonly upstreams: Upstreams;
   readonly cooldowns: Cooldowns;
   readonly debugging: Debugging;
-  readonly traffic: TrafficCounts;
+  readonly traffic: TrafficRecorder;
   readonly bodyMemory: BodyMemory;
   readonly counted: CountedOutputs;
   readonly unsettled: UnsettledCounts;
@@ -72,14 +70,19 @@ export function createListeners(options: RequestPathOptions): Listeners {
     log,
     tracing: debugging.tracing,
     spans: telemetry.spans,
-    onUsed: (exchange, usage) =>
-      options.usage.add([partialRow(exchange, usage, clock.now())]),
+    onUsed: ({ slots, routed: { route } }, usage) =>
+      traffic.recordPart({
+        time: clock.now(),
+        client: clientOf(slots),
+        route: route?.name,
+        usage,
+        uncounted: undefined,
+      }),
     onFinish: observeFinishedRequests(clock, (request, exchange) => {
       record(request, exchange);
       telemetry.spans?.finished(request, exchange);
-      const row = usageRow(request, exchange);
-      if (row !== undefined) options.usage.add([row]);
-      traffic.record(request, exchange);
+      // The page would count its own requests.
+      if (exchange.routed.backend?.webUi === undefined) traffic.record(request);
       debugging.memory.finished(request, exchange);
     }, options.unsettled),
   });

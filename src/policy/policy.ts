@@ -1,6 +1,6 @@
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { Identity } from "./identity.ts";
-import type { ResponseUsage } from "./metered_usage.ts";
+import type { ResponseUsage } from "../llm/usage/metered_usage.ts";
 import type { PolicyTrace } from "./policy_trace.ts";
 import type { Rejection } from "./rejection.ts";
 import type { Slots } from "./slot.ts";

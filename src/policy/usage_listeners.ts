@@ -1,5 +1,5 @@
 import { detectLlmApi, type LlmApi } from "../llm/llm_api.ts";
-import type { MeteredUsage } from "./metered_usage.ts";
+import type { MeteredUsage } from "../llm/usage/metered_usage.ts";
 import type { PolicyContext } from "./policy.ts";
 import { defineSlot } from "./slot.ts";
 

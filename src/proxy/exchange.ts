@@ -13,7 +13,7 @@ import {
 import { llmRequest } from "../policy/expressions/expression_slots.ts";
 import type { RunningPolicy } from "../policy/policy.ts";
 import type { Slots } from "../policy/slot.ts";
-import type { MeteredUsage } from "../policy/metered_usage.ts";
+import type { MeteredUsage } from "../llm/usage/metered_usage.ts";
 import {
   type UsageListeners,
   usageListeners,

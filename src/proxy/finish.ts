@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
 import type { Outcome, Reply, ResponseMessage } from "../http/message.ts";
 import { StalledClientError } from "../http/server/request_error.ts";
+import { clientOf } from "../policy/authentication/request_identity.ts";
 import { endListeners } from "../policy/end_listeners.ts";
 import { failedExpressions } from "../policy/expressions/expression_slots.ts";
 import { pathOf } from "../route/normalize_target.ts";
@@ -86,6 +87,7 @@ function describe(
     endpoint: attempts?.target?.label ??
       (backend && `${backend.host}:${backend.port}`),
     source: `${source.address}:${source.port}`,
+    client: clientOf(exchange.slots),
     method: originalRequest.method,
     host: originalRequest.authority,
     path: pathOf(originalRequest.target),
@@ -103,6 +105,7 @@ function describe(
     failedOver: attempts?.failedOver,
     trace: traceOf(exchange),
     usage: exchange.meter?.usage,
+    countedInParts: exchange.meter?.countsParts ?? false,
     uncounted: exchange.meter?.uncounted,
     failedExpressions: exchange.slots?.get(failedExpressions),
   };

@@ -68,10 +68,13 @@ Deno.test("a policy of one's own rejects requests, and log, metrics and explanat
   assert.equal(await send(gateway, "4712"), 401);
 
   const { dataPlane } = gateway.gateway;
-  const [summary] = await dataPlane.failures();
-  assert.equal(summary?.reason, "badge_check");
-  assert.equal(summary?.cause, "The badge is not valid: no valid badge.");
-  const failure = await dataPlane.failure(summary?.id ?? "");
+  const { requests: [line] } = await dataPlane.requests({
+    status: "failed",
+    limit: 1,
+  });
+  assert.equal(line?.reason, "badge_check");
+  assert.equal(line?.cause, "The badge is not valid: no valid badge.");
+  const failure = await dataPlane.request(line?.id ?? "");
   assert.equal(
     failure?.advice,
     "Send the number of a badge that `badge` lists.",

@@ -4,7 +4,6 @@ import { LocalRegistrationTurns } from "../../policy/mcp/registration_turns.ts";
 import { HealthRecords } from "../../proxy/balancing/health/health_records.ts";
 import { GlobalLimiters } from "../../ratelimit/global_limiters.ts";
 import type { LimitSelection } from "../../ratelimit/local/counter_store.ts";
-import type { UsageRow } from "../../ratelimit/usage/usage_book.ts";
 import { LimitRegistry } from "../../ratelimit/shared/limit_registry.ts";
 import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
 import { addLimitMetrics } from "../../telemetry/metrics/limit_metrics.ts";
@@ -19,7 +18,6 @@ import type {
 import {
   createDocumentCache,
   createLoginState,
-  createUsageBook,
   type KvStoreOptions,
 } from "../kv_stores.ts";
 import { describeBudget, describeGlobalBudget } from "../policy_state.ts";
@@ -45,7 +43,6 @@ export class ControlState {
   readonly #identity: IdentityStore;
   readonly #registrations: LocalRegistrationTurns;
   readonly #health: HealthRecords;
-  readonly #usage: ReturnType<typeof createUsageBook>;
 
   /** @param options Its `count` is the number of workers. */
   constructor(options: KvStoreOptions & { readonly count: number }) {
@@ -64,12 +61,6 @@ export class ControlState {
     });
     this.#registrations = new LocalRegistrationTurns(clock);
     this.#health = new HealthRecords(clock, Math.random);
-    this.#usage = createUsageBook(options);
-  }
-
-  /** Returns who used what in hours that end after `since`. */
-  usage(since: number): Promise<readonly UsageRow[]> {
-    return this.#usage.read(since);
   }
 
   /** Makes budgets unused; returns how many. Rejects when a store fails. */
@@ -91,7 +82,6 @@ export class ControlState {
       handlers: {
         acquireLimits: (requests) => this.#limits.acquire(thread, requests),
         releaseLimit: (request) => this.#limits.release(thread, request),
-        addUsage: (rows) => this.#usage.add(rows),
         ...limiters.handlers,
         loginSecret: () => this.#logins.secret(),
         spendCode: (code, untilMs) => grants.spend(code, untilMs),
@@ -173,7 +163,6 @@ export class ControlState {
     this.#limits.close();
     await Promise.all([
       this.#limiters.close(),
-      this.#usage.close(),
       this.#logins.close(),
       this.#identity.close(),
     ]);

@@ -6,7 +6,6 @@ import type {
   CheckRules,
   CheckTurn,
 } from "../../proxy/balancing/health/health_records.ts";
-import type { UsageRow } from "../../ratelimit/usage/usage_book.ts";
 import type { Use } from "../../ratelimit/budget.ts";
 import type { GlobalLimit } from "../../ratelimit/global_limit.ts";
 import type {
@@ -25,8 +24,6 @@ export interface StateCalls extends DocumentCalls {
   /** Returns the memory of local limits, until they are released. */
   acquireLimits(requests: readonly LimitRequest[]): LimitGrant;
   releaseLimit(request: LimitRequest): void;
-  /** Remembers who used what. */
-  addUsage(rows: readonly UsageRow[]): void;
   /** Uses a limiter over Deno KV until the lease is released. */
   useLimiter(
     lease: number,

@@ -1,6 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
 import type { LoginState } from "../../oauth/login_state.ts";
-import { UsageTable } from "../../ratelimit/usage/usage_book.ts";
 import type { Use } from "../../ratelimit/budget.ts";
 import type {
   DescriptorUse,
@@ -48,40 +47,10 @@ export function createWorkerState(
       end: (provider) => control.notify("endRegistration", provider),
     },
     kvLimiters: new RemoteLimiters(control),
-    usage: createUsageSink(control, clock),
     healthTurns: {
       take: (id, rules) => control.call("takeCheck", id, rules),
       report: (id, rules, failure) =>
         control.call("reportCheck", id, rules, failure),
-    },
-  };
-}
-
-const USAGE_INTERVAL_MS = 500;
-
-/** Sends what requests used to the control thread, together. */
-function createUsageSink(
-  control: Control,
-  clock: Clock,
-): SharedPolicyState["usage"] {
-  const table = new UsageTable();
-  let cancelTimer: (() => void) | undefined;
-  const send = () => {
-    cancelTimer = undefined;
-    if (table.size > 0) control.notify("addUsage", table.take());
-  };
-  return {
-    add(rows) {
-      for (const row of rows) table.add(row);
-      cancelTimer ??= clock.setTimer(send, USAGE_INTERVAL_MS);
-    },
-    send() {
-      cancelTimer?.();
-      send();
-    },
-    close() {
-      this.send();
-      return Promise.resolve();
     },
   };
 }

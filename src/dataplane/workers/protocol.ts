@@ -13,14 +13,12 @@ import type {
   RequestQuery,
   RequestReport,
 } from "../../telemetry/requests/logged_request.ts";
-import type { TrafficBucket } from "../../telemetry/traffic/traffic_bucket.ts";
+import type { TrafficNews } from "../../telemetry/traffic/traffic_recorder.ts";
 import type { TraceEvent } from "../../telemetry/trace/trace_event.ts";
 import type {
   BoundedStore,
   DataPlaneDescription,
   DrainResult,
-  FailureReport,
-  FailureSummary,
   HeapSize,
   OpenFailure,
   PolicyStateDescription,
@@ -68,7 +66,7 @@ export interface WorkerCalls {
   describe(): DataPlaneDescription;
   describeState(): PolicyStateDescription;
   addresses(): readonly PortAddress[];
-  /** Counts the responses that clients have received, and reports their usage before it returns. */
+  /** Counts the responses that clients have received, and reports their traffic before it returns. */
   settle(): void;
   readMetrics(names: ReadonlySet<string> | undefined): readonly MetricReading[];
   setLogLevel(filter: string): void;
@@ -79,12 +77,8 @@ export interface WorkerCalls {
   unwatch(id: number): void;
   /** Traces for these watches, and ends others. */
   watchOnly(watches: readonly Watch[]): void;
-  failures(): readonly FailureSummary[];
-  failure(id: string): FailureReport | undefined;
-  /** Removes and returns the traffic that was not reported yet; see `addTraffic`. */
-  takeTraffic(): TrafficBucket | undefined;
   requests(query: RequestQuery): RequestPage;
-  request(record: string): RequestReport | undefined;
+  request(id: string): RequestReport | undefined;
   tasks(limit: number): TaskTree;
   stores(): readonly BoundedStore[];
   /** Starts a CPU profile. @param frequency Samples per second. */
@@ -107,8 +101,8 @@ export interface ControlCalls extends StateCalls, WebUiCalls {
   writeLog(lines: string): void;
   /** Writes lines of the access log, likewise. */
   writeAccessLog(lines: string): void;
-  /** Counts the traffic of a span of time. */
-  addTraffic(bucket: TrafficBucket): void;
+  /** Adds what the worker has counted. */
+  addTraffic(news: TrafficNews): void;
   /** Passes on an event of a traced request. @param turn Number of the request within the watch, from 0. */
   traced(watch: number, turn: number, event: TraceEvent): void;
   /** Reports that the filter of a watch has thrown. */

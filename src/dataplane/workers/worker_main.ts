@@ -74,7 +74,7 @@ export async function runWorker(): Promise<void> {
       shared.countedOutputs,
     ),
     thread,
-    onTraffic: (bucket) => control.notify("addTraffic", bucket),
+    onTraffic: (news) => control.notify("addTraffic", news),
     nextRefusal: () => Atomics.add(refusals, 0, 1) + 1,
   });
   const turns = shared.traceTurns;

@@ -1,5 +1,4 @@
 import type { LimitSelection } from "../../ratelimit/local/counter_store.ts";
-import type { UsageRow } from "../../ratelimit/usage/usage_book.ts";
 import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Settings } from "../../api/settings.ts";
@@ -15,6 +14,7 @@ import { toText } from "../../telemetry/metrics/prometheus_text.ts";
 import type { CpuProfile } from "../../telemetry/profiles/cpu_profile.ts";
 import type { StackProfile } from "../../telemetry/profiles/stack_profile.ts";
 import {
+  mergeReports,
   mergeRequests,
   type RequestPage,
   type RequestQuery,
@@ -25,14 +25,13 @@ import type {
   TrafficReport,
 } from "../../telemetry/traffic/traffic_report.ts";
 import { TrafficStore } from "../../telemetry/traffic/traffic_store.ts";
+import type { UsageRow } from "../../telemetry/traffic/usage_table.ts";
 import type {
   ApplyResult,
   BoundedStore,
   DataPlane,
   DataPlaneDescription,
   DrainResult,
-  FailureReport,
-  FailureSummary,
   PolicyStateDescription,
   PortAddress,
   TaskTree,
@@ -40,6 +39,7 @@ import type {
   TraceAnswer,
   TraceQuery,
 } from "../data_plane.ts";
+import { createUsageBook } from "../kv_stores.ts";
 import { ControlState } from "../shared/control_state.ts";
 import { SharedConnections } from "../shared/shared_connections.ts";
 import { EndedMetrics, mergeMetrics } from "./merge_metrics.ts";
@@ -97,7 +97,7 @@ export class WorkerPool implements DataPlane {
   constructor(options: WorkerPoolOptions) {
     const { count, clock, logger, metrics: { registry } } = options;
     this.#options = options;
-    this.#traffic = new TrafficStore(clock.now());
+    this.#traffic = new TrafficStore(clock, createUsageBook(options));
     this.#shared = createSharedState({
       workers: count,
       bodyMemoryBytes: bodyMemoryBytes(options.settings.limits),
@@ -170,7 +170,7 @@ export class WorkerPool implements DataPlane {
 
   async usage(since: number): Promise<readonly UsageRow[]> {
     await this.#threads.callAll("settle");
-    return await this.#state.usage(since);
+    return await this.#traffic.usage(since);
   }
 
   resetLimits(selection: LimitSelection): Promise<number> {
@@ -218,22 +218,9 @@ export class WorkerPool implements DataPlane {
     return this.#watches.traceNext(query);
   }
 
-  async failures(): Promise<readonly FailureSummary[]> {
-    const lists = await this.#threads.callAll("failures");
-    return lists.flat().sort(newestFirst);
-  }
-
-  async failure(id: string): Promise<FailureReport | undefined> {
-    const found = await this.#threads.callAll("failure", id);
-    return found.filter((each) => each !== undefined).sort(newestFirst)[0];
-  }
-
   async traffic(query: TrafficQuery): Promise<TrafficReport> {
-    const { clock } = this.#options;
-    for (const bucket of await this.#threads.callAll("takeTraffic")) {
-      if (bucket !== undefined) this.#traffic.add(bucket, clock.now());
-    }
-    return this.#traffic.report(query, clock.now());
+    await this.#threads.callAll("settle");
+    return this.#traffic.report(query);
   }
 
   async requests(query: RequestQuery): Promise<RequestPage> {
@@ -242,9 +229,8 @@ export class WorkerPool implements DataPlane {
     return mergeRequests(pages, query, takenAt);
   }
 
-  async request(record: string): Promise<RequestReport | undefined> {
-    const found = await this.#threads.callAll("request", record);
-    return found.find((each) => each !== undefined);
+  async request(id: string): Promise<RequestReport | undefined> {
+    return mergeReports(await this.#threads.callAll("request", id), id);
   }
 
   async tasks(limit: number): Promise<TaskTree> {
@@ -304,7 +290,7 @@ export class WorkerPool implements DataPlane {
     const results = await this.#threads.callAll("drain", timeoutMs);
     this.#watches.close();
     await this.#threads.stop();
-    await this.#state.close();
+    await Promise.all([this.#state.close(), this.#traffic.close()]);
     const sum = { drained: 0, cut: 0 };
     for (const { drained, cut } of results) {
       sum.drained += drained;
@@ -337,8 +323,7 @@ export class WorkerPool implements DataPlane {
         ...relay.handlers,
         writeLog,
         writeAccessLog,
-        addTraffic: (bucket) =>
-          this.#traffic.add(bucket, this.#options.clock.now()),
+        addTraffic: (news) => this.#traffic.add(news),
         traced: (...args) => this.#watches.traced(...args),
         traceFailed: (...args) => this.#watches.failed(...args),
       },
@@ -382,8 +367,4 @@ const noDocuments = { keySets: [], providerMetadata: [] };
 
 function noWebUi(): Promise<Response> {
   return Promise.reject(new Error("This process has no web UI"));
-}
-
-function newestFirst(a: FailureSummary, b: FailureSummary): number {
-  return a.time < b.time ? 1 : a.time > b.time ? -1 : 0;
 }

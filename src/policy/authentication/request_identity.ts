@@ -1,6 +1,6 @@
 import { defineIdentity } from "../identity.ts";
 import type { PolicyContext } from "../policy.ts";
-import { defineSlot } from "../slot.ts";
+import { defineSlot, type Slots } from "../slot.ts";
 
 /** Verified claims of the token: `jwt` in expressions. Requests with the same token share the object. */
 export const jwtClaims = defineIdentity("jwt");
@@ -23,3 +23,26 @@ export interface ProtectedResource {
 export const protectedResource = defineSlot<ProtectedResource>(
   "protectedResource",
 );
+
+/** Returns the subject of the token, the metadata of the API key without lists and objects, or the name of the user; empty without identity. */
+export function clientOf(slots: Slots | undefined): string {
+  if (slots === undefined) return "";
+  const subject = slots.get(jwtClaims)?.["sub"];
+  if (typeof subject === "string") return subject;
+  const metadata = slots.get(apiKeyMetadata);
+  if (metadata !== undefined) {
+    return keyNames.getOrInsertComputed(metadata, nameOfKey);
+  }
+  const user = slots.get(basicAuthUser)?.["username"];
+  return typeof user === "string" ? user : "";
+}
+
+/** Requests with the same key share its metadata. */
+const keyNames = new WeakMap<object, string>();
+
+/** Lists, such as that of the models that a key may use, change while the key stays the same. */
+function nameOfKey(metadata: object): string {
+  return Object.entries(metadata)
+    .filter(([, value]) => typeof value !== "object")
+    .map(([name, value]) => `${name}=${value}`).join(",");
+}

@@ -33,7 +33,7 @@ import {
   rejectUndecided,
 } from "./rate_limit_rejection.ts";
 import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
-import type { MeteredUsage } from "../metered_usage.ts";
+import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
 import { onUsage, type UsageRules } from "../usage_listeners.ts";
 import { isOfRequests, noUse, type Use } from "../../ratelimit/budget.ts";
 import type { Budget } from "../../ratelimit/local/counter_store.ts";

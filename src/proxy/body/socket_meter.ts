@@ -11,7 +11,7 @@ import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import {
   addMeteredUsage,
   type MeteredUsage,
-} from "../../policy/metered_usage.ts";
+} from "../../llm/usage/metered_usage.ts";
 import type { UsageListeners } from "../../policy/usage_listeners.ts";
 import { MeteredTunnel, type TunnelReader } from "./metered_tunnel.ts";
 import type { UsageMeter, UsageMeterOptions } from "./usage_meter.ts";
@@ -32,7 +32,7 @@ export interface SocketMeterOptions extends UsageMeterOptions {
 /** Counts the tokens of the responses on a WebSocket of OpenAI while it is open, and closes it once a budget is used up. */
 export class SocketMeter implements UsageMeter, TunnelReader {
   readonly api = "realtime";
-  readonly isBooked = true;
+  readonly countsParts = true;
   readonly firstOutputAt: undefined;
   readonly cancellation: undefined;
   readonly #options: SocketMeterOptions;

@@ -12,7 +12,7 @@ import { createUsageScanner } from "../../llm/usage/usage_scanner.ts";
 import {
   addMeteredUsage,
   type MeteredUsage,
-} from "../../policy/metered_usage.ts";
+} from "../../llm/usage/metered_usage.ts";
 import type { UsageListeners } from "../../policy/usage_listeners.ts";
 import { MeteredBody, outlive } from "./metered_body.ts";
 import {
@@ -51,7 +51,7 @@ export class StoredMeter implements UsageMeter {
   readonly api: "responses" | undefined;
   readonly firstOutputAt: undefined;
   readonly closedBy: undefined;
-  readonly isBooked = true;
+  readonly countsParts = true;
   readonly #output: StoredOutput;
   readonly #options: StoredMeterOptions;
   readonly #listeners: UsageListeners["listeners"];

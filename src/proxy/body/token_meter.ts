@@ -36,7 +36,7 @@ import {
   type UsageScanner,
 } from "../../llm/usage/usage_scanner.ts";
 import { readLlmContent } from "../../policy/expressions/llm_content.ts";
-import type { MeteredUsage } from "../../policy/metered_usage.ts";
+import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
 import type {
   UsageListener,
   UsageListeners,
@@ -85,7 +85,7 @@ export class TokenMeter implements UsageMeter {
   /** Usage in the head of the response. */
   #stated: TokenUsage | undefined;
   #usage: MeteredUsage | undefined;
-  readonly isBooked = false;
+  readonly countsParts = false;
   readonly closedBy: undefined;
   readonly #options: UsageMeterOptions;
   #decoding: Promise<void> | undefined;

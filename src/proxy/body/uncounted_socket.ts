@@ -9,7 +9,7 @@ export class UncountedSocket implements UsageMeter {
   readonly firstOutputAt: undefined;
   readonly counting: undefined;
   readonly cancellation: undefined;
-  readonly isBooked = false;
+  readonly countsParts = false;
   readonly closedBy: undefined;
   #model: string | undefined;
   #isOpen = false;

@@ -5,7 +5,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { CountedOutputs } from "../../llm/usage/counted_outputs.ts";
 import type { StoredOutput } from "../../llm/usage/stored_output.ts";
 import type { LlmApi } from "../../llm/llm_api.ts";
-import type { MeteredUsage } from "../../policy/metered_usage.ts";
+import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
 
 /** Counts the tokens of one request. */
 export interface UsageMeter {
@@ -13,8 +13,8 @@ export interface UsageMeter {
   readonly api: LlmApi | undefined;
   /** Usage of the request once it is over. */
   readonly usage: MeteredUsage | undefined;
-  /** True if `usage` was added to the usage book while the connection was open. */
-  readonly isBooked: boolean;
+  /** True if `usage` is counted in parts while the connection is open. */
+  readonly countsParts: boolean;
   /** Model of a response whose tokens could not be counted, although a budget needs them. */
   readonly uncounted: { readonly model: string | undefined } | undefined;
   /** Monotonic time of the first output of a stream, in milliseconds; `undefined` for other responses. */

@@ -2,7 +2,7 @@ import type { RequestMessage } from "../../http/message.ts";
 import type { PolicyContext, ReadableBy } from "../../policy/policy.ts";
 import type { PolicyTrace } from "../../policy/policy_trace.ts";
 import { Slots } from "../../policy/slot.ts";
-import type { ResponseUsage } from "../../policy/metered_usage.ts";
+import type { ResponseUsage } from "../../llm/usage/metered_usage.ts";
 import type { RoutedRequest } from "../routed_request.ts";
 
 /** The facts of a request that never change. */

@@ -91,6 +91,7 @@ export class ServerWatch implements ServerObserver {
       backend: undefined,
       endpoint: undefined,
       source: toText(source),
+      client: "",
       host: authority,
       // An absolute URL may contain a password.
       path: target.startsWith("/") ? pathOf(target) : "",
@@ -102,6 +103,7 @@ export class ServerWatch implements ServerObserver {
       error: describeError(error),
       retries: 0,
       usage: undefined,
+      countedInParts: false,
       uncounted: undefined,
     });
   }

@@ -43,11 +43,10 @@ export function hasFailed({ status, error, reason }: FinishedRequest): boolean {
   return status >= 400 || (error !== undefined && reason !== "client_closed");
 }
 
-/** Describes a request for the memory of requests. @param client Its identity; empty without one. */
+/** Describes a request for the memory of requests. */
 export function describeRequest(
   exchange: Exchange,
   finished: FinishedRequest,
-  client: string,
   redactor: TraceRedactor,
 ): RecordedRequest {
   const { request, originalRequest: { target }, response, routed } = exchange;
@@ -57,7 +56,6 @@ export function describeRequest(
   return {
     id: exchange.requestId,
     finished: shorten(finished, redactor),
-    client: shortText(client, redactor),
     scheme: request.scheme,
     query: queryNames(target, redactor),
     requestHeaders: shown(request.headers, shownRequestHeaders),
@@ -82,7 +80,6 @@ export function describeRejected(
   return {
     id,
     finished: shorten(finished, redactor),
-    client: "",
     scheme: "http",
     query: "",
     requestHeaders: {},
@@ -120,6 +117,7 @@ function shorten(
       ...usage,
       responseModel: usage.responseModel && short(usage.responseModel),
     },
+    client: short(finished.client),
     host: short(host),
     path: short(path),
     method: method.slice(0, MAX_TEXT),

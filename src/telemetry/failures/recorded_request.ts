@@ -10,8 +10,6 @@ export interface RecordedRequest {
   /** Value of `x-request-id` for the upstream; `refused-<n>` for a request that was rejected before it was parsed. */
   readonly id: string;
   readonly finished: FinishedRequest;
-  /** Identity of the client, such as the subject of its token; empty without one. */
-  readonly client: string;
   readonly scheme: string;
   /** Names of the parameters, such as `?token=<redacted>`; empty without any. */
   readonly query: string;

@@ -8,7 +8,8 @@ import {
 import { formatUsd } from "../../base/log_text.ts";
 import { hideSignatures } from "../../base/redaction.ts";
 import type { Attributes } from "../spans/span.ts";
-import type { FinishedRequest, FinishedUsage } from "./finished_request.ts";
+import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
+import type { FinishedRequest } from "./finished_request.ts";
 import type { LogRecord } from "./log_record.ts";
 
 /** Dependencies of the access log. */
@@ -152,7 +153,7 @@ function eachField(request: FinishedRequest, add: Add): void {
 }
 
 /** Adds token usage under the names of the OpenTelemetry conventions for generative AI. */
-function addUsage(usage: FinishedUsage, add: Add): void {
+function addUsage(usage: MeteredUsage, add: Add): void {
   if (usage.responseModel !== undefined) {
     add("gen_ai.response.model", usage.responseModel);
   }

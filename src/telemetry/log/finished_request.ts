@@ -1,4 +1,6 @@
-/** A finished request: one record for access log, metrics and failure memory. */
+import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
+
+/** A finished request: one record for access log, metrics, spans, traffic, usage and the memory of requests. */
 export interface FinishedRequest {
   /** Time of acceptance, in milliseconds since the epoch. */
   readonly time: number;
@@ -15,6 +17,8 @@ export interface FinishedRequest {
   readonly endpoint: string | undefined;
   /** Address of the client, such as `127.0.0.1:51000`. */
   readonly source: string;
+  /** Identity of the client, such as the subject of its token; empty without one. */
+  readonly client: string;
   /** Empty, like the other strings of the request, when it was rejected before they were read. */
   readonly method: string;
   /** As the client sent it. */
@@ -48,24 +52,17 @@ export interface FinishedRequest {
     readonly isSampled: boolean;
   } | undefined;
   /** Tokens, when an LLM responded. */
-  readonly usage: FinishedUsage | undefined;
+  readonly usage: MeteredUsage | undefined;
+  /** `usage` was counted in parts while the request was open. */
+  readonly countedInParts: boolean;
   /** Model of a response whose tokens a budget needs and nobody could count; `undefined` for all other requests. */
   readonly uncounted: { readonly model: string | undefined } | undefined;
   /** Kind of the policy of each expression that had no value for the request; `undefined` when all had one. */
   readonly failedExpressions: readonly string[] | undefined;
 }
 
-/** Tokens that a request used, whichever provider reported them. */
-export interface FinishedUsage {
-  /** Tokens read from and written to the prompt cache included. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Part of `inputTokens`. */
-  readonly cachedInputTokens: number | undefined;
-  /** Some counts are estimated: the provider has not reported them. */
-  readonly estimated: boolean;
-  /** Billionths of a US dollar; whether the model has a price. */
-  readonly cost: { readonly nanoUsd: number; readonly isKnown: boolean };
-  /** Model that the response names, or else the path of the request. */
-  readonly responseModel: string | undefined;
-}
+/** The part of a record that says who used what. */
+export type RequestUse = Pick<
+  FinishedRequest,
+  "time" | "client" | "route" | "usage" | "uncounted"
+>;

@@ -15,6 +15,8 @@ export interface LoggedRequest {
   readonly status: number;
   /** Responses with an error status, or broken off. */
   readonly hasFailed: boolean;
+  /** Reason of the failure, one sentence; `null` if there is none. */
+  readonly cause: string | null;
   /** As in the access log. */
   readonly reason: string;
   readonly method: string;
@@ -37,8 +39,6 @@ export interface LoggedRequest {
 
 /** Everything that was recorded about a request. */
 export interface RequestReport extends LoggedRequest {
-  /** Reason of the failure; `null` if there is none. */
-  readonly cause: string | null;
   readonly failing: FailingPart | null;
   /** Advice to fix it. */
   readonly advice: string | null;
@@ -102,6 +102,18 @@ export function mergeRequests(
     successes: pages.reduce((sum, { successes }) => sum + successes, 0),
     sampled: pages.reduce((sum, { sampled }) => sum + sampled, 0),
   };
+}
+
+/** Returns the report with this `record`, else the newest failure, else the newest, of several workers. */
+export function mergeReports(
+  reports: readonly (RequestReport | undefined)[],
+  id: string,
+): RequestReport | undefined {
+  const found = reports.filter((report) => report !== undefined)
+    .sort((a, b) =>
+      Number(b.hasFailed) - Number(a.hasFailed) || b.recordedAt - a.recordedAt
+    );
+  return found.find(({ record }) => record === id) ?? found[0];
 }
 
 function matches(

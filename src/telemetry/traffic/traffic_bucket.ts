@@ -44,13 +44,12 @@ export function createBucket(start: number): TrafficBucket {
   };
 }
 
-/** Adds a request. @param key Identity of the client; empty without one. */
-export function addRequest(
+/** Adds a request. */
+export function countInBucket(
   { total, by }: TrafficBucket,
   request: FinishedRequest,
-  key: string,
 ): void {
-  const { route = "", backend = "", usage, uncounted } = request;
+  const { route = "", backend = "", client, usage, uncounted } = request;
   const { durationMs, firstTokenMs } = request;
   const duration = durationMs === undefined ? -1 : binOf(durationMs);
   const firstToken = firstTokenMs === undefined ? -1 : binOf(firstTokenMs);
@@ -63,8 +62,8 @@ export function addRequest(
   if (model !== undefined) {
     count(pointOf(by.model, model.slice(0, MAX_NAME_LENGTH)));
   }
-  if (key !== "") {
-    count(pointOf(by.key, key.slice(0, MAX_NAME_LENGTH)));
+  if (client !== "") {
+    count(pointOf(by.key, client.slice(0, MAX_NAME_LENGTH)));
   }
 }
 

@@ -6,18 +6,15 @@ import {
   type Histogram,
   mergeHistogram,
 } from "./histogram.ts";
+import {
+  addRequest,
+  createSums,
+  mergeSums,
+  type RequestSums,
+} from "./request_sums.ts";
 
-/** Sums of requests; plain data, so that threads can send it. */
-export interface TrafficPoint {
-  requests: number;
-  /** Responses with 4xx. */
-  clientErrors: number;
-  /** Responses with 5xx. */
-  serverErrors: number;
-  inputTokens: number;
-  outputTokens: number;
-  /** Billionths of a US dollar. */
-  nanoUsd: number;
+/** Sums of requests and their durations; plain data, so that threads can send it. */
+export interface TrafficPoint extends RequestSums {
   /** From acceptance to the last byte. */
   readonly durations: Histogram;
   /** From acceptance to the first token. */
@@ -27,12 +24,7 @@ export interface TrafficPoint {
 /** Creates sums of no requests. */
 export function createPoint(): TrafficPoint {
   return {
-    requests: 0,
-    clientErrors: 0,
-    serverErrors: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    nanoUsd: 0,
+    ...createSums(),
     durations: createHistogram(),
     firstTokens: createHistogram(),
   };
@@ -50,29 +42,18 @@ export function copyPoint(point: TrafficPoint): TrafficPoint {
 /** Adds a request. @param durationBin Its bin, as that of the first token; negative without one. */
 export function countRequest(
   point: TrafficPoint,
-  { status, usage }: FinishedRequest,
+  request: FinishedRequest,
   durationBin: number,
   firstTokenBin: number,
 ): void {
-  point.requests++;
-  if (status >= 500) point.serverErrors++;
-  else if (status >= 400) point.clientErrors++;
+  addRequest(point, request);
   if (durationBin >= 0) addToBin(point.durations, durationBin, 1);
   if (firstTokenBin >= 0) addToBin(point.firstTokens, firstTokenBin, 1);
-  if (usage === undefined) return;
-  point.inputTokens += usage.inputTokens;
-  point.outputTokens += usage.outputTokens;
-  if (usage.cost.isKnown) point.nanoUsd += usage.cost.nanoUsd;
 }
 
 /** Adds the sums of other requests. */
 export function mergePoint(into: TrafficPoint, from: TrafficPoint): void {
-  into.requests += from.requests;
-  into.clientErrors += from.clientErrors;
-  into.serverErrors += from.serverErrors;
-  into.inputTokens += from.inputTokens;
-  into.outputTokens += from.outputTokens;
-  into.nanoUsd += from.nanoUsd;
+  mergeSums(into, from);
   mergeHistogram(into.durations, from.durations);
   mergeHistogram(into.firstTokens, from.firstTokens);
 }

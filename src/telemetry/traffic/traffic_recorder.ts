@@ -1,40 +1,94 @@
-import type { FinishedRequest } from "../log/finished_request.ts";
-import { rangeSteps } from "./traffic_range.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { FinishedRequest, RequestUse } from "../log/finished_request.ts";
+import { addRequest, addTokens, createSums } from "./request_sums.ts";
 import {
-  addRequest,
+  countInBucket,
   createBucket,
   type TrafficBucket,
 } from "./traffic_bucket.ts";
+import { rangeSteps } from "./traffic_range.ts";
+import { HOUR_MS, type UsageRow, UsageTable } from "./usage_table.ts";
 
+/** The requests of one thread since its last news; plain data, so that threads can send it. */
+export interface TrafficNews {
+  readonly buckets: readonly TrafficBucket[];
+  readonly usage: readonly UsageRow[];
+}
+
+const SEND_MS = 500;
 const { stepMs } = rangeSteps["15m"];
 
-/** Counts the requests of one thread, and hands over the bucket of a span when the next one begins. */
+/** Counts the requests of one thread, and passes the counts on twice a second. */
 export class TrafficRecorder {
-  readonly #handOver: (bucket: TrafficBucket) => void;
-  #bucket: TrafficBucket | undefined;
+  readonly #clock: Clock;
+  readonly #onNews: (news: TrafficNews) => void;
+  readonly #usage = new UsageTable();
+  #buckets: TrafficBucket[] = [];
+  #cancelTimer: (() => void) | undefined;
 
-  constructor(handOver: (bucket: TrafficBucket) => void) {
-    this.#handOver = handOver;
+  constructor(clock: Clock, onNews: (news: TrafficNews) => void) {
+    this.#clock = clock;
+    this.#onNews = onNews;
   }
 
-  /** Counts a finished request. @param key Identity of the client; empty without one. */
-  record(request: FinishedRequest, key: string): void {
+  /** Counts a finished request. */
+  record(request: FinishedRequest): void {
     const end = request.time + (request.durationMs ?? 0);
-    const start = end - end % stepMs;
-    if (this.#bucket?.start !== start) this.#begin(start);
-    if (this.#bucket !== undefined) addRequest(this.#bucket, request, key);
+    countInBucket(this.#bucketOf(end - end % stepMs), request);
+    this.#recordUsage(request);
+    this.#sendSoon();
   }
 
-  /** Removes and returns the bucket that is not full yet. */
-  take(): TrafficBucket | undefined {
-    const bucket = this.#bucket;
-    this.#bucket = undefined;
+  /** Counts a part of what a request uses that is still open: `countedInParts` of its record is true. */
+  recordPart(part: RequestUse): void {
+    const sums = createSums();
+    if (part.usage !== undefined) addTokens(sums, part.usage);
+    this.#usage.add({ ...identify(part), ...sums });
+    this.#sendSoon();
+  }
+
+  /** Passes on what was counted since the last time. */
+  send(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const buckets = this.#buckets;
+    const usage = this.#usage.take();
+    if (buckets.length === 0 && usage.length === 0) return;
+    this.#buckets = [];
+    this.#onNews({ buckets, usage });
+  }
+
+  #bucketOf(start: number): TrafficBucket {
+    const last = this.#buckets.at(-1);
+    if (last?.start === start) return last;
+    const bucket = createBucket(start);
+    this.#buckets.push(bucket);
     return bucket;
   }
 
-  #begin(start: number): void {
-    const bucket = this.take();
-    if (bucket !== undefined) this.#handOver(bucket);
-    this.#bucket = createBucket(start);
+  #recordUsage(request: FinishedRequest): void {
+    if (request.usage === undefined && request.uncounted === undefined) return;
+    const sums = createSums();
+    const counted = request.countedInParts ? undefined : request.usage;
+    addRequest(sums, { ...request, usage: counted });
+    this.#usage.add({ ...identify(request), ...sums });
   }
+
+  #sendSoon(): void {
+    this.#cancelTimer ??= this.#clock.setTimer(() => this.send(), SEND_MS);
+  }
+}
+
+function identify(
+  { time, client, route = "", usage, uncounted }: RequestUse,
+): Pick<UsageRow, "hour" | "key" | "model" | "route"> {
+  const model = uncounted === undefined
+    ? usage?.responseModel
+    : uncounted.model;
+  return {
+    hour: Math.floor(time / HOUR_MS) * HOUR_MS,
+    key: client,
+    model: model ?? "",
+    route,
+  };
 }

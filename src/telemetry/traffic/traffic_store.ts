@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import {
   createBucket,
   mergeBucket,
@@ -13,15 +14,22 @@ import {
   type TrafficQuery,
   type TrafficReport,
 } from "./traffic_report.ts";
+import type { TrafficNews } from "./traffic_recorder.ts";
+import type { UsageBook, UsageRow } from "./usage_table.ts";
 
-/** The traffic of the last 24 hours, of all threads: buckets of 15 seconds, a minute and 15 minutes. */
+/**
+ * The traffic of all threads: of the last 24 hours in buckets of 15 seconds, a minute and 15 minutes, and who used what by the hour.
+ */
 export class TrafficStore {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #usage: UsageBook;
   readonly #startedAt: number;
   readonly #rings: Readonly<Record<TrafficRange, TrafficRing>>;
 
-  /** @param now Milliseconds since the epoch. */
-  constructor(now: number) {
-    this.#startedAt = now;
+  constructor(clock: Pick<Clock, "now">, usage: UsageBook) {
+    this.#clock = clock;
+    this.#usage = usage;
+    this.#startedAt = clock.now();
     this.#rings = {
       "15m": new TrafficRing(rangeSteps["15m"]),
       "1h": new TrafficRing(rangeSteps["1h"]),
@@ -29,20 +37,34 @@ export class TrafficStore {
     };
   }
 
-  /** Adds what a recorder has handed over. @param now Milliseconds since the epoch. */
-  add(bucket: TrafficBucket, now: number): void {
-    for (const range of trafficRanges) this.#rings[range].add(bucket, now);
+  /** Adds what a recorder has counted. */
+  add({ buckets, usage }: TrafficNews): void {
+    const now = this.#clock.now();
+    for (const bucket of buckets) {
+      for (const range of trafficRanges) this.#rings[range].add(bucket, now);
+    }
+    if (usage.length > 0) this.#usage.add(usage);
   }
 
-  /** Describes the traffic of a range that ends at `now`. */
-  report(query: TrafficQuery, now: number): TrafficReport {
+  /** Describes the traffic of a range that ends now. */
+  report(query: TrafficQuery): TrafficReport {
     const { stepMs } = rangeSteps[query.range];
+    const now = this.#clock.now();
     return describeTraffic(query, {
       now,
       stepMs,
       startedAt: this.#startedAt,
       buckets: this.#rings[query.range].read(now),
     });
+  }
+
+  /** Returns who used what in hours that end after `since`. Rejects when the store cannot be read. */
+  usage(since: number): Promise<readonly UsageRow[]> {
+    return this.#usage.read(since);
+  }
+
+  close(): Promise<void> {
+    return this.#usage.close();
   }
 }
 

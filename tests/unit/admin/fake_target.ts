@@ -14,9 +14,12 @@ import type {
 } from "../../../src/gateway/gateway_status.ts";
 import type { TrafficQuery } from "../../../src/telemetry/traffic/traffic_report.ts";
 import { TrafficStore } from "../../../src/telemetry/traffic/traffic_store.ts";
+import { MemoryUsageBook } from "../../../src/telemetry/traffic/usage_table.ts";
 import { startAdminServer } from "../../../admin/admin_server.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
+
+const epoch = { now: () => 0 };
 
 /** A fake gateway for the admin server. */
 export class FakeTarget implements AdminTarget {
@@ -69,9 +72,10 @@ export class FakeTarget implements AdminTarget {
     addresses: () => Promise.resolve([]),
     setLogLevel: () => Promise.resolve(),
     traceNext: () => Promise.reject(new TypeError("not expected")),
-    failures: () => Promise.resolve([]),
     traffic: (query: TrafficQuery) =>
-      Promise.resolve(new TrafficStore(0).report(query, 0)),
+      Promise.resolve(
+        new TrafficStore(epoch, new MemoryUsageBook(epoch)).report(query),
+      ),
     requests: () =>
       Promise.resolve({ takenAt: 0, requests: [], successes: 0, sampled: 0 }),
     request: () => Promise.resolve(undefined),

@@ -10,7 +10,6 @@ export function failedRequest(
   return {
     id,
     finished: { ...finishedRequest, status: 503, ...fields },
-    client: "",
     scheme: "http",
     query: "",
     requestHeaders: {},

@@ -1,4 +1,21 @@
+import type { MeteredUsage } from "../../../src/llm/usage/metered_usage.ts";
 import type { FinishedRequest } from "../../../src/telemetry/log/finished_request.ts";
+
+/** Tokens of a response. */
+export const meteredUsage: MeteredUsage = {
+  inputTokens: 100,
+  outputTokens: 20,
+  totalTokens: 120,
+  providerInputTokens: 100,
+  providerTotalTokens: undefined,
+  cachedInputTokens: undefined,
+  cacheCreationInputTokens: undefined,
+  reasoningTokens: undefined,
+  estimated: false,
+  responseModel: "gpt-5",
+  served: { model: "gpt-5", host: undefined },
+  cost: { nanoUsd: 2_500_000_000, isKnown: true },
+};
 
 /** A request that went well. */
 export const finishedRequest: FinishedRequest = {
@@ -11,6 +28,7 @@ export const finishedRequest: FinishedRequest = {
   backend: "tools",
   endpoint: "127.0.0.1:9000",
   source: "127.0.0.1:51000",
+  client: "",
   method: "GET",
   host: "example.com",
   path: "/mcp",
@@ -25,5 +43,6 @@ export const finishedRequest: FinishedRequest = {
   error: undefined,
   retries: 0,
   usage: undefined,
+  countedInParts: false,
   uncounted: undefined,
 };

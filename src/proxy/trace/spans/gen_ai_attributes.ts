@@ -15,7 +15,7 @@ import {
   readPathModel,
 } from "../../../llm/llm_api.ts";
 import type { LlmTarget } from "../../../llm/llm_target.ts";
-import type { FinishedUsage } from "../../../telemetry/log/finished_request.ts";
+import type { MeteredUsage } from "../../../llm/usage/metered_usage.ts";
 import type { Attributes } from "../../../telemetry/spans/span.ts";
 import type { LlmFacts } from "./request_span.ts";
 import { readSmallBody, type RpcMessage } from "./rpc_message.ts";
@@ -52,7 +52,7 @@ export interface LlmOperation {
   readonly facts: LlmFacts | undefined;
   /** Set for an LLM backend. */
   readonly target: LlmTarget | undefined;
-  readonly usage: FinishedUsage | undefined;
+  readonly usage: MeteredUsage | undefined;
   /** From the acceptance of the request. */
   readonly firstTokenMs: number | undefined;
 }

@@ -19,6 +19,7 @@ function line(recordedAt: number, record = `0-s${recordedAt}`): LoggedRequest {
     recordedAt,
     status: 200,
     hasFailed: false,
+    cause: null,
     reason: "upstream",
     method: "GET",
     host: "a",

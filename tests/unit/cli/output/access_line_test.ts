@@ -15,6 +15,7 @@ const forwarded: FinishedRequest = {
   backend: "default/mcp/backend0",
   endpoint: "127.0.0.1:9000",
   source: "127.0.0.1:51000",
+  client: "",
   method: "POST",
   host: "api.example.com",
   path: "/mcp",
@@ -28,6 +29,7 @@ const forwarded: FinishedRequest = {
   error: undefined,
   retries: 0,
   usage: undefined,
+  countedInParts: false,
   uncounted: undefined,
   failedExpressions: undefined,
 };

@@ -4,7 +4,7 @@ import {
   createGatewayMetrics,
 } from "../../../../src/telemetry/metrics/gateway_metrics.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
-import { finishedRequest } from "../finished_request.ts";
+import { finishedRequest, meteredUsage } from "../finished_request.ts";
 
 function createTestMetrics() {
   const clock = new FakeClock();
@@ -131,10 +131,10 @@ Deno.test("GatewayMetrics count tokens once, those from the cache apart, and tim
     ...finishedRequest,
     firstTokenMs: 300,
     usage: {
+      ...meteredUsage,
       inputTokens: 100,
       outputTokens: 20,
       cachedInputTokens: 40,
-      estimated: false,
       cost: { nanoUsd: 1, isKnown: true },
       responseModel: "m",
     },

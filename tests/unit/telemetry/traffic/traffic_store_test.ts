@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import type { FinishedRequest } from "../../../../src/telemetry/log/finished_request.ts";
 import { MAX_NAMES } from "../../../../src/telemetry/traffic/named_points.ts";
-import type { TrafficBucket } from "../../../../src/telemetry/traffic/traffic_bucket.ts";
-import { TrafficRecorder } from "../../../../src/telemetry/traffic/traffic_recorder.ts";
+import {
+  type TrafficNews,
+  TrafficRecorder,
+} from "../../../../src/telemetry/traffic/traffic_recorder.ts";
 import type { TrafficReport } from "../../../../src/telemetry/traffic/traffic_report.ts";
 import { TrafficStore } from "../../../../src/telemetry/traffic/traffic_store.ts";
-import { finishedRequest } from "../finished_request.ts";
+import { MemoryUsageBook } from "../../../../src/telemetry/traffic/usage_table.ts";
+import { FakeClock } from "../../../harness/fake_clock.ts";
+import { finishedRequest, meteredUsage } from "../finished_request.ts";
 
 const MINUTE = 60_000;
 /** A full quarter of an hour. */
@@ -14,55 +18,47 @@ const noon = Date.UTC(2026, 0, 1, 12);
 /** Recorders of some threads, and the store of them all. */
 class Site {
   now = noon;
-  readonly store = new TrafficStore(noon);
+  readonly #clock = { now: () => this.now };
+  readonly store = new TrafficStore(
+    this.#clock,
+    new MemoryUsageBook(this.#clock),
+  );
   readonly recorders: readonly TrafficRecorder[];
 
   constructor(threads = 1) {
     this.recorders = Array.from(
       { length: threads },
-      () => new TrafficRecorder((bucket) => this.#add(bucket)),
+      () => new TrafficRecorder(new FakeClock(), (news) => this.#add(news)),
     );
   }
 
   record(
     request: Partial<FinishedRequest>,
-    { key = "", thread = 0 } = {},
+    { key: client = "", thread = 0 } = {},
   ): void {
-    this.recorders[thread]?.record(
-      { ...finishedRequest, time: this.now, durationMs: 0, ...request },
-      key,
-    );
+    const record = { ...finishedRequest, client, time: this.now };
+    this.recorders[thread]?.record({ ...record, durationMs: 0, ...request });
   }
 
   report(
     query: Partial<Parameters<TrafficStore["report"]>[0]> = {},
   ): TrafficReport {
-    for (const recorder of this.recorders) {
-      const bucket = recorder.take();
-      if (bucket !== undefined) this.#add(bucket);
-    }
-    return this.store.report({ range: "15m", by: "route", ...query }, this.now);
+    for (const recorder of this.recorders) recorder.send();
+    return this.store.report({ range: "15m", by: "route", ...query });
   }
 
-  #add(bucket: TrafficBucket): void {
+  #add(news: TrafficNews): void {
     // As messages between threads are.
-    this.store.add(structuredClone(bucket), this.now);
+    this.store.add(structuredClone(news));
   }
 }
-
-const usage = {
-  inputTokens: 100,
-  outputTokens: 20,
-  cachedInputTokens: undefined,
-  estimated: false,
-  cost: { nanoUsd: 2_500_000_000, isKnown: true },
-  responseModel: "gpt-5",
-};
 
 Deno.test("requests are counted by status, route, backend, model and key, with tokens and cost", () => {
   const site = new Site();
   site.now += 20_000;
-  site.record({ route: "chat", backend: "openai", usage }, { key: "anna" });
+  site.record({ route: "chat", backend: "openai", usage: meteredUsage }, {
+    key: "anna",
+  });
   site.record({ route: "chat", backend: "openai", status: 404 });
   site.record({ route: "tools", backend: undefined, status: 503 });
 
@@ -140,7 +136,7 @@ Deno.test("floods in later buckets do not replace names of earlier ones that cam
 
 Deno.test("long names are cut", () => {
   const site = new Site();
-  site.record({ usage: { ...usage, responseModel: "m".repeat(9999) } });
+  site.record({ usage: { ...meteredUsage, responseModel: "m".repeat(9999) } });
 
   assert.equal(site.report({ by: "model" }).rows[0]?.name?.length, 200);
 });
@@ -185,7 +181,12 @@ Deno.test("a clock that is set back loses nothing from then on", () => {
 Deno.test("one name has curves and figures of its own", () => {
   const site = new Site();
   site.now += 1000;
-  site.record({ route: "chat", durationMs: 800, firstTokenMs: 200, usage });
+  site.record({
+    route: "chat",
+    durationMs: 800,
+    firstTokenMs: 200,
+    usage: meteredUsage,
+  });
   site.record({ route: "tools", durationMs: 5 });
   site.now += 13_000;
 

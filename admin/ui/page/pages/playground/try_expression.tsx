@@ -4,7 +4,11 @@ import { useEffect, useState } from "../../kit/framework.ts";
 import { Choice } from "../../kit/inputs.tsx";
 import { Badge, Problem, Section } from "../../kit/layout.tsx";
 import { getJson, messageOf, postJson } from "../../server/api.ts";
-import type { TraceEvent } from "../traces/trace_events.ts";
+import type {
+  LoggedRequest,
+  RequestPage,
+  RequestReport,
+} from "../requests/request_line.ts";
 import { expressionText, tryOn, variablesText } from "./sample.ts";
 
 const PAUSE_MS = 250;
@@ -20,13 +24,6 @@ interface Part {
 type Result = { readonly parts: readonly Part[]; readonly isCut: boolean } | {
   readonly fault: string;
 };
-
-interface Failure {
-  readonly id: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-}
 
 /** The tab for expressions. */
 export function TryExpression() {
@@ -95,24 +92,22 @@ function Parts({ parts }: { readonly parts: readonly Part[] }) {
 
 /** Requests that were captured because they failed. */
 function Captured() {
-  const [failures, setFailures] = useState<readonly Failure[]>([]);
+  const [failures, setFailures] = useState<readonly LoggedRequest[]>([]);
   const [chosen, choose] = useState("");
   useEffect(() => {
     const leaving = new AbortController();
-    getJson<readonly Failure[]>(
-      `failures?limit=${MAX_FAILURES}`,
+    getJson<RequestPage>(
+      `requests?status=failed&limit=${MAX_FAILURES}`,
       leaving.signal,
-    ).then(setFailures, () => setFailures([]));
+    ).then(({ requests }) => setFailures(requests), () => setFailures([]));
     return () => leaving.abort();
   }, []);
   if (failures.length === 0) return null;
-  const take = async (id: string) => {
-    choose(id);
-    if (id === "") return;
-    const { events } = await getJson<
-      { readonly events: readonly TraceEvent[] }
-    >(
-      `failures/${encodeURIComponent(id)}`,
+  const take = async (record: string) => {
+    choose(record);
+    if (record === "") return;
+    const { events } = await getJson<RequestReport>(
+      `requests/${encodeURIComponent(record)}`,
     );
     // The latest state before the response knows the most.
     const state = events.findLast(({ message }) =>
@@ -126,12 +121,12 @@ function Captured() {
       value={chosen}
       options={[
         { value: "", title: "–" },
-        ...failures.map(({ id, method, path, status }) => ({
-          value: id,
+        ...failures.map(({ record, method, path, status }) => ({
+          value: record,
           title: `${method} ${path} → ${status}`,
         })),
       ]}
-      onChange={(id) => void take(id)}
+      onChange={(record) => void take(record)}
     />
   );
 }

@@ -9,6 +9,7 @@ export interface LoggedRequest {
   readonly recordedAt: number;
   readonly status: number;
   readonly hasFailed: boolean;
+  readonly cause: string | null;
   readonly reason: string;
   readonly method: string;
   readonly host: string;
@@ -36,12 +37,21 @@ export interface Call {
 
 /** Everything about a request. */
 export interface RequestReport extends LoggedRequest {
-  readonly cause: string | null;
   readonly failing: { readonly kind: string; readonly name: string } | null;
   readonly advice: string | null;
   readonly routeKey: string | null;
   readonly calls: readonly Call[];
   readonly events: readonly TraceEvent[];
+}
+
+/** Names a request; one that was rejected before it was parsed has only an id. */
+export function nameOf(
+  { id, method, host, path }: Pick<
+    LoggedRequest,
+    "id" | "method" | "host" | "path"
+  >,
+): string {
+  return `${method} ${host}${path}`.trim() || id;
 }
 
 /** News of the log. */

@@ -1,8 +1,7 @@
 /** Recent failed requests with causes and advice. */
 import type { PageProps } from "../../app/page.ts";
 import { linkTo } from "../../app/place.ts";
-import { Code, Fact, Facts, Sentence, Table, Time } from "../../kit/data.tsx";
-import { latency } from "../../kit/format.ts";
+import { Table, Time } from "../../kit/data.tsx";
 import {
   useEffect,
   useLayoutEffect,
@@ -19,37 +18,22 @@ import {
 } from "../../kit/layout.tsx";
 import { getJson, messageOf } from "../../server/api.ts";
 import { usePolled } from "../../server/poll.ts";
-import type { TraceEvent } from "./trace_events.ts";
-import { TraceTable } from "./trace_table.tsx";
+import {
+  type LoggedRequest,
+  nameOf,
+  type RequestPage,
+  type RequestReport,
+} from "../requests/request_line.ts";
+import { RequestReportView } from "../requests/request_report.tsx";
 
 const MAX_SHOWN = 200;
 /** Longer names would leave no room for the cause; the report has the full name. */
 const MAX_NAME_LENGTH = 90;
 
-interface Failure {
-  readonly id: string;
-  readonly time: string;
-  readonly status: number;
-  readonly reason: string;
-  readonly method: string;
-  readonly host: string;
-  readonly path: string;
-  readonly route: string | null;
-  readonly backend: string | null;
-  readonly cause: string;
-}
-
-interface FailureReport extends Failure {
-  readonly failing: { readonly kind: string; readonly name: string } | null;
-  readonly advice: string;
-  readonly durationMs: number | null;
-  readonly events: readonly TraceEvent[];
-}
-
 /** The page of failed requests, with the report of the one that the address names. */
 export function Failures({ argument }: PageProps) {
-  const { data, error } = usePolled<readonly Failure[]>(
-    `failures?limit=${MAX_SHOWN}`,
+  const { data, error } = usePolled<RequestPage>(
+    `requests?status=failed&limit=${MAX_SHOWN}`,
     2000,
   );
   return (
@@ -60,15 +44,18 @@ export function Failures({ argument }: PageProps) {
       />
       <Problem>{error}</Problem>
       {data.value && (
-        <FailureList latest={data.value} isShort={argument !== ""} />
+        <FailureList
+          latest={data.value.requests}
+          isShort={argument !== ""}
+        />
       )}
-      {argument !== "" && <Report key={argument} id={argument} />}
+      {argument !== "" && <Report key={argument} record={argument} />}
     </>
   );
 }
 
 interface FailureListProps {
-  readonly latest: readonly Failure[];
+  readonly latest: readonly LoggedRequest[];
   /** Leaves room for the report below. */
   readonly isShort: boolean;
 }
@@ -90,7 +77,7 @@ function FailureList({ latest, isShort }: FailureListProps) {
       </section>
     );
   }
-  const known = latest.findIndex(({ id }) => id === drawn[0]?.id);
+  const known = latest.findIndex(({ record }) => record === drawn[0]?.record);
   const newer = known < 0 ? latest.length : known;
   return (
     <>
@@ -107,13 +94,13 @@ function FailureList({ latest, isShort }: FailureListProps) {
         <Table
           label="Failed requests, newest first"
           rows={drawn}
-          keyOf={({ id, time }) => `${id} ${time}`}
+          keyOf={({ record }) => record}
           columns={[
             {
               title: "Request",
               isWide: true,
               cell: (failure) => (
-                <a href={linkTo("failures", failure.id)}>
+                <a href={linkTo("failures", failure.record)}>
                   <span class="excerpt">{shorten(nameOf(failure))}</span>
                 </a>
               ),
@@ -139,74 +126,32 @@ function FailureList({ latest, isShort }: FailureListProps) {
   );
 }
 
-function Report({ id }: { readonly id: string }) {
+function Report({ record }: { readonly record: string }) {
   const element = useRef<HTMLElement>(null);
-  const [failure, setFailure] = useState<FailureReport | undefined>(undefined);
+  const [failure, setFailure] = useState<RequestReport | undefined>(undefined);
   const [problem, setProblem] = useState("");
   useEffect(() => {
     const leaving = new AbortController();
-    getJson<FailureReport>(`failures/${encodeURIComponent(id)}`, leaving.signal)
-      .then(setFailure, (error: unknown) => {
-        if (!leaving.signal.aborted) setProblem(messageOf(error));
-      });
+    getJson<RequestReport>(
+      `requests/${encodeURIComponent(record)}`,
+      leaving.signal,
+    ).then(setFailure, (error: unknown) => {
+      if (!leaving.signal.aborted) setProblem(messageOf(error));
+    });
     return () => leaving.abort();
-  }, [id]);
+  }, [record]);
   useLayoutEffect(() => element.current?.focus(), [failure]);
   return (
     <section class="panel" ref={element} aria-label="Report" tabIndex={-1}>
       <Problem>{problem}</Problem>
-      {failure && <Explanation failure={failure} />}
+      {failure && (
+        <>
+          <h2>Why {nameOf(failure)} failed</h2>
+          <RequestReportView report={failure} />
+        </>
+      )}
     </section>
   );
-}
-
-function Explanation({ failure }: { readonly failure: FailureReport }) {
-  const { failing, durationMs } = failure;
-  return (
-    <>
-      <h2>Why {nameOf(failure)} failed</h2>
-      <p class="cause">{failure.cause}</p>
-      <p>
-        <Sentence text={failure.advice} />
-      </p>
-      <Facts>
-        <Fact name="Id">
-          <code>{failure.id}</code>
-        </Fact>
-        <Fact name="Status">{failure.status}</Fact>
-        <Fact name="Reason">{failure.reason}</Fact>
-        <Fact name="Decided by">
-          {failing && `${failing.kind} ${failing.name}`}
-        </Fact>
-        <Fact name="Route">
-          {failure.route && (
-            <a href={linkTo("topology", `route ${failure.route}`)}>
-              {failure.route}
-            </a>
-          )}
-        </Fact>
-        <Fact name="Backend">{failure.backend}</Fact>
-        <Fact name="Duration">{latency(durationMs)}</Fact>
-        <Fact name="Time">
-          <Time at={failure.time} />
-        </Fact>
-      </Facts>
-      {failure.events.length === 0
-        ? <Code value={failure} label="Failure as JSON" />
-        : (
-          <TraceTable
-            label="Events of the failed request"
-            events={failure.events}
-            selectsFailure
-          />
-        )}
-    </>
-  );
-}
-
-/** Names a request; one that was rejected before it was parsed has only an id. */
-function nameOf({ id, method, host, path }: Failure): string {
-  return `${method} ${host}${path}`.trim() || id;
 }
 
 function shorten(name: string): string {

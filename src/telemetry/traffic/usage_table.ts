@@ -1,25 +1,21 @@
 import type { Clock } from "../../base/clock.ts";
+import { mergeSums, type RequestSums } from "./request_sums.ts";
 
 /** Use of one key with one model on one route, in one hour. */
-export interface UsageRow {
+export interface UsageRow extends Readonly<RequestSums> {
   /** Start of the hour, in milliseconds since the epoch. */
   readonly hour: number;
   /** Identity of the client; empty without one. */
   readonly key: string;
   readonly model: string;
   readonly route: string;
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Billionths of a US dollar. */
-  readonly nanoUsd: number;
-  /** Responses whose tokens could not be counted. */
-  readonly uncounted: number;
 }
 
-/** Receives what requests used. */
-export interface UsageSink {
+/** Remembers who used what. */
+export interface UsageBook {
   add(rows: readonly UsageRow[]): void;
+  /** Returns the rows of hours that end after `since`, of all processes. Rejects when the store cannot be read. */
+  read(since: number): Promise<readonly UsageRow[]>;
   /** Writes what was added. */
   close(): Promise<void>;
 }
@@ -35,11 +31,7 @@ const OTHER = "other";
 
 /** Rows by hour, key, model and route; those that differ in nothing else are added up. */
 export class UsageTable {
-  readonly #rows = new Map<string, UsageSum>();
-
-  get size(): number {
-    return this.#rows.size;
-  }
+  readonly #rows = new Map<string, UsageRow & RequestSums>();
 
   /** Returns the rows as they are now. */
   values(): UsageRow[] {
@@ -52,7 +44,7 @@ export class UsageTable {
     const model = row.model.slice(0, MAX_NAME_LENGTH);
     const id = identify(hour, key, model, route);
     const known = this.#rows.get(id);
-    if (known !== undefined) addTo(known, row);
+    if (known !== undefined) mergeSums(known, row);
     else if (this.#rows.size < MAX_ROWS) {
       this.#rows.set(id, { ...row, key, model });
     } else this.#addToOther(row);
@@ -61,7 +53,7 @@ export class UsageTable {
   #addToOther(row: UsageRow): void {
     const id = identify(row.hour, OTHER, OTHER, row.route);
     const known = this.#rows.get(id);
-    if (known !== undefined) addTo(known, row);
+    if (known !== undefined) mergeSums(known, row);
     else this.#rows.set(id, { ...row, key: OTHER, model: OTHER });
   }
 
@@ -83,19 +75,8 @@ export class UsageTable {
 /** Adds a row to one of the same identity. */
 export function sumOf(before: UsageRow | undefined, row: UsageRow): UsageRow {
   const sum = { ...row };
-  if (before !== undefined) addTo(sum, before);
+  if (before !== undefined) mergeSums(sum, before);
   return sum;
-}
-
-/** A row to which others are added. */
-export type UsageSum = { -readonly [Name in keyof UsageRow]: UsageRow[Name] };
-
-function addTo(sum: UsageSum, row: UsageRow): void {
-  sum.requests += row.requests;
-  sum.inputTokens += row.inputTokens;
-  sum.outputTokens += row.outputTokens;
-  sum.nanoUsd += row.nanoUsd;
-  sum.uncounted += row.uncounted;
 }
 
 /** Returns a text that differs for any other names, whatever characters these have. */
@@ -109,7 +90,7 @@ function identify(
 }
 
 /** Remembers in memory who used what, for 32 days or until the process ends. */
-export class UsageBook implements UsageSink {
+export class MemoryUsageBook implements UsageBook {
   readonly #table = new UsageTable();
   readonly #clock: Pick<Clock, "now">;
   #forgottenAt = 0;
@@ -126,7 +107,6 @@ export class UsageBook implements UsageSink {
     this.#table.forgetBefore(now - KEPT_MS);
   }
 
-  /** Returns the rows of hours that end after `since`. */
   read(since: number): Promise<readonly UsageRow[]> {
     const rows = this.#table.values();
     return Promise.resolve(rows.filter(({ hour }) => hour + HOUR_MS > since));

@@ -1,5 +1,5 @@
-import type { Cost, ServedModel } from "../llm/cost/price_book.ts";
-import { addUsage, type TokenUsage } from "../llm/usage/token_usage.ts";
+import type { Cost, ServedModel } from "../cost/price_book.ts";
+import { addUsage, type TokenUsage } from "./token_usage.ts";
 
 /** Tokens that a request used, and what they cost. */
 export interface MeteredUsage extends TokenUsage {

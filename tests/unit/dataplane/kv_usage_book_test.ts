@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { KvUsageBook } from "../../../src/ratelimit/usage/kv_usage_book.ts";
-import { HOUR_MS } from "../../../src/ratelimit/usage/usage_book.ts";
+import { KvUsageBook } from "../../../src/dataplane/kv_usage_book.ts";
+import { HOUR_MS } from "../../../src/telemetry/traffic/usage_table.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { until } from "../../harness/held_upstream.ts";
 import { RecordedLog } from "../../harness/recorded_log.ts";
@@ -11,6 +11,8 @@ const row = {
   model: "gpt-4o",
   route: "llm",
   requests: 1,
+  clientErrors: 0,
+  serverErrors: 0,
   inputTokens: 5,
   outputTokens: 7,
   nanoUsd: 9,

@@ -1,16 +1,17 @@
-import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
-import type { KvHandle } from "../../kv/kv_handle.ts";
-import { openKv } from "../../kv/open_kv.ts";
-import { KvStore } from "../../kv/kv_store.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { KvHandle } from "../kv/kv_handle.ts";
+import { openKv } from "../kv/open_kv.ts";
+import { KvStore } from "../kv/kv_store.ts";
+import { createSums, sumNames } from "../telemetry/traffic/request_sums.ts";
 import {
   HOUR_MS,
   KEPT_MS,
   sumOf,
+  type UsageBook,
   type UsageRow,
-  type UsageSink,
   UsageTable,
-} from "./usage_book.ts";
+} from "../telemetry/traffic/usage_table.ts";
 
 const FLUSH_MS = 2000;
 const CLOSE_MS = 2000;
@@ -29,7 +30,7 @@ export interface KvUsageBookOptions {
 }
 
 /** Remembers in Deno KV or Redis who used what, for 32 days: for all processes that share the store. */
-export class KvUsageBook implements UsageSink {
+export class KvUsageBook implements UsageBook {
   readonly #options: KvUsageBookOptions;
   readonly #store: KvStore;
   /** Rows not yet written. */
@@ -50,7 +51,6 @@ export class KvUsageBook implements UsageSink {
     if (rows.length > 0) this.#flushSoon();
   }
 
-  /** Returns the rows of hours that end after `since`, of all processes. Rejects when the store cannot be read. */
   async read(since: number): Promise<readonly UsageRow[]> {
     await this.#flush();
     const from = Math.floor(since / HOUR_MS) * HOUR_MS;
@@ -114,34 +114,24 @@ function keyOf({ hour, route, model, key }: UsageRow): Deno.KvKey {
   return [...prefix, hour, route, model, key];
 }
 
-const numbers = [
-  "hour",
-  "requests",
-  "inputTokens",
-  "outputTokens",
-  "nanoUsd",
-  "uncounted",
-] as const;
 const names = ["key", "model", "route"] as const;
 
-/** Checks a value of the store; `undefined` for one that no gateway wrote. */
+/** Checks a value of the store; `undefined` for one that no gateway wrote. Older gateways wrote fewer sums. */
 function readRow(value: unknown): UsageRow | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const fields = new Map(Object.entries(value));
-  const isRow = numbers.every((name) => Number.isFinite(fields.get(name))) &&
+  const isRow = Number.isFinite(fields.get("hour")) &&
+    Number.isFinite(fields.get("requests")) &&
     names.every((name) => typeof fields.get(name) === "string");
   if (!isRow) return undefined;
-  const number = (name: typeof numbers[number]) => Number(fields.get(name));
+  const sums = createSums();
+  for (const name of sumNames) sums[name] = Number(fields.get(name) ?? 0) || 0;
   const text = (name: typeof names[number]) => String(fields.get(name));
   return {
-    hour: number("hour"),
+    ...sums,
+    hour: Number(fields.get("hour")),
     key: text("key"),
     model: text("model"),
     route: text("route"),
-    requests: number("requests"),
-    inputTokens: number("inputTokens"),
-    outputTokens: number("outputTokens"),
-    nanoUsd: number("nanoUsd"),
-    uncounted: number("uncounted"),
   };
 }
