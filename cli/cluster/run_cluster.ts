@@ -3,6 +3,7 @@ import {
   type ClusterAccess,
   ClusterAccessError,
 } from "../../src/cluster/client/api_access.ts";
+import { environmentAddresses } from "../../src/cluster/source/reserved_addresses.ts";
 import { findClusterAccess } from "../../src/cluster/client/cluster_access.ts";
 import { POLICY_API_GROUP } from "../../src/api/resources/group.ts";
 import { parseAddress } from "../../src/api/schema/address.ts";
@@ -125,6 +126,7 @@ function createCluster(
     controllerName: options.controllerName,
     namespaces: options.watchNamespaces ?? [],
     addresses: options.publishAddress ?? [],
+    reserved: environmentAddresses(Deno.env.toObject(), access.server),
     identity: `${Deno.hostname()}-${crypto.randomUUID().slice(0, 8)}`,
     ...(proxies !== undefined && { proxies }),
     ...(options.gateway !== undefined && { gateway: options.gateway }),

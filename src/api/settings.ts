@@ -1,3 +1,4 @@
+import { isEgressEntry } from "../base/wire/egress_rules.ts";
 import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
 import { listenAddress, parseAddress } from "./schema/address.ts";
 import { isAdminToken } from "./admin_token.ts";
@@ -57,6 +58,28 @@ function isCidr(text: string): boolean {
   return /^[0-9]{1,3}$/.test(bits) &&
     Number(bits) <= (address.includes(":") ? 128 : 32);
 }
+
+const egressEntries = s.list(
+  s.named(
+    "host",
+    s.checkedText(
+      isEgressEntry,
+      'an address, a range such as "10.0.0.0/8", a name, "*.example.com", or "*" for all',
+    ),
+  ),
+  { max: 1000 },
+);
+
+const egress = s.object({
+  deny: s.field(
+    "Addresses and ranges, which the addresses of names must not have either, names, `*.example.com`, and `*` for every host that `allow` does not have. In a cluster also: the loopback interface, link-local addresses, metadata services of clouds, the API server, nodes, and the gateway itself.",
+    s.withDefault(egressEntries, []),
+  ),
+  allow: s.field(
+    "Exceptions. Of entries that match, the most specific decides; of equal ones, `deny`.",
+    s.withDefault(egressEntries, []),
+  ),
+});
 
 const kv = s.refine(
   s.object({
@@ -179,6 +202,10 @@ export const settingsSchema = s.refine(
     loopbackPorts: s.field(
       "Ports on the loopback interface of the gateway that a `GatewayBackend` of a cluster may have, such as that of a sidecar; every author of backends can reach them. Those of listeners and of the gateway itself stay closed. Configuration files may always name loopback addresses.",
       s.withDefault(s.list(s.integer(1, 65_535), { max: 64 }), []),
+    ),
+    egress: s.field(
+      "Hosts that backends, and policies that fetch keys and metadata, may not connect to.",
+      s.withDefault(egress, {}),
     ),
     kv: s.field(
       "Store that gateway processes share: for limits with `store: KV`, and to keep the keys and the metadata of identity providers across restarts.",

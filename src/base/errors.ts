@@ -24,6 +24,7 @@ export type GatewayErrorCode =
   | "llm_request_invalid"
   | "llm_key_rejected"
   | "llm_response_invalid"
+  | "egress_denied"
   | "upstream_connect_failed"
   | "upstream_tls_failed"
   | "upstream_overloaded"

@@ -5,6 +5,7 @@ import {
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
+import { type EgressPolicy, openEgress } from "../base/wire/egress_policy.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
 import { noopLeases } from "../policy/policy_services.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
@@ -17,6 +18,7 @@ import {
   readClientCertificates,
 } from "./routes/client_certificates.ts";
 import { checkPatterns } from "./routes/check_patterns.ts";
+import { findDeniedHost } from "./routes/backend_egress.ts";
 import { compileBackends } from "./routes/compile_backends.ts";
 import type { ReadFile } from "./listeners/certificates.ts";
 import { checkPolicies } from "./policies/check_policies.ts";
@@ -54,6 +56,8 @@ export interface CompileOptions {
   readonly kv?: Settings["kv"];
   /** Ports on the loopback interface that backends of a cluster may have, unless a listener has them. */
   readonly loopbackPorts?: readonly number[];
+  /** Decides which hosts backends may have; omitted to allow all. */
+  readonly egress?: EgressPolicy;
   /** Seals persistent sessions. */
   readonly sessionSecret?: string | undefined;
   /** Wall-clock time in milliseconds, to find expired certificates; without it, none is. */
@@ -115,7 +119,8 @@ function* compileInSteps(
   const { lookups } = parts;
   const references = new References(resources);
   const loopbackPorts = allowedLoopbackPorts(resources, options);
-  lookups.use({ readFile, references, loopbackPorts });
+  const { egress = openEgress } = options;
+  lookups.use({ readFile, references, loopbackPorts, egress });
   yield* checkPolicies(resources, { policies, report, ...parts });
   yield* checkPatterns(resources, report);
   const independentDiagnostics = report.diagnostics;
@@ -135,10 +140,13 @@ function* compileInSteps(
   yield;
   const attachments = yield* attachPolicies(resources, report);
   const sites = listListeners(resources, { references, report });
-  const invalidBackends = new Set(
-    resources.gatewayBackends.map(namespacedName).filter((key) =>
-      !backends.has(key)
-    ),
+  const invalidBackends = new Map(
+    resources.gatewayBackends.filter((backend) =>
+      !backends.has(namespacedName(backend))
+    ).map((backend) => [
+      namespacedName(backend),
+      findDeniedHost(backend, lookups)?.denial,
+    ]),
   );
   lookups.use({
     backends,

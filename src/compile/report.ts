@@ -30,6 +30,7 @@ export interface Problem {
 
 /** Reasons of conditions that compilation can find; Gateway API `RouteConditionReason`, `ListenerConditionReason` and `PolicyConditionReason`. */
 export type ConditionReason =
+  | "AddressDenied"
   | "AddressNotUsable"
   | "BackendNotFound"
   | "Conflicted"

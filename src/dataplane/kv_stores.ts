@@ -24,7 +24,7 @@ import {
 
 /** Dependencies of stores that processes may share. */
 export interface KvStoreOptions {
-  readonly settings: Pick<Settings, "kv">;
+  readonly settings: Pick<Settings, "kv" | "egress">;
   readonly clock: Clock;
   readonly logger: Logger;
 }

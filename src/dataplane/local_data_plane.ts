@@ -1,3 +1,4 @@
+import { EgressPolicy } from "../base/wire/egress_policy.ts";
 import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import { BodyMemory, createBodyMemory } from "../http/body_memory.ts";
@@ -122,6 +123,7 @@ export class LocalDataPlane implements DataPlane {
   readonly #traffic: TrafficStore;
   readonly #unsettled: UnsettledCounts;
   readonly #counted: CountedOutputs;
+  readonly #egress: EgressPolicy;
   readonly #upstreams: Upstreams;
   readonly #cooldowns: Cooldowns;
   readonly #listeners: Listeners;
@@ -151,8 +153,14 @@ export class LocalDataPlane implements DataPlane {
     );
     this.#unsettled = new UnsettledCounts(options.clock);
     this.#counted = options.counted ?? createCountedOutputs(options);
+    this.#egress = new EgressPolicy({
+      settings: options.settings.egress,
+      log: options.logger.module("proxy"),
+      clock: options.clock,
+    });
     this.#upstreams = new Upstreams({
       ...options,
+      egress: this.#egress,
       log: options.logger.module("proxy"),
       healthTurns: options.shared?.healthTurns,
     });
@@ -161,7 +169,7 @@ export class LocalDataPlane implements DataPlane {
       clock: options.clock,
       log: options.logger.module("ratelimit"),
     });
-    this.#state = new PolicyState({ ...options, prices });
+    this.#state = new PolicyState({ ...options, prices, egress: this.#egress });
     const { limits } = options.settings;
     const bodyMemory = options.bodyMemory ??
       new BodyMemory(createBodyMemory(1, bodyMemoryBytes(limits)));
@@ -342,12 +350,14 @@ export class LocalDataPlane implements DataPlane {
   async stage(resources: ResourceSet): Promise<StagedConfiguration> {
     const { clock, policies, settings } = this.#options;
     const compilations = this.#compilations;
+    this.#egress.reserve(resources.reserved);
     const compiled = await compileInSlices(resources, {
       policies,
       readFile: readFileTextSync,
       compilations,
       kv: settings.kv,
       loopbackPorts: settings.loopbackPorts,
+      egress: this.#egress,
       sessionSecret: settings.sessionSecret,
       now: clock.now(),
       clock,

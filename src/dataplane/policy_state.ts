@@ -1,6 +1,7 @@
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log, Logger } from "../base/log.ts";
+import type { EgressPolicy } from "../base/wire/egress_policy.ts";
 import { IdentityStore } from "../identity/identity_store.ts";
 import {
   noDocumentCache,
@@ -35,6 +36,8 @@ export interface PolicyStateOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly prices: PriceBook;
+  /** Decides which servers policies may connect to. */
+  readonly egress: EgressPolicy;
   /** State of several data planes; by default, this one has its own. */
   readonly shared?: SharedPolicyState | undefined;
 }
@@ -62,13 +65,14 @@ export class PolicyState {
   readonly #limiters: GlobalLimiters;
 
   constructor(options: PolicyStateOptions) {
-    const { clock, logger, shared } = options;
+    const { clock, logger, shared, egress } = options;
     this.#options = options;
     this.#log = logger.module("policy");
     this.#trustsPeer = trustedProxies(options.settings.trustedProxies);
     this.#identity = new IdentityStore({
       clock,
       log: logger.module("identity"),
+      egress,
       cache: shared === undefined
         ? createDocumentCache(options)
         : noDocumentCache,
@@ -81,12 +85,13 @@ export class PolicyState {
     this.#limiters = new GlobalLimiters({
       clock,
       log: logger.module("ratelimit"),
+      egress,
     });
   }
 
   /** Returns services for a policy. What it uses of the state stays until it releases them. */
   lease(): PolicyLease {
-    const { clock, settings, shared } = this.#options;
+    const { clock, settings, shared, egress } = this.#options;
     const identity = new Lazy(() => this.#identity.lease());
     const counters = new Lazy(() => this.#counters.lease());
     const limiters = new Lazy(() => this.#limiters.lease());
@@ -97,6 +102,7 @@ export class PolicyState {
       services: {
         clock,
         log: this.#log,
+        egress,
         maxBufferBytes: settings.limits.maxBufferBytes,
         trustsPeer: this.#trustsPeer,
         logins: this.#logins,

@@ -3,6 +3,7 @@ import {
   resourceKey,
 } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
+import { EgressPolicy } from "../base/wire/egress_policy.ts";
 import { systemClock } from "../base/clock.ts";
 import { readFileText, readFileTextSync } from "../base/regular_file.ts";
 import { runInSlices } from "../base/slices.ts";
@@ -184,6 +185,7 @@ function compileCandidate({ loaded, policies }: Candidate): Promise<Compiled> {
     readFile: readFileTextSync,
     kv: loaded.settings.kv,
     loopbackPorts: loaded.settings.loopbackPorts,
+    egress: new EgressPolicy({ settings: loaded.settings.egress }),
     sessionSecret: loaded.settings.sessionSecret,
     now: systemClock.now(),
     clock: systemClock,

@@ -61,8 +61,13 @@ function* objectsOf(resources: ResourceSet): Generator<Place> {
 
 /** Returns the lists of objects, without other fields. */
 function listsOf(
-  { environment: _, isolatesErrors: _i, unusablePorts: _p, ...lists }:
-    ResourceSet,
+  {
+    environment: _,
+    isolatesErrors: _i,
+    reserved: _r,
+    unusablePorts: _p,
+    ...lists
+  }: ResourceSet,
 ) {
   return lists;
 }

@@ -2,6 +2,7 @@ import { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { SharedMap } from "../base/shared_map.ts";
+import type { EgressPolicy } from "../base/wire/egress_policy.ts";
 import {
   describeAddress,
   type DocumentAddress,
@@ -45,6 +46,8 @@ export interface IdentityLease {
 export interface IdentityStoreOptions {
   readonly clock: Clock;
   readonly log: Log;
+  /** Decides which servers may be asked. */
+  readonly egress: EgressPolicy;
   readonly cache: DocumentCache;
   /** Set when another thread fetches documents, for several. */
   readonly shared?: SharedDocuments | undefined;

@@ -1,8 +1,9 @@
-import { lookup } from "node:dns/promises";
 import type { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
+import type { EgressPolicy } from "../base/wire/egress_policy.ts";
+import { systemLookup } from "../base/wire/system_lookup.ts";
 import {
   addressOfUrl,
   type DocumentAddress,
@@ -23,6 +24,8 @@ const MAX_FETCHES = 32;
 /** Dependencies of `ClientDocuments`. */
 export interface ClientDocumentsOptions {
   readonly clock: Clock;
+  /** Decides which servers may be asked, those of `trustedHosts` too. */
+  readonly egress: EgressPolicy;
   /**
    * Hosts with a private address that documents may be fetched from, such as `clients.example.com` or `localhost:8443`.
    */
@@ -105,10 +108,10 @@ export class ClientDocuments {
   }
 
   async #load(url: string, cancellation: Cancellation): Promise<JsonObject> {
-    const { clock } = this.#options;
+    const { clock, egress } = this.#options;
     const { status, headers, text } = await fetchDocument(
       await this.#guardedAddress(url),
-      { clock, cancellation, maxBytes: MAX_BYTES },
+      { clock, egress, isLookedUp: true, cancellation, maxBytes: MAX_BYTES },
     );
     if (status !== 200) throw new Error(`expected status 200, got ${status}`);
     const type = headers.get("content-type")?.split(";", 1)[0]?.trim() ?? "";
@@ -123,8 +126,9 @@ export class ClientDocuments {
   /** Resolves the name once: a second look-up could return an address that was not checked. */
   async #guardedAddress(url: string): Promise<DocumentAddress> {
     const address = addressOfUrl(url);
+    this.#options.egress.assertHost(address.connection);
     if (this.#options.trustedHosts.includes(address.authority)) return address;
-    const resolve = this.#options.resolve ?? systemResolve;
+    const resolve = this.#options.resolve ?? systemLookup;
     const addresses = await resolve(address.connection.host);
     const [first] = addresses;
     if (first === undefined || !addresses.every(isPublicAddress)) {
@@ -150,9 +154,4 @@ function urlProblem(text: string): string | undefined {
   if (text.includes("#")) return "has a fragment";
   if (url.pathname === "/") return "has no path";
   return undefined;
-}
-
-async function systemResolve(hostname: string): Promise<readonly string[]> {
-  const found = await lookup(hostname, { all: true, verbatim: true });
-  return found.map(({ address }) => address);
 }

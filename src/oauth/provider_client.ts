@@ -8,6 +8,7 @@ import {
   parseJson,
   stringMember,
 } from "../base/json.ts";
+import type { EgressPolicy } from "../base/wire/egress_policy.ts";
 import {
   type DocumentAddress,
   fetchDocument,
@@ -41,6 +42,8 @@ export interface ProviderClientOptions {
   readonly metadata: { get(): JsonObject | Promise<JsonObject> };
   addressOf(url: string): DocumentAddress;
   readonly clock: Clock;
+  /** Decides which servers may be asked. */
+  readonly egress: EgressPolicy;
 }
 
 /** A login at the provider. */
@@ -207,7 +210,7 @@ export class ProviderClient {
     form: Readonly<Record<string, string>>,
     cancellation: Cancellation,
   ) {
-    const { addressOf, clock } = this.#options;
+    const { addressOf, clock, egress } = this.#options;
     const { authorization, fields } = this.#credentials(metadata);
     if (this.#calls >= MAX_CALLS) {
       throw new OAuthError(
@@ -223,6 +226,7 @@ export class ProviderClient {
         addressOf(endpointOf(metadata, endpoint).href),
         {
           clock,
+          egress,
           cancellation,
           contentType: "application/x-www-form-urlencoded",
           authorization,

@@ -3,6 +3,7 @@ import type { GlobalRateLimit } from "./rate_limit/rate_limit_schema.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Hide } from "../base/redaction.ts";
+import { type EgressPolicy, openEgress } from "../base/wire/egress_policy.ts";
 import type { UpstreamOptions } from "../http/client/upstream.ts";
 import type { Peer } from "../http/transport.ts";
 import {
@@ -29,14 +30,14 @@ export interface BackendAccess {
   readonly hide: Hide;
   /** Returns how to connect to a backend; `undefined` when it does not exist or its TLS is invalid. */
   connectionOf(ref: PolicyBackendRef): UpstreamOptions | undefined;
-  /** Set for policies of a cluster, whose authors must not reach servers next to the gateway. */
-  readonly forbidsLoopback?: true;
 }
 
 /** Dependencies of running policies; their state outlives the configuration. */
 export interface PolicyServices {
   readonly clock: Clock;
   readonly log: Log;
+  /** Decides which servers policies may connect to. */
+  readonly egress: EgressPolicy;
   /** Largest part of a body that is buffered where its content has to be read. */
   readonly maxBufferBytes: number;
   /** Reports whether an address belongs to a proxy whose `X-Forwarded-*` fields are trusted. */
@@ -75,11 +76,13 @@ export function noopServices(): PolicyServices {
   const store = new IdentityStore({
     clock,
     log: silence,
+    egress: openEgress,
     cache: noDocumentCache,
   });
   return {
     clock,
     log: silence,
+    egress: openEgress,
     maxBufferBytes: 0,
     trustsPeer: () => false,
     identity: store.lease(),

@@ -40,6 +40,7 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   llm_request_invalid: { status: 400, text: "bad request to an LLM" },
   llm_key_rejected: { status: 502, text: "provider rejected the gateway" },
   llm_response_invalid: { status: 502, text: "bad response of an LLM" },
+  egress_denied: { status: 502, text: "denied upstream" },
   upstream_connect_failed: { status: 503, text: "upstream connect failed" },
   upstream_tls_failed: { status: 503, text: "upstream tls failed" },
   upstream_overloaded: { status: 503, text: "upstream overloaded" },

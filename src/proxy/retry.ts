@@ -21,6 +21,7 @@ const MAX_FURTHER_ENDPOINTS = 2;
 
 /** Errors after which the upstream cannot have acted on the request, and its body is still unread. */
 const notSent: ReadonlySet<GatewayErrorCode> = new Set([
+  "egress_denied",
   "upstream_connect_failed",
   "upstream_tls_failed",
   "upstream_overloaded",

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import type { EgressPolicy } from "../base/wire/egress_policy.ts";
 import type { LimitSelection } from "./local/counter_store.ts";
 import type { GlobalLimiter } from "./global_limiter.ts";
 import type { ServiceAddress } from "./service/service_address.ts";
@@ -52,14 +53,21 @@ const MAX_RETIRED = 16;
 export class GlobalLimiters {
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #egress: EgressPolicy;
   readonly #entries = new Map<string, Entry>();
   readonly #closing = new Set<Promise<void>>();
 
   constructor(
-    { clock, log }: { readonly clock: Clock; readonly log: Log },
+    { clock, log, egress }: {
+      readonly clock: Clock;
+      readonly log: Log;
+      /** Decides which services may be connected to. */
+      readonly egress: EgressPolicy;
+    },
   ) {
     this.#clock = clock;
     this.#log = log;
+    this.#egress = egress;
   }
 
   lease(): LimiterLease {
@@ -161,6 +169,7 @@ export class GlobalLimiters {
       })
       : createServiceLimiter({
         address: place.service,
+        egress: this.#egress,
         ...options,
         ...(timeoutMs !== undefined && { deadlineMs: timeoutMs }),
       });

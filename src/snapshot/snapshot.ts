@@ -189,7 +189,7 @@ export interface Retry {
 export type WebUiAccess = "read-only" | "read-write";
 
 /** An upstream address and how to connect to it; every limit that is not set is unlimited or a default of the client. */
-export interface Backend extends Omit<UpstreamOptions, "tls"> {
+export interface Backend extends Omit<UpstreamOptions, "tls" | "egress"> {
   /** Such as `default/llm`: namespace, name. */
   readonly key: string;
   readonly name: string;

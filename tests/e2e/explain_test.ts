@@ -366,3 +366,19 @@ Deno.test("only the last failures are kept", async () => {
 
   assert.deepEqual(requests.map(({ id }) => id), ids.slice(2).reverse());
 });
+
+Deno.test("gwctl explain reports the address that a name may not have", async () => {
+  await using gateway = await startTracedGateway({
+    config: { egress: { deny: ["127.0.0.0/8", "::1"] } },
+    routes: [route("denied", "localhost:1", {})],
+  });
+  const id = await fail(gateway, "/denied");
+
+  const { stdout } = await explain(gateway, id);
+
+  assert.match(
+    stdout,
+    /failed: Denied to connect to "(?:127\.0\.0\.1|\[::1\]):1": denied by "(?:127\.0\.0\.0\/8|::1)" of config\.egress\.deny/,
+  );
+  assert.match(stdout, /fix {5}Backends may not have this address/);
+});

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { openEgress } from "../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
 import { tokensUsed } from "../harness/tokens_used.ts";
 import { systemClock } from "../../src/base/clock.ts";
@@ -116,6 +117,7 @@ async function openLimiter(port: number): Promise<ServiceLimiter> {
   const limiter = new ServiceLimiter({
     address: { host: "127.0.0.1", port, tls: undefined },
     domain: "shop",
+    egress: openEgress,
     clock: systemClock,
     log: logger.module("ratelimit"),
   });

@@ -248,6 +248,13 @@ function podTemplate(
   };
 }
 
+/** Variables of the downward API; backends must not reach the addresses. */
+const podFields = [
+  ["POD_NAME", "metadata.name"],
+  ["POD_IPS", "status.podIPs"],
+  ["HOST_IPS", "status.hostIP"],
+] as const;
+
 function container(
   { metadata }: KubernetesObject,
   parameters: ProxyParameters,
@@ -272,10 +279,10 @@ function container(
       ...(namespaces.length === 0 ? [] : ["--watch-namespaces", ...namespaces]),
     ],
     env: [
-      {
-        name: "POD_NAME",
-        valueFrom: { fieldRef: { fieldPath: "metadata.name" } },
-      },
+      ...podFields.map(([name, fieldPath]) => ({
+        name,
+        valueFrom: { fieldRef: { fieldPath } },
+      })),
       ...parameters.env,
     ],
     ports: [{ name: "stats", containerPort: statsPort }],

@@ -1,5 +1,8 @@
 import type { Gateway } from "../../api/resources/gateway_resource.ts";
-import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
+import {
+  serviceOf,
+  type ServiceSlices,
+} from "../../api/resources/cluster_kinds.ts";
 import {
   type KindSchemas,
   type Resource,
@@ -8,6 +11,7 @@ import {
 } from "../../api/resources/resource_set.ts";
 import { type Clock, pause } from "../../base/clock.ts";
 import { isJsonObject } from "../../base/json.ts";
+import type { ReservedAddress } from "../../base/wire/egress_rules.ts";
 import type { Log } from "../../base/log.ts";
 import { WakeUp } from "../client/wake_up.ts";
 import type {
@@ -24,6 +28,7 @@ import { type AddressPool, noPool } from "./address_pool.ts";
 import { ClusterCache } from "./cluster_cache.ts";
 import { type Collection, createCollections } from "./collections.ts";
 import { relevantResources } from "./relevant_resources.ts";
+import { objectAddresses } from "./reserved_addresses.ts";
 import { followSnapshot } from "./follow_snapshot.ts";
 import { SliceIndex } from "./slice_index.ts";
 import { SnapshotFile } from "./snapshot_file.ts";
@@ -50,6 +55,8 @@ export interface ClusterSourceOptions {
   readonly isManaged: boolean;
   /** Path of a file with what was read last, for a start while the API server is away. */
   readonly snapshot?: string;
+  /** Addresses that backends must not reach, besides those that the cluster says. */
+  readonly reserved?: readonly ReservedAddress[];
   /** Source of the settings. */
   readonly settings: ConfigurationSource;
   /** Called when only the status of an object has changed, or its bookkeeping. */
@@ -86,6 +93,8 @@ export class ClusterSource implements ObjectSource {
   #stateVersion = -1;
   #taken: ClusterState | undefined;
   readonly #slices = new SliceIndex();
+  /** Services whose endpoints are reserved. */
+  #ownServices: ReadonlySet<string> = new Set();
   /** Something besides endpoints has changed since it was taken. */
   #hasChanged = false;
   readonly #wakeUp = new WakeUp();
@@ -97,9 +106,11 @@ export class ClusterSource implements ObjectSource {
       ...options,
       collections: this.#collections,
       onChange: (collection, now, before) => {
-        if (collection.kind === "EndpointSlice") {
-          this.#slices.onChange(now, before);
-        } else this.#hasChanged = true;
+        const isSlice = collection.kind === "EndpointSlice";
+        if (isSlice) this.#slices.onChange(now, before);
+        if (!isSlice || this.#isReserved(now) || this.#isReserved(before)) {
+          this.#hasChanged = true;
+        }
         if (this.cache.restoredFrom === undefined) this.#wakeUp.wake();
       },
       onLive: () => {
@@ -264,8 +275,24 @@ export class ClusterSource implements ObjectSource {
         gateways: isManaged
           ? set.gateways.map(withoutAddresses)
           : addressPool.assign(set.gateways),
+        reserved: this.#reserved(),
       },
     };
+  }
+
+  #isReserved(slice: KubernetesObject | undefined): boolean {
+    return slice !== undefined && this.#ownServices.has(serviceOf(slice));
+  }
+
+  #reserved(): readonly ReservedAddress[] {
+    const { reserved = [], api: { access: { namespace } } } = this.#options;
+    const { addresses, services } = objectAddresses({
+      namespace,
+      services: this.cache.objects("Service"),
+      slices: this.cache.objects("EndpointSlice"),
+    });
+    this.#ownServices = services;
+    return [...reserved, ...addresses];
   }
 
   #readOnce(object: KubernetesObject, collection: Collection): ReadObject {

@@ -1,3 +1,4 @@
+import { openEgress } from "../../base/wire/egress_policy.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import { emptyResourceSet } from "../../api/resources/resource_set.ts";
 import type { Hide } from "../../base/redaction.ts";
@@ -83,9 +84,10 @@ export class Compilations {
     const lookups = new Lookups(memory, {
       readFile: () => "",
       loopbackPorts: new Set(),
+      egress: openEgress,
       references: new References(emptyResourceSet),
       backends: new Map(),
-      invalidBackends: new Set(),
+      invalidBackends: new Map(),
       clientCertificates: new Map(),
       attachments: new Map(),
       sites: new Map(),

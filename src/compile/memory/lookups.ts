@@ -5,6 +5,10 @@ import type {
 } from "../../api/resources/cluster_kinds.ts";
 import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import type { GatewayPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import type {
+  EgressPolicy,
+  EgressTarget,
+} from "../../base/wire/egress_policy.ts";
 import type { ClientCertificate } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
 import type { ReadFile } from "../listeners/certificates.ts";
@@ -23,11 +27,13 @@ export interface LookupSources {
   readFile: ReadFile;
   /** Ports on the loopback interface that backends of a cluster may have. */
   loopbackPorts: ReadonlySet<number>;
+  /** Decides which hosts backends may have. */
+  egress: EgressPolicy;
   references: References;
   /** By `Backend.key`. */
   backends: ReadonlyMap<string, Backend>;
-  /** Keys of backends that exist and cannot be used; their errors are reported. */
-  invalidBackends: ReadonlySet<string>;
+  /** Keys of backends that exist and cannot be used, each with the reason if its host is denied; their errors are reported. */
+  invalidBackends: ReadonlyMap<string, string | undefined>;
   clientCertificates: ReadonlyMap<Gateway, ClientCertificate>;
   attachments: PolicyAttachments;
   /** By the key of their gateway or listener set. */
@@ -62,8 +68,18 @@ export class Lookups {
     return this.#memory.read(() => this.#sources.loopbackPorts.has(port));
   }
 
+  /** See `EgressPolicy.denialOf`. */
+  egressDenial(target: EgressTarget): string | undefined {
+    return this.#memory.read(() => this.#sources.egress.denialOf(target));
+  }
+
   backend(key: string): Backend | undefined {
     return this.#memory.read(() => this.#sources.backends.get(key));
+  }
+
+  /** Returns why the host of a backend that cannot be used is denied. */
+  denialOfBackend(key: string): string | undefined {
+    return this.#memory.read(() => this.#sources.invalidBackends.get(key));
   }
 
   /** Reports whether a backend exists that cannot be used. */

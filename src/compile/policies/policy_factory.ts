@@ -153,7 +153,7 @@ export class PolicyFactory {
   }
 
   #optionsFor(
-    { listenerPort, resource: { metadata: { namespace, uid } } }: PolicySite,
+    { listenerPort, resource: { metadata: { namespace } } }: PolicySite,
     services: PolicyServices,
   ): PolicyOptions {
     const { checks, lookups } = this.#options;
@@ -161,7 +161,6 @@ export class PolicyFactory {
       ...checks.options,
       listenerPort,
       services,
-      ...(uid !== undefined && { forbidsLoopback: true }),
       connectionOf(ref) {
         const key = `${ref.namespace ?? namespace}/${ref.name}`;
         const backend = lookups.backend(key);

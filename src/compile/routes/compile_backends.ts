@@ -5,7 +5,7 @@ import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
-import type { Backend, Endpoint } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/snapshot.ts";
 import { comparePrecedence, namespacedName } from "../precedence.ts";
 import {
   loadPem,
@@ -14,11 +14,11 @@ import {
 } from "../listeners/certificates.ts";
 import { PemReferenceError, readCa } from "../listeners/pem_references.ts";
 import type { Report } from "../report.ts";
+import { findDeniedHost, loopbackPortsOf } from "./backend_egress.ts";
 import {
   compileBalancing,
   compileHealthCheck,
   compileLookups,
-  compileOrigin,
   compileTimeouts,
 } from "./compile_balancing.ts";
 import { type BackendContext, compileLlm } from "./llm_backends.ts";
@@ -124,7 +124,14 @@ function compileBackend(
   const address = llm === undefined
     ? first && { ...first, tls }
     : compileLlm(resource, llm, tls, context);
+  const denied = findDeniedHost(resource, context.lookups);
+  if (denied !== undefined) {
+    const message = `Cannot connect to "${denied.host}": ${denied.denial}`;
+    context.report.error(resource, { path: denied.path, message });
+    return undefined;
+  }
   const balancing = compileBalancing(resource, context.report);
+  const loopbackPorts = loopbackPortsOf(hosts, context.lookups);
   const healthCheck = address && compileHealthCheck(spec.healthCheck, address);
   return address && {
     ...address,
@@ -132,7 +139,7 @@ function compileBackend(
     ...(balancing && { balancing }),
     ...(healthCheck && { healthCheck }),
     ...(spec.dns && { lookups: compileLookups(spec.dns) }),
-    ...compileOrigin(metadata, allowedPorts(hosts, context)),
+    ...(loopbackPorts.length > 0 && { loopbackPorts }),
     key: namespacedName({ metadata }),
     name: metadata.name,
     protocol: spec.protocol === undefined ? "auto" : protocols[spec.protocol],
@@ -141,15 +148,6 @@ function compileBackend(
     connectTimeoutMs: optionalDuration(spec.timeouts?.connect),
     ...compileTimeouts(spec.timeouts),
   };
-}
-
-/** Returns the ports of a backend that it may have on the loopback interface. */
-function allowedPorts(
-  hosts: readonly Endpoint[] | undefined,
-  { lookups }: BackendContext,
-): readonly number[] {
-  const ports = new Set(hosts?.map(({ port }) => port));
-  return [...ports].filter((port) => lookups.allowsLoopback(port));
 }
 
 const protocols = { HTTP1: "http1", HTTP2: "http2" } as const;

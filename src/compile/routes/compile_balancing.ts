@@ -15,17 +15,6 @@ import {
 const DEFAULT_FIRST_BYTE_MS = 600_000;
 const DEFAULT_IDLE_MS = 300_000;
 
-/** Returns what holds for backends of a cluster: their authors must not reach servers next to the gateway, such as its admin interface. */
-export function compileOrigin(
-  { uid }: GatewayBackend["metadata"],
-  loopbackPorts: readonly number[] = [],
-): Pick<Backend, "forbidsLoopback" | "loopbackPorts"> {
-  if (uid === undefined) return {};
-  return loopbackPorts.length === 0
-    ? { forbidsLoopback: true }
-    : { forbidsLoopback: true, loopbackPorts };
-}
-
 /** Compiles the time-outs of a backend; `0s` means unlimited, and the defaults do not apply to streams. */
 export function compileTimeouts(
   timeouts: GatewayBackend["spec"]["timeouts"],

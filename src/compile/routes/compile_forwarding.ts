@@ -262,6 +262,18 @@ function resolveGatewayBackend(
   { lookups, report }: ForwardingContext,
 ): Resolved {
   const backend = lookups.backend(key);
+  const denial = backend === undefined
+    ? lookups.denialOfBackend(key)
+    : undefined;
+  if (denial !== undefined) {
+    const problem = `Backend "${key}": ${denial}`;
+    return {
+      backend: undefined,
+      reason: "AddressDenied",
+      field: "name",
+      problem,
+    };
+  }
   if (backend === undefined && lookups.isInvalidBackend(key)) {
     const problem = `Backend "${key}" is invalid`;
     return { backend, reason: NOT_FOUND, field: "name", problem };

@@ -2,7 +2,7 @@ import type { Service } from "../../api/resources/cluster_kinds.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
 import { namespacedName } from "../precedence.ts";
-import { compileOrigin, compileTimeouts } from "./compile_balancing.ts";
+import { compileTimeouts } from "./compile_balancing.ts";
 import type { References } from "../reference_grants.ts";
 
 /** Key of the backend of a service's port: `default/web:8080`. */
@@ -89,7 +89,6 @@ export function compileService(
     protocol: isGrpc || appProtocol === "kubernetes.io/h2c" ? "http2" : "auto",
     tls,
     service: { name: namespacedName(service), portName: name },
-    ...compileOrigin(metadata),
     ...compileTimeouts(undefined),
   };
 }

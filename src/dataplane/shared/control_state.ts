@@ -1,3 +1,5 @@
+import { EgressPolicy } from "../../base/wire/egress_policy.ts";
+import type { ReservedAddress } from "../../base/wire/egress_rules.ts";
 import { IdentityStore } from "../../identity/identity_store.ts";
 import type { LoginState } from "../../oauth/login_state.ts";
 import { LocalRegistrationTurns } from "../../policy/mcp/registration_turns.ts";
@@ -37,6 +39,7 @@ export interface StateConnection {
 
 /** State of policies that the control thread keeps for all workers, so that they behave as one gateway. */
 export class ControlState {
+  readonly #egress: EgressPolicy;
   readonly #limits: LimitRegistry;
   readonly #limiters: GlobalLimiters;
   readonly #logins: LoginState;
@@ -46,21 +49,34 @@ export class ControlState {
 
   /** @param options Its `count` is the number of workers. */
   constructor(options: KvStoreOptions & { readonly count: number }) {
-    const { clock, logger, count } = options;
+    const { clock, logger, count, settings } = options;
+    const egress = new EgressPolicy({
+      settings: settings.egress,
+      log: logger.module("proxy"),
+      clock,
+    });
+    this.#egress = egress;
     // Those that end are replaced before their share of the limits is freed.
     this.#limits = new LimitRegistry(clock, { maxThreads: 2 * count + 8 });
     this.#limiters = new GlobalLimiters({
       clock,
       log: logger.module("ratelimit"),
+      egress,
     });
     this.#logins = createLoginState(options);
     this.#identity = new IdentityStore({
       clock,
       log: logger.module("identity"),
+      egress,
       cache: createDocumentCache(options),
     });
     this.#registrations = new LocalRegistrationTurns(clock);
     this.#health = new HealthRecords(clock, Math.random);
+  }
+
+  /** See `EgressPolicy.reserve`. */
+  reserve(addresses: readonly ReservedAddress[] | undefined): void {
+    this.#egress.reserve(addresses);
   }
 
   /** Makes budgets unused; returns how many. Rejects when a store fails. */

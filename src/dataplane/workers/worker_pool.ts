@@ -145,6 +145,7 @@ export class WorkerPool implements DataPlane {
   }
 
   async apply(resources: ResourceSet): Promise<ApplyResult> {
+    this.#state.reserve(resources.reserved);
     const result = await this.#configuration.apply(resources);
     if (result.applied && !this.#hasServed) {
       this.#hasServed = true;

@@ -13,20 +13,23 @@ import { formatHostPort } from "../../base/host_port.ts";
 import { openSocket } from "./open_socket.ts";
 import type { UpstreamOptions, UpstreamTls } from "./upstream.ts";
 
-/** Opens a verified TLS connection. */
-export type TlsDialer = (signal: AbortSignal) => Promise<TLSSocket>;
+/** Opens a verified TLS connection to the host of the upstream, or one of its addresses. */
+export type TlsDialer = (
+  host: string,
+  signal: AbortSignal,
+) => Promise<TLSSocket>;
 
 /**
  * Creates a dialer for TLS 1.2 and 1.3. It always verifies the certificate: chain, validity period and name.
  */
 export function createTlsDialer(
-  { host, port, protocol }: UpstreamOptions,
+  { port, protocol, ...options }: UpstreamOptions,
   tls: UpstreamTls,
 ): TlsDialer {
   let context: SecureContext | undefined;
   const verifyIdentity = (_host: string, certificate: PeerCertificate) =>
     verifyNames(tls, certificate);
-  return async (signal) => {
+  return async (host, signal) => {
     try {
       // Shared by all connections: loading the root CAs takes longer than a handshake.
       context ??= createContext(tls);
@@ -42,7 +45,7 @@ export function createTlsDialer(
       socket.setNoDelay(true);
       return assertVerified(socket, protocol);
     } catch (error) {
-      throw asTlsError(formatHostPort(host, port), error);
+      throw asTlsError(formatHostPort(options.host, port), error);
     }
   };
 }

@@ -1,4 +1,5 @@
 import type { Cancellation } from "../../base/cancellation.ts";
+import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import type { Body } from "../body.ts";
 import type { RequestMessage, ResponseMessage } from "../message.ts";
 
@@ -72,9 +73,9 @@ export interface UpstreamOptions {
   /** `auto`: negotiated with TLS, HTTP/1.1 without. */
   readonly protocol: "auto" | "http1" | "http2";
   readonly tls: UpstreamTls | undefined;
-  /** Servers of this machine get no requests, the own admin interface for one, except at `loopbackPorts`. */
-  readonly forbidsLoopback?: true;
-  /** Ports on the loopback interface that may be reached. */
+  /** Decides which addresses of the host it may connect to; without it, all. */
+  readonly egress?: EgressPolicy;
+  /** Ports on the loopback interface that may be reached in a cluster. */
   readonly loopbackPorts?: readonly number[];
   /** Default 1024. */
   readonly maxConnections?: number | undefined;

@@ -1,6 +1,7 @@
 import { Cancellation, createDeadline } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { redactUrl } from "../../base/redaction.ts";
+import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { type Body, textBody } from "../../http/body.ts";
 import { type UpstreamOptions } from "../../http/client/upstream.ts";
 import { createUpstream } from "../../http/client/pooled_upstream.ts";
@@ -31,10 +32,7 @@ export interface FetchedDocument {
 }
 
 /** Returns the address of a URL, for a direct connection. HTTPS trusts the root CAs of the operating system. */
-export function addressOfUrl(
-  url: string,
-  { forbidsLoopback }: Pick<UpstreamOptions, "forbidsLoopback"> = {},
-): DocumentAddress {
+export function addressOfUrl(url: string): DocumentAddress {
   const { protocol, hostname, port, host, pathname, search } = new URL(url);
   const isSecure = protocol === "https:";
   const name = hostname.replace(/^\[(.*)\]$/, "$1");
@@ -49,7 +47,6 @@ export function addressOfUrl(
       port: port === "" ? (isSecure ? 443 : 80) : Number(port),
       protocol: "auto",
       tls: isSecure ? tls : undefined,
-      ...(forbidsLoopback && { forbidsLoopback }),
     },
     authority: host,
     target: pathname + search,
@@ -67,6 +64,10 @@ export function describeAddress(
 /** Options of `fetchDocument`. */
 export interface FetchOptions {
   readonly clock: Clock;
+  /** Decides which servers may be asked. */
+  readonly egress: EgressPolicy;
+  /** The host is an address of a name that may be connected to. */
+  readonly isLookedUp?: true;
   /** Aborts the fetch. */
   readonly cancellation: Cancellation;
   /** Body to send with `POST`; without it, the request is a `GET`. */
@@ -81,16 +82,17 @@ export interface FetchOptions {
 
 /**
  * Fetches a document over a connection of its own, without following redirects, within 1 MiB and 5 seconds.
- * @throws {GatewayError} When the server is unreachable.
+ * @throws {GatewayError} When the server is unreachable, or denied.
  * @throws {Error} When the response is too long, too late or compressed, or the fetch was cancelled.
  */
 export async function fetchDocument(
   { connection, authority, target }: DocumentAddress,
-  { clock, cancellation: outer, maxBytes = MAX_BYTES, ...options }:
+  { clock, egress, cancellation: outer, maxBytes = MAX_BYTES, ...options }:
     FetchOptions,
 ): Promise<FetchedDocument> {
-  const { body } = options;
-  const upstream = createUpstream(connection, clock);
+  const { body, isLookedUp } = options;
+  if (!isLookedUp) egress.assertHost(connection);
+  const upstream = createUpstream({ ...connection, egress }, clock);
   const own = new Cancellation();
   const unsubscribe = outer.onCancel((reason) => own.cancel(reason));
   const { cancellation, lift } = createDeadline(

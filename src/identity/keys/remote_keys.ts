@@ -1,6 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import {
   type CachedDocument,
   cacheSourceOf,
@@ -24,6 +25,8 @@ import {
 export interface RemoteKeysOptions {
   readonly clock: Clock;
   readonly log: Log;
+  /** Decides which servers may be asked. */
+  readonly egress: EgressPolicy;
   readonly cache: DocumentCache;
   /** Set when another thread fetches documents, for several. */
   readonly shared?: SharedDocuments | undefined;

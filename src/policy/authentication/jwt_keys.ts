@@ -16,7 +16,7 @@ export function keySource(jwks: Jwks, options: PolicyOptions): KeySource {
   if (inline !== undefined) return keys({ kind: "inline", text: inline });
   if (file !== undefined) return keys({ kind: "file", path: file });
   if (url !== undefined) {
-    return keys({ kind: "remote", address: addressOfUrl(url, options) });
+    return keys({ kind: "remote", address: addressOfUrl(url) });
   }
   const server = jwksServer(jwks, options);
   if (remote === undefined || server === undefined) return noKeys;

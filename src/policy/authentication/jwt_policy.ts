@@ -159,7 +159,6 @@ function createMcpOAuth(
     audience: provider.audiences?.[0],
     server: jwksServer(provider.jwks, options),
     services: options.services,
-    ...(options.forbidsLoopback && { forbidsLoopback: true }),
     secrets: loginSecrets(mcp, options),
   });
 }

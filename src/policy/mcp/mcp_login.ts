@@ -67,7 +67,7 @@ export class McpLogin {
   constructor(config: McpConfig, options: McpLoginOptions) {
     const { issuer, audience, audienceParameter, secrets, services } = options;
     const { metadata, addressOf, login } = options;
-    const { clock } = services;
+    const { clock, egress } = services;
     this.#config = config;
     this.#options = options;
     this.#provider = new ProviderClient({
@@ -83,9 +83,11 @@ export class McpLogin {
       metadata,
       addressOf,
       clock,
+      egress,
     });
     this.#documents = new ClientDocuments({
       clock,
+      egress,
       trustedHosts: config.clientMetadataHosts ?? [],
     });
   }

@@ -46,8 +46,6 @@ export interface McpProvider {
   /** Backend with its keys; if it is the issuer's host, the metadata is fetched from it too. */
   readonly server: DocumentServer | undefined;
   readonly services: PolicyServices;
-  /** Set for policies of a cluster. */
-  readonly forbidsLoopback?: true;
   /** For issuer mode `Proxied`. */
   readonly secrets: LoginSecrets;
 }
@@ -244,10 +242,10 @@ export class McpOAuth implements ProtectedResource {
   }
 
   #registrationAt(address: DocumentAddress): ProviderRegistration {
-    const { clock, registrations } = this.#provider.services;
+    const { clock, egress, registrations } = this.#provider.services;
     return new ProviderRegistration({
       send: (body, cancellation) =>
-        fetchDocument(address, { clock, cancellation, body }),
+        fetchDocument(address, { clock, egress, cancellation, body }),
       turns: registrations,
       provider: describeAddress(address),
     });
@@ -255,7 +253,7 @@ export class McpOAuth implements ProtectedResource {
 
   /** Returns the address of a URL: the key backend, with its CA certificates, if that is the host of the URL. */
   #addressOf(url: string): DocumentAddress {
-    const direct = addressOfUrl(url, this.#provider);
+    const direct = addressOfUrl(url);
     const { connection } = this.#provider.server ?? {};
     if (connection === undefined) return direct;
     const { host, port } = direct.connection;

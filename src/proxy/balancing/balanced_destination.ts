@@ -6,7 +6,7 @@ import type { AttemptTarget, Destination } from "./attempt_target.ts";
 import type { EndpointPool } from "./endpoint_pool.ts";
 import { HostAddresses, type LookupReading } from "./host_addresses.ts";
 import { RetryBudget } from "./retry_budget.ts";
-import type { Lookup } from "./system_lookup.ts";
+import type { Lookup } from "../../base/wire/system_lookup.ts";
 import { SessionDestination } from "./session_destination.ts";
 import { StickyDestination } from "./sticky_destination.ts";
 

@@ -2,6 +2,8 @@ import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { formatHostPort } from "../../base/host_port.ts";
 import type { Log } from "../../base/log.ts";
+import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
+import { type Lookup, systemLookup } from "../../base/wire/system_lookup.ts";
 import { createUpstream } from "../../http/client/pooled_upstream.ts";
 import {
   DEFAULT_MAX_CONNECTIONS,
@@ -18,7 +20,6 @@ import { BalancedDestination } from "./balanced_destination.ts";
 import { EndpointPool } from "./endpoint_pool.ts";
 import { createChecks } from "./health/endpoint_check.ts";
 import type { HealthTurns } from "./health/health_records.ts";
-import { type Lookup, systemLookup } from "./system_lookup.ts";
 
 /** Dependencies of destinations. */
 export interface DestinationDependencies {
@@ -31,6 +32,8 @@ export interface DestinationDependencies {
   /** Default: that of the operating system. */
   readonly lookup?: Lookup | undefined;
   readonly healthTurns: HealthTurns;
+  /** Decides which addresses backends may have. */
+  readonly egress: EgressPolicy;
 }
 
 /**
@@ -44,7 +47,7 @@ export function createDestination(
   { workers = 1, lookup = systemLookup, healthTurns, ...dependencies }:
     DestinationDependencies,
 ): BalancedDestination {
-  const { clock, log } = dependencies;
+  const { clock, log, egress } = dependencies;
   const { tls, service, host, port, healthCheck } = backend;
   if (tls === "invalid") {
     throw new GatewayError(
@@ -55,7 +58,7 @@ export function createDestination(
   }
   const shared = { ...backend, tls, ...shareOf(backend, workers) };
   const connect = (endpoint: Endpoint, more?: Partial<UpstreamOptions>) =>
-    createUpstream({ ...shared, ...endpoint, ...more }, clock, log);
+    createUpstream({ ...shared, ...endpoint, ...more, egress }, clock, log);
   const check = healthCheck && createChecks({
     backend: backend.name,
     key,

@@ -12,6 +12,7 @@ export type HealthState = "healthy" | "unhealthy" | "ejected" | "returning";
 
 /** Errors after which no request can have reached the endpoint. */
 const connectErrors: ReadonlySet<GatewayErrorCode> = new Set([
+  "egress_denied",
   "upstream_connect_failed",
   "upstream_tls_failed",
 ]);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { LookupSettings } from "../../snapshot/snapshot.ts";
-import type { Lookup } from "./system_lookup.ts";
+import type { Lookup } from "../../base/wire/system_lookup.ts";
 
 /** Age, as a multiple of `refreshMs`, from which requests wait for new addresses. */
 const STALE = 10;

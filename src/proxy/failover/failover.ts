@@ -16,6 +16,7 @@ import { awaitFirstEvent, isEventStream } from "./first_event.ts";
 
 /** Errors that another backend may not have. */
 const backendErrors: ReadonlySet<GatewayErrorCode> = new Set([
+  "egress_denied",
   "invalid_backend",
   "llm_key_rejected",
   "llm_response_invalid",

@@ -13,6 +13,7 @@ import {
   type PeerCertificate,
 } from "node:tls";
 import type { Clock } from "../../base/clock.ts";
+import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { nodeHttp2 } from "../../base/wire/node_http2.ts";
 import {
   formatAddress,
@@ -49,7 +50,8 @@ const SILENT_MS = 2000;
 
 /** An attempt to open a session, and its result. */
 interface Link {
-  readonly socket: Socket;
+  /** `undefined` while its address is looked up. */
+  socket: Socket | undefined;
   session: Promise<ClientHttp2Session> | undefined;
 }
 
@@ -60,6 +62,7 @@ interface Link {
 export class ServiceConnection {
   readonly #address: ServiceAddress;
   readonly #clock: Clock;
+  readonly #egress: EgressPolicy;
   readonly #sockets = new Set<Socket>();
   #link: Link | undefined;
   #state: ConnectionState = "idle";
@@ -71,9 +74,17 @@ export class ServiceConnection {
   #silentSince = 0;
 
   /** Does not connect yet. */
-  constructor(address: ServiceAddress, clock: Clock) {
+  constructor(
+    address: ServiceAddress,
+    { clock, egress }: {
+      readonly clock: Clock;
+      /** Decides which addresses of the host it may connect to. */
+      readonly egress: EgressPolicy;
+    },
+  ) {
     this.#address = address;
     this.#clock = clock;
+    this.#egress = egress;
   }
 
   get state(): ConnectionState {
@@ -122,14 +133,19 @@ export class ServiceConnection {
       return Promise.reject(this.#lastError);
     }
     this.#state = "connecting";
-    const link: Link = { socket: this.#connect(), session: undefined };
+    const link: Link = { socket: undefined, session: undefined };
     this.#link = link;
     link.session = this.#startSession(link);
     return link.session;
   }
 
-  #connect(): Socket {
-    const { host, port, tls } = this.#address;
+  async #connect(): Promise<Socket> {
+    const { port, tls } = this.#address;
+    const egress = this.#egress;
+    const [host = this.#address.host] = egress.isLimited
+      ? await egress.addressesOf(this.#address)
+      : [];
+    if (this.#state === "closed") throw new Error("the connection is closed");
     const socket = tls === undefined
       ? connectTcp({ host, port, noDelay: true })
       : connectTls({ host, port, ...tlsOptions(tls) });
@@ -139,13 +155,22 @@ export class ServiceConnection {
   }
 
   async #startSession(link: Link): Promise<ClientHttp2Session> {
-    const { socket } = link;
     const { tls } = this.#address;
-    const cancelTimer = this.#clock.setTimer(
-      () => socket.destroy(new Error("the service did not respond in time")),
-      CONNECT_TIMEOUT_MS,
-    );
+    const late = new Error("the service did not respond in time");
+    const { promise: timeout, reject } = Promise.withResolvers<never>();
+    // Handled also when the socket fails first.
+    timeout.catch(() => {});
+    const cancelTimer = this.#clock.setTimer(() => {
+      link.socket?.destroy(late);
+      reject(late);
+    }, CONNECT_TIMEOUT_MS);
     try {
+      const connecting = this.#connect().then((socket) => {
+        link.socket = socket;
+        if (link !== this.#link) socket.destroy();
+        return socket;
+      });
+      const socket = await Promise.race([connecting, timeout]);
       await untilEvent(socket, tls === undefined ? "connect" : "secureConnect");
       const session = nodeHttp2().connect(
         tls === undefined ? "http://service" : "https://service",
@@ -178,7 +203,7 @@ export class ServiceConnection {
   }
 
   #lose(link: Link, error: unknown): void {
-    link.socket.destroy();
+    link.socket?.destroy();
     if (link !== this.#link) return;
     this.#link = undefined;
     this.#lastError = error;

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { amountOf, type Use } from "../budget.ts";
 import type {
   DescriptorUse,
@@ -22,6 +23,8 @@ export interface ServiceLimiterOptions {
   readonly domain: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Decides whether the service may be connected to. */
+  readonly egress: EgressPolicy;
   /** Deadline of a decision in milliseconds; 100 by default. */
   readonly deadlineMs?: number;
 }
@@ -195,8 +198,8 @@ export class ServiceLimiter implements GlobalLimiter {
 
   async #load(): Promise<ServiceConnection> {
     const { ServiceConnection } = await import("./service_connection.ts");
-    const { address, clock } = this.#options;
-    this.#connection = new ServiceConnection(address, clock);
+    const { address } = this.#options;
+    this.#connection = new ServiceConnection(address, this.#options);
     return this.#connection;
   }
 }

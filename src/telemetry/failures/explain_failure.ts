@@ -105,6 +105,9 @@ const byReason: Readonly<
     failing: namedPart("route", route),
     advice: "See `directResponse`, `requestRedirect` and `cors` of the route.",
   }),
+  egress_denied: unreachable(
+    "Backends may not have this address. If it is meant, the operator adds it to `config.egress.allow`.",
+  ),
   upstream_connect_failed: unreachable(
     "Check that it runs and listens at this address, and that the name in it is known here.",
   ),

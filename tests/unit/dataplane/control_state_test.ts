@@ -12,7 +12,7 @@ function createState() {
     format: "text",
     filter: parseLogFilter("info"),
   });
-  const settings = {};
+  const settings = { egress: { allow: [], deny: [] } };
   return {
     clock,
     state: new ControlState({

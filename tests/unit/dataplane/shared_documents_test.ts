@@ -1,4 +1,5 @@
 /** Documents of identity providers with several workers: they are fetched as often as by one gateway. */
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
 import { MessageChannel } from "node:worker_threads";
 import {
@@ -36,7 +37,7 @@ async function setUp(condition: Condition = "up") {
   idp.keys = [k1];
   const clock = new FakeClock();
   const log = new RecordedLog();
-  const options = { clock, log, cache: noDocumentCache };
+  const options = { clock, log, egress: openEgress, cache: noDocumentCache };
   const control = new IdentityStore(options);
   const open = new AsyncDisposableStack();
   open.use(idp);

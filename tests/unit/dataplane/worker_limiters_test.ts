@@ -1,3 +1,4 @@
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
 import { WorkerLimiters } from "../../../src/dataplane/shared/worker_limiters.ts";
 import { noUse } from "../../../src/ratelimit/budget.ts";
@@ -29,7 +30,11 @@ const silent = {
 };
 
 function start() {
-  const limiters = new GlobalLimiters({ clock: new FakeClock(), log: silent });
+  const limiters = new GlobalLimiters({
+    clock: new FakeClock(),
+    log: silent,
+    egress: openEgress,
+  });
   const connect = () => {
     const worker = new WorkerLimiters(limiters);
     worker.handlers.useLimiter(1, place, [limit]);

@@ -1,3 +1,4 @@
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
 import { addressOfUrl } from "../../../src/identity/documents/document_client.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
@@ -16,7 +17,12 @@ import { createTokenIssuer } from "../../harness/tokens.ts";
 function setUp() {
   const log = new RecordedLog();
   const clock = new FakeClock();
-  const store = new IdentityStore({ clock, log, cache: noDocumentCache });
+  const store = new IdentityStore({
+    clock,
+    log,
+    egress: openEgress,
+    cache: noDocumentCache,
+  });
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const address = addressOfUrl(`http://127.0.0.1:${listener.addr.port}/keys`);
   return { store, clock, log, listener, address };
@@ -116,7 +122,12 @@ Deno.test("cached keys of one backend are never used for another backend with th
   idp.keys = [await createTokenIssuer()];
   const { clock, listener, address } = setUp();
   listener.close();
-  const options = { clock, log: new RecordedLog(), cache: memoryCache() };
+  const options = {
+    clock,
+    log: new RecordedLog(),
+    egress: openEgress,
+    cache: memoryCache(),
+  };
   const authority = "idp.example";
   const { connection, target } = addressOfUrl(`${idp.origin}/jwks.json`);
   const other = { connection: address.connection, authority, target };
@@ -145,7 +156,12 @@ Deno.test("cached keys of one backend are never used for another backend with th
 Deno.test("metadata that was fetched before is used when a restart finds the provider away", async () => {
   await using idp = await IdentityServer.start();
   const clock = new FakeClock();
-  const options = { clock, log: new RecordedLog(), cache: memoryCache() };
+  const options = {
+    clock,
+    log: new RecordedLog(),
+    egress: openEgress,
+    cache: memoryCache(),
+  };
   const address = addressOfUrl(`${idp.origin}/.well-known/x`);
   const read = async () =>
     await new IdentityStore(options).lease().metadata([address]).get();

@@ -1,3 +1,4 @@
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
 import { Cancellation } from "../../../src/base/cancellation.ts";
 import { systemClock } from "../../../src/base/clock.ts";
@@ -18,6 +19,7 @@ for (
   Deno.test(`ClientDocuments fetches nothing from a host with ${what}`, async () => {
     const documents = new ClientDocuments({
       clock,
+      egress: openEgress,
       trustedHosts: [],
       resolve: () => Promise.resolve(addresses),
     });
@@ -46,6 +48,7 @@ for (
     let resolved = 0;
     const documents = new ClientDocuments({
       clock,
+      egress: openEgress,
       trustedHosts: [],
       resolve: () => Promise.resolve((resolved++, [])),
     });
@@ -60,6 +63,7 @@ Deno.test("ClientDocuments remembers a failure for 30 seconds, so that nobody ma
   let resolved = 0;
   const documents = new ClientDocuments({
     clock: fakeClock,
+    egress: openEgress,
     trustedHosts: [],
     resolve: () => Promise.resolve((resolved++, ["10.0.0.7"])),
   });
@@ -79,6 +83,7 @@ Deno.test("ClientDocuments fetches at most 32 documents at a time", async () => 
   const gate = Promise.withResolvers<readonly string[]>();
   const documents = new ClientDocuments({
     clock,
+    egress: openEgress,
     trustedHosts: [],
     resolve: () => gate.promise,
   });

@@ -1,3 +1,4 @@
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
 import { noDocumentCache } from "../../../src/identity/documents/document_cache.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
@@ -13,7 +14,12 @@ function setUp() {
   const origin = `http://127.0.0.1:${listener.addr.port}`;
   const clock = new FakeClock();
   const { log } = noopServices();
-  const identity = new IdentityStore({ clock, log, cache: noDocumentCache });
+  const identity = new IdentityStore({
+    clock,
+    log,
+    egress: openEgress,
+    cache: noDocumentCache,
+  });
   const policy = createJwtAuthentication({
     mode: "Permissive",
     clockSkew: "60s",

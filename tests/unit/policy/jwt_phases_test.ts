@@ -1,3 +1,4 @@
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import { jwtClaims } from "../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { noDocumentCache } from "../../../src/identity/documents/document_cache.ts";
@@ -15,7 +16,12 @@ import { context } from "./exchange.ts";
 function createPolicy(issuer: TokenIssuer, mode: "Strict" | "Permissive") {
   const clock = new FakeClock();
   const { log } = noopServices();
-  const identity = new IdentityStore({ clock, log, cache: noDocumentCache });
+  const identity = new IdentityStore({
+    clock,
+    log,
+    egress: openEgress,
+    cache: noDocumentCache,
+  });
   return createJwtAuthentication({
     mode,
     clockSkew: "60s",

@@ -1,3 +1,4 @@
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
 import type { Log } from "../../../src/base/log.ts";
 import {
@@ -27,7 +28,7 @@ function create() {
     trace() {},
     isEnabled: () => false,
   };
-  const limiters = new GlobalLimiters({ clock, log });
+  const limiters = new GlobalLimiters({ clock, log, egress: openEgress });
   return { clock, limiters, errors, told };
 }
 

@@ -1,3 +1,4 @@
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import { createLogger } from "../../../src/base/log.ts";
 import { parseLogFilter } from "../../../src/base/log_filter.ts";
 import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
@@ -31,6 +32,7 @@ export function createTestLimiter(
   const limiter = new ServiceLimiter({
     address: { host: "127.0.0.1", port, tls },
     domain: "shop",
+    egress: openEgress,
     clock,
     log: logger.module("ratelimit"),
   });

@@ -1,3 +1,5 @@
+import { EgressPolicy } from "../../../../src/base/wire/egress_policy.ts";
+import type { ReservedAddress } from "../../../../src/base/wire/egress_rules.ts";
 import assert from "node:assert/strict";
 import { emptyResourceSet } from "../../../../src/api/resources/resource_set.ts";
 import { compile } from "../../../../src/compile/compile.ts";
@@ -151,28 +153,104 @@ Deno.test("a TLS policy without its backend gets a warning", () => {
   ]);
 });
 
-for (const [origin, uid] of [["file", undefined], ["cluster", "u1"]] as const) {
-  const isForbidden = uid === undefined ? undefined : true;
-  Deno.test(`backends of a ${origin} ${isForbidden ? "cannot" : "can"} be on the loopback interface`, () => {
-    const own = backend("b");
-    const service = decode("Service", { name: "s" }, { ports: [{ port: 80 }] });
-    const { snapshot } = compileAll({
-      gateways: [gateway("gw")],
-      gatewayBackends: [{ ...own, metadata: { ...own.metadata, uid } }],
-      services: [{ ...service, metadata: { ...service.metadata, uid } }],
-      httpRoutes: [route("r", {
-        rules: [{ backendRefs: [{ name: "s", port: 80 }] }],
-      })],
+/** Compiles a backend where the configuration of this process denies hosts. */
+function compileDenied(
+  spec: Readonly<Record<string, unknown>>,
+  { deny, reserved }: {
+    readonly deny: readonly string[];
+    readonly reserved?: readonly ReservedAddress[];
+  },
+) {
+  const egress = new EgressPolicy({ settings: { allow: [], deny } });
+  egress.reserve(reserved);
+  const compiled = compile({
+    ...emptyResourceSet,
+    gateways: [gateway("gw")],
+    gatewayBackends: [decode("GatewayBackend", { name: "b" }, spec)],
+    httpRoutes: [route("r", {
+      rules: [{
+        backendRefs: [{
+          group: "policy.gateway.internal",
+          kind: "GatewayBackend",
+          name: "b",
+        }],
+      }],
+    })],
+    isolatesErrors: true,
+  }, { policies: builtInPolicies, egress, readFile: () => "" });
+  const { snapshot: { backends }, outcomes } = compiled;
+  return { backends, lines: diagnosticLines(compiled), outcomes };
+}
+
+for (
+  const [name, spec, path] of [
+    [
+      "a metadata service",
+      { static: { host: "169.254.169.254", port: 80 } },
+      "static.host",
+    ],
+    [
+      "the name of one",
+      { static: { host: "Metadata.google.internal", port: 80 } },
+      "static.host",
+    ],
+    [
+      "one of several endpoints",
+      { endpoints: [{ host: "a", port: 1 }, { host: "::1", port: 1 }] },
+      "endpoints.1.host",
+    ],
+    [
+      "the host of an LLM",
+      { llm: { provider: "OpenAI", host: "[fe80::1]:80" } },
+      "llm.host",
+    ],
+    [
+      "the API server",
+      { static: { host: "10.96.0.1", port: 443 } },
+      "static.host",
+    ],
+  ] as const
+) {
+  Deno.test(`the route to a backend of a cluster that is ${name} says so in its status`, () => {
+    const { backends, lines, outcomes } = compileDenied(spec, {
+      deny: [],
+      reserved: [{ address: "10.96.0.1", of: "apiServer" }],
     });
 
-    for (const key of ["default/b", "default/s:80"]) {
-      const found = snapshot.backends.get(key);
-      assert(found !== undefined, key);
-      assert.equal(found.forbidsLoopback, isForbidden);
-      assert.equal(found.loopbackPorts, undefined);
-    }
+    assert.equal(backends.size, 0);
+    assert.match(
+      lines.find((line) => line.startsWith("error")) ?? "",
+      new RegExp(
+        `^error GatewayBackend/default/b spec.${path}: Cannot connect`,
+      ),
+    );
+    const [found] = outcomes.routes.flatMap(({ parents }) =>
+      parents.flatMap(({ conditions }) => conditions)
+    ).filter(({ type }) => type === "ResolvedRefs");
+    assert.equal(found?.status, false);
+    assert.equal(found?.reason, "AddressDenied");
+    assert.match(
+      found?.message ?? "",
+      /Backend "default\/b": .*denied|loopback/,
+    );
   });
 }
+
+Deno.test("the backend of a file can be anywhere until the operator denies it", () => {
+  const spec = { static: { host: "127.0.0.1", port: 80 } };
+
+  assert.deepEqual([...compileDenied(spec, { deny: [] }).backends.keys()], [
+    "default/b",
+  ]);
+  assert.deepEqual(
+    compileDenied(spec, { deny: ["127.0.0.0/8"] }).lines[0],
+    [
+      "error GatewayBackend/default/b spec.static.host:",
+      'Cannot connect to "127.0.0.1":',
+      'denied by "127.0.0.0/8" of config.egress.deny',
+    ].join(" "),
+  );
+});
 
 Deno.test("backends of a cluster can have the loopback ports that the operator names, but not those of listeners", () => {
   const port = (number: number) => ({ host: "127.0.0.1", port: number });
@@ -192,6 +270,5 @@ Deno.test("backends of a cluster can have the loopback ports that the operator n
   });
 
   const found = snapshot.backends.get("default/b");
-  assert.equal(found?.forbidsLoopback, true);
-  assert.deepEqual(found.loopbackPorts, [8080]);
+  assert.deepEqual(found?.loopbackPorts, [8080]);
 });

@@ -3,6 +3,9 @@ import { Gateway } from "../../src/gateway/gateway.ts";
 import { textSource, validateConfiguration } from "../../mod.ts";
 import { ChangingObjects, readObjects } from "../harness/changing_objects.ts";
 import { freePort } from "../harness/free_port.ts";
+import { startTestGateway } from "../harness/gateway.ts";
+import { byUser } from "../harness/limited_gateway.ts";
+import { startRateLimitService } from "../harness/rate_limit_service.ts";
 
 /** A server on the loopback interface that records its requests. */
 function startSidecar() {
@@ -29,19 +32,8 @@ async function startWith(
   const resources = await readObjects(
     documents.map((document) => JSON.stringify(document)).join("\n---\n"),
   );
-  const fromCluster = <R extends { readonly metadata: { name: string } }>(
-    items: readonly R[],
-  ) =>
-    items.map((item) => ({
-      ...item,
-      metadata: { ...item.metadata, uid: item.metadata.name },
-    }));
   const source = new ChangingObjects(config);
-  source.replace({
-    ...resources,
-    gatewayBackends: fromCluster(resources.gatewayBackends),
-    gatewayPolicies: fromCluster(resources.gatewayPolicies),
-  });
+  source.replace({ ...resources, reserved: [] });
   return await Gateway.start({ config: source });
 }
 
@@ -84,6 +76,37 @@ function backendAt(name: string, port: number) {
   }];
 }
 
+/** A Service, its slice that somebody wrote, and a route to it. */
+function serviceAt(name: string, addresses: readonly string[], port: number) {
+  return [{
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name },
+    spec: { ports: [{ name: "http", port: 80 }] },
+  }, {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: {
+      name: `${name}-1`,
+      labels: { "kubernetes.io/service-name": name },
+    },
+    addressType: "IPv4",
+    endpoints: addresses.map((address) => ({ addresses: [address] })),
+    ports: [{ name: "http", port }],
+  }, {
+    ...gatewayApi,
+    kind: "HTTPRoute",
+    metadata: { name },
+    spec: {
+      parentRefs: [{ name: "gw" }],
+      rules: [{
+        matches: [{ path: { value: `/${name}` } }],
+        backendRefs: [{ name, port: 80 }],
+      }],
+    },
+  }];
+}
+
 async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
   const response = await fetch(url, init);
   await response.body?.cancel();
@@ -105,8 +128,8 @@ Deno.test("backends of a cluster reach the loopback ports that the operator name
   const origin = `http://127.0.0.1:${port}`;
 
   assert.equal(await statusOf(`${origin}/sidecar`), 200);
-  assert.equal(await statusOf(`${origin}/other`), 503);
-  assert.equal(await statusOf(`${origin}/self`), 503);
+  assert.equal(await statusOf(`${origin}/other`), 500);
+  assert.equal(await statusOf(`${origin}/self`), 500);
   assert.deepEqual(sidecar.requests, ["GET /sidecar"]);
   assert.deepEqual(other.requests, []);
   await gateway.stop(0);
@@ -179,4 +202,93 @@ Deno.test("ports of the gateway itself cannot be named", async () => {
     text,
     /error: .*loopbackPorts\[?\.?1\]?: .*is a port of the gateway itself, which backends must not reach/,
   );
+});
+
+Deno.test("endpoints of a Service that are denied get nothing, and the others of it all", async () => {
+  await using server = startSidecar();
+  const port = freePort();
+  // Of 127.0.0.0/8, only one address is open here.
+  await using gateway = await startWith({
+    egress: { allow: ["127.0.0.1"] },
+  }, [
+    gatewayAt(port),
+    ...serviceAt("mixed", ["127.0.0.2", "127.0.0.1"], server.port),
+    ...serviceAt("denied", ["127.0.0.2"], server.port),
+  ]);
+  const origin = `http://127.0.0.1:${port}`;
+
+  const codes = [];
+  for (let count = 0; count < 6; count++) {
+    codes.push(await statusOf(`${origin}/mixed`));
+  }
+  assert.deepEqual(codes, [200, 200, 200, 200, 200, 200]);
+  const response = await fetch(`${origin}/denied`);
+  await response.body?.cancel();
+  assert.equal(response.status, 502);
+  assert.equal(response.headers.get("x-gateway-error"), "egress_denied");
+  await gateway.stop(0);
+});
+
+Deno.test("a name that resolves to a denied address gets nothing, and the log says so once", async () => {
+  await using server = startSidecar();
+  await using gateway = await startTestGateway({
+    config: { egress: { deny: ["127.0.0.0/8", "::1"] }, workers: 1 },
+    routes: [{ name: "r", backends: [{ host: `localhost:${server.port}` }] }],
+  });
+
+  for (let count = 0; count < 5; count++) {
+    assert.equal(await statusOf(`${gateway.origin}/`), 502);
+  }
+
+  assert.deepEqual(server.requests, []);
+  const warnings = gateway.log.filter((line) =>
+    line.includes("Denied a connection")
+  );
+  assert(warnings.length > 0 && warnings.length <= 2, warnings.join(""));
+  assert.match(gateway.accessLog.join(""), /reason=egress_denied/);
+});
+
+Deno.test("a file with a backend that its own settings deny is rejected with its position", async () => {
+  const { text } = await validateConfiguration(
+    textSource(JSON.stringify({
+      config: { egress: { deny: ["*"], allow: ["*.example.com"] } },
+      gateways: { default: { port: 1 } },
+      routes: [{
+        name: "r",
+        backends: [{ host: "a.example.com:9" }, { host: "example.org:9" }],
+      }],
+    })),
+    {},
+  );
+
+  assert.match(
+    text,
+    /error: .*host.*Cannot connect to "example\.org": denied by "\*" of config\.egress\.deny/,
+  );
+  assert.doesNotMatch(text, /Cannot connect to "a\.example\.com"/);
+});
+
+Deno.test("a rate limit service at a denied address is not called", async () => {
+  await using service = await startRateLimitService();
+  await using upstream = startSidecar();
+  await using gateway = await startTestGateway({
+    config: { egress: { deny: ["127.0.0.2", "127.0.0.1"], allow: [] } },
+    routes: [{
+      name: "r",
+      policies: {
+        rateLimit: {
+          global: {
+            domain: "d",
+            store: { service: { host: `127.0.0.1:${service.port}` } },
+            descriptors: [byUser({ requests: 9 })],
+          },
+        },
+      },
+      backends: [{ host: `localhost:${upstream.port}` }],
+    }],
+  });
+
+  assert.equal(await statusOf(`${gateway.origin}/`), 503);
+  assert.match(gateway.log.join(""), /Denied a connection/);
+  assert.equal(service.received.length, 0);
 });

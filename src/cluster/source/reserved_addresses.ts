@@ -1,0 +1,104 @@
+import { serviceOf } from "../../api/resources/cluster_kinds.ts";
+import { isJsonObject } from "../../base/json.ts";
+import type { ReservedAddress } from "../../base/wire/egress_rules.ts";
+import { isLoopback } from "../../base/wire/egress_rules.ts";
+import {
+  type KubernetesObject,
+  objectKey,
+} from "../client/kubernetes_object.ts";
+
+/** Service of the API server. */
+const API_SERVER = "default/kubernetes";
+/** Labels of Services whose pods are a part of the gateway, in its own namespace. */
+const OWN_LABELS = "gateway.internal/";
+/** Label of Services that only operators may reach, such as that of the metrics. */
+const RESERVED_LABEL = "gateway.internal/reserved";
+
+/**
+ * Returns the addresses that the environment of a pod has.
+ * @param environment `KUBERNETES_SERVICE_HOST`, and from the downward API `POD_IPS` and `HOST_IPS`.
+ * @param server URL of the API server.
+ */
+export function environmentAddresses(
+  environment: Readonly<Record<string, string>>,
+  server: string,
+): readonly ReservedAddress[] {
+  const listed = (name: string, of: ReservedAddress["of"]) =>
+    (environment[name] ?? "").split(",").filter((text) => text !== "")
+      .map((address) => ({ address, of }));
+  const host = new URL(server).hostname.replace(/^\[(.*)\]$/, "$1");
+  return [
+    ...listed("KUBERNETES_SERVICE_HOST", "apiServer"),
+    ...(isLoopback(host) ? [] : [{ address: host, of: "apiServer" as const }]),
+    ...listed("POD_IPS", "gateway"),
+    ...listed("HOST_IPS", "node"),
+  ];
+}
+
+/** Objects that reserved addresses are read from. */
+export interface AddressObjects {
+  /** Namespace of the gateway. */
+  readonly namespace: string;
+  readonly services: Iterable<KubernetesObject>;
+  readonly slices: Iterable<KubernetesObject>;
+}
+
+/** Addresses, and the services whose endpoints they are, as `namespace/name`. */
+export interface ObjectAddresses {
+  readonly addresses: readonly ReservedAddress[];
+  readonly services: ReadonlySet<string>;
+}
+
+/** Returns the addresses of the API server and of the pods of the gateway itself: proxies, controllers, and what they need. */
+export function objectAddresses(
+  { namespace, services, slices }: AddressObjects,
+): ObjectAddresses {
+  const found: ReservedAddress[] = [];
+  const own = new Set([API_SERVER]);
+  for (const service of services) {
+    const key = objectKey(service);
+    const labels = Object.keys(service.metadata.labels ?? {});
+    const isOwn = service.metadata.namespace === namespace &&
+      labels.some((name) => name.startsWith(OWN_LABELS));
+    if (isOwn) own.add(key);
+    if (key === API_SERVER) addAll(found, clusterIps(service), "apiServer");
+    if (isOwn && labels.includes(RESERVED_LABEL)) {
+      addAll(found, clusterIps(service), "gateway");
+    }
+  }
+  for (const slice of slices) {
+    const service = serviceOf(slice);
+    if (service === API_SERVER) addAll(found, endpoints(slice), "apiServer");
+    else if (own.has(service)) addAll(found, endpoints(slice), "gateway");
+  }
+  return { addresses: found, services: own };
+}
+
+function addAll(
+  found: ReservedAddress[],
+  addresses: readonly string[],
+  of: ReservedAddress["of"],
+): void {
+  for (const address of addresses) found.push({ address, of });
+}
+
+function clusterIps({ spec }: KubernetesObject): readonly string[] {
+  const ips = isJsonObject(spec)
+    ? spec["clusterIPs"] ?? [spec["clusterIP"]]
+    : [];
+  return stringsOf(ips);
+}
+
+function endpoints({ endpoints }: KubernetesObject): readonly string[] {
+  return Array.isArray(endpoints)
+    ? endpoints.filter(isJsonObject).flatMap(({ addresses }) =>
+      stringsOf(addresses)
+    )
+    : [];
+}
+
+function stringsOf(value: unknown): readonly string[] {
+  return Array.isArray(value)
+    ? value.filter((item) => typeof item === "string")
+    : [];
+}

@@ -1,0 +1,55 @@
+import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
+import { parseLlmHost } from "../../api/resources/llm_backend.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
+import { llmProviders } from "../../llm/providers/llm_providers.ts";
+import type { Endpoint } from "../../snapshot/snapshot.ts";
+import type { Lookups } from "../memory/lookups.ts";
+
+/** A host of a backend that the gateway does not connect to. */
+interface DeniedHost {
+  readonly host: string;
+  readonly path: DiagnosticPath;
+  readonly denial: string;
+}
+
+/** Returns the first host of a backend that is denied as it is written; the addresses of names are checked when they are connected to. */
+export function findDeniedHost(
+  { spec }: GatewayBackend,
+  lookups: Lookups,
+): DeniedHost | undefined {
+  const { static: single, endpoints = [], llm } = spec;
+  const written = [
+    ...(single === undefined ? [] : [{ ...single, path: ["static", "host"] }]),
+    ...endpoints.map((each, index) => ({
+      ...each,
+      path: ["endpoints", index, "host"],
+    })),
+    ...(llm === undefined ? [] : llmHosts(llm)),
+  ];
+  const loopbackPorts = loopbackPortsOf(written, lookups);
+  for (const { host, port, path } of written) {
+    const denial = lookups.egressDenial({ host, port, loopbackPorts });
+    if (denial !== undefined) return { host, path: ["spec", ...path], denial };
+  }
+  return undefined;
+}
+
+/** Returns the ports of a backend that it may have on the loopback interface. */
+export function loopbackPortsOf(
+  hosts: readonly Endpoint[] | undefined,
+  lookups: Lookups,
+): readonly number[] {
+  const ports = new Set(hosts?.map(({ port }) => port));
+  return [...ports].filter((port) => lookups.allowsLoopback(port));
+}
+
+/** The port does not matter: that of an LLM provider is open on the loopback interface only if it is written. */
+function llmHosts(llm: NonNullable<GatewayBackend["spec"]["llm"]>) {
+  const { basePath, region, project } = llm;
+  const address = parseLlmHost(llm.host ?? "");
+  const host = address?.host ??
+    llmProviders[llm.provider].host?.({ basePath, region, project });
+  return host === undefined
+    ? []
+    : [{ host, port: address?.port ?? 0, path: ["llm", "host"] }];
+}
