@@ -5,6 +5,8 @@ import { createAuthority, type KeyPair } from "../harness/certificates.ts";
 const PORT = 6443;
 /** Address of the bridge that pods are connected to, at which they reach the API server. */
 export const BRIDGE_ADDRESS = "10.244.0.1";
+/** Another address of the bridge, for servers of tests: backends do not reach the first one. */
+export const SERVERS_ADDRESS = "10.244.255.1";
 /** Environment of pods with a service account. */
 export const inCluster = {
   KUBERNETES_SERVICE_HOST: BRIDGE_ADDRESS,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { render } from "../../.ci/render_chart.ts";
 import { isJsonObject } from "../../src/base/json.ts";
 import { proxyName } from "../../src/cluster/infrastructure/proxy_objects.ts";
-import { BRIDGE_ADDRESS } from "./api_server.ts";
+import { BRIDGE_ADDRESS, SERVERS_ADDRESS } from "./api_server.ts";
 import { createUsers, writeKubeconfig } from "./cluster_users.ts";
 import { install } from "./install.ts";
 import { listOf } from "./pods.ts";
@@ -494,7 +494,12 @@ function serviceOf(name: string) {
 }
 
 /** Endpoints of a service at a port; none with `isReady: false`. */
-function sliceOf(service: string, port: number, isReady = true) {
+function sliceOf(
+  service: string,
+  port: number,
+  isReady = true,
+  address = SERVERS_ADDRESS,
+) {
   return {
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
@@ -506,7 +511,7 @@ function sliceOf(service: string, port: number, isReady = true) {
     addressType: "IPv4",
     ports: [{ name: "http", port }],
     endpoints: [{
-      addresses: [BRIDGE_ADDRESS],
+      addresses: [address],
       conditions: { ready: isReady },
     }],
   };
@@ -515,7 +520,7 @@ function sliceOf(service: string, port: number, isReady = true) {
 Deno.test("requests go to the endpoints of the first priority that has some", async () => {
   const [address = ""] = await untilReady("one", 2);
   const [main, more, reserve] = ["main", "main too", "reserve"].map((name) =>
-    serveFor(BRIDGE_ADDRESS, name)
+    serveFor(SERVERS_ADDRESS, name)
   );
   assert(main !== undefined && more !== undefined && reserve !== undefined);
   await apply(
@@ -564,6 +569,102 @@ Deno.test("requests go to the endpoints of the first priority that has some", as
   await Promise.all(
     [main, more, reserve].map(({ server }) => server.shutdown()),
   );
+});
+
+/** A route of the gateway "one" to a backend or service of its name. */
+function routeTo(name: string, ref: object) {
+  return {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "HTTPRoute",
+    metadata: { name, namespace: "team" },
+    spec: {
+      parentRefs: [{ name: "one" }],
+      rules: [{
+        matches: [{ path: { value: `/${name}` } }],
+        backendRefs: [{ name, ...ref }],
+      }],
+    },
+  };
+}
+
+Deno.test("routes of a tenant do not reach what surrounds the gateway, and their status says so", async () => {
+  const [address = "", other = ""] = await untilReady("one", 2);
+  let requests = 0;
+  // In place of the API server: it has the same address.
+  await using server = Deno.serve(
+    { hostname: BRIDGE_ADDRESS, port: 0, onListen() {} },
+    () => {
+      requests++;
+      return new Response("reached");
+    },
+  );
+  const { port } = server.addr;
+  const stats = await get(
+    cluster,
+    `/api/v1/namespaces/${SYSTEM}/services/gateway-stats`,
+  );
+  const statsSpec = isJsonObject(stats?.["spec"]) ? stats["spec"] : {};
+  const hosts: readonly (readonly [string, number])[] = [
+    ["169.254.169.254", 80],
+    ["::ffff:169.254.169.254", 80],
+    ["metadata.google.internal", 80],
+    ["127.0.0.1", 15000],
+    ["localhost", 15020],
+    [BRIDGE_ADDRESS, port],
+    [address, 15020],
+    [other, 15020],
+    [String(statsSpec["clusterIP"]), 15020],
+    ["kubernetes.default.svc", 443],
+  ];
+  const backendRef = {
+    group: "policy.gateway.internal",
+    kind: "GatewayBackend",
+  };
+  await apply(
+    ...hosts.flatMap(([host, port], index) => [
+      {
+        apiVersion: "policy.gateway.internal/v1alpha1",
+        kind: "GatewayBackend",
+        metadata: { name: `fence-${index}`, namespace: "team" },
+        spec: { static: { host, port } },
+      },
+      routeTo(`fence-${index}`, backendRef),
+    ]),
+    serviceOf("fence-slice"),
+    sliceOf("fence-slice", port, true, BRIDGE_ADDRESS),
+    routeTo("fence-slice", { port: 80 }),
+  );
+
+  for (const [index, [host]] of hosts.entries()) {
+    const found = await until(`status of ${host}`, async () => {
+      const route = await get(
+        cluster,
+        `/apis/gateway.networking.k8s.io/v1/namespaces/team/httproutes/fence-${index}`,
+      );
+      const status = isJsonObject(route?.["status"]) ? route["status"] : {};
+      const [parent = {}] = listOf(status, "parents");
+      return listOf(parent, "conditions").find(({ type }) =>
+        type === "ResolvedRefs"
+      );
+    });
+    assert.equal(found["status"], "False", host);
+    assert.equal(found["reason"], "AddressDenied", host);
+    const path = `http://${address}/fence-${index}`;
+    await until(`${path} is denied`, async () => {
+      const response = await fetch(path);
+      await response.body?.cancel();
+      return response.status === 500 ? true : undefined;
+    });
+  }
+  const error = await until("the slice is denied", async () => {
+    const response = await fetch(`http://${address}/fence-slice`);
+    await response.body?.cancel();
+    return response.status === 404
+      ? undefined
+      : response.headers.get("x-gateway-error") ?? String(response.status);
+  });
+  assert.equal(error, "egress_denied");
+  assert.equal(requests, 0);
 });
 
 Deno.test("gwctl has the credentials that its kubeconfig names", async (t) => {

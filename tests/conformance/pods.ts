@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
-import { inCluster } from "./api_server.ts";
+import { inCluster, SERVERS_ADDRESS } from "./api_server.ts";
 import type { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
 import type { KubernetesObject } from "../../src/cluster/client/kubernetes_object.ts";
 
@@ -44,6 +44,7 @@ export async function run(...command: readonly string[]): Promise<void> {
 export async function createBridge(): Promise<void> {
   await run("ip", "link", "add", "cni0", "type", "bridge");
   await run("ip", "addr", "add", "10.244.0.1/16", "dev", "cni0");
+  await run("ip", "addr", "add", `${SERVERS_ADDRESS}/32`, "dev", "cni0");
   await run("ip", "link", "set", "cni0", "up");
 }
 
@@ -272,6 +273,8 @@ function environmentOf(
     "metadata.name": pod.metadata.name,
     "metadata.namespace": pod.metadata.namespace,
     "status.podIP": address,
+    "status.podIPs": address,
+    "status.hostIP": "127.0.0.1",
   };
   return Object.fromEntries(
     listOf(container, "env").map(({ name, value, valueFrom }) => {
