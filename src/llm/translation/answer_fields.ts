@@ -30,3 +30,9 @@ export function countOf(holder: JsonObject, name: string): number {
   const value = holder[name];
   return typeof value === "number" && value > 0 ? value : 0;
 }
+
+/** Returns the index of a block that an event belongs to; 0 without it. */
+export function indexOf(event: JsonObject, name: string): number {
+  const value = event[name];
+  return typeof value === "number" ? value : 0;
+}

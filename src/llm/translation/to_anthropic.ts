@@ -10,7 +10,14 @@ import type {
   ToolChoice,
 } from "./conversation.ts";
 import { UntranslatableError } from "./conversation.ts";
-import { countOf, objectOf, objectsOf, unknownForm } from "./answer_fields.ts";
+import {
+  countOf,
+  indexOf,
+  objectOf,
+  objectsOf,
+  unknownForm,
+} from "./answer_fields.ts";
+import { CallOrder } from "./call_order.ts";
 import { noCounterpart } from "./field_reader.ts";
 import {
   FORMAT_TOOL,
@@ -148,8 +155,9 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
 export class MessagesReader implements AnswerReader {
   #usage: JsonObject = {};
   readonly #hasFormat: boolean;
-  /** The call that is streamed is that of the format: its input is the text. */
-  #inFormat = false;
+  /** Index of the call of the format: its input is the text. */
+  #formatIndex: number | undefined;
+  readonly #calls = new CallOrder();
 
   constructor({ format }: Pick<ChatRequest, "format">) {
     this.#hasFormat = format !== undefined;
@@ -157,9 +165,13 @@ export class MessagesReader implements AnswerReader {
 
   whole(answer: JsonObject): readonly AnswerEvent[] {
     const events: AnswerEvent[] = [startOf(answer)];
-    for (const block of objectsOf(answer, "content")) {
-      events.push(...this.#blockStarts(block), ...this.#blockContent(block));
-    }
+    objectsOf(answer, "content").forEach((block, index) => {
+      events.push(
+        ...this.#blockStarts(block, index),
+        ...this.#blockContent(block, index),
+        ...this.#calls.end(index),
+      );
+    });
     this.#usage = objectOf(answer, "usage");
     return [...events, this.#usageEvent(), this.#finish(answer)];
   }
@@ -172,12 +184,21 @@ export class MessagesReader implements AnswerReader {
         return [startOf(message)];
       }
       case "content_block_start":
-        return this.#blockStarts(objectOf(event, "content_block"));
+        return this.#blockStarts(
+          objectOf(event, "content_block"),
+          indexOf(event, "index"),
+        );
       case "content_block_delta":
-        return this.#delta(objectOf(event, "delta"));
+        return this.#delta(objectOf(event, "delta"), indexOf(event, "index"));
+      case "content_block_stop":
+        return this.#calls.end(indexOf(event, "index"));
       case "message_delta":
         this.#usage = { ...this.#usage, ...objectOf(event, "usage") };
-        return [this.#usageEvent(), this.#finish(objectOf(event, "delta"))];
+        return [
+          ...this.#calls.finish(),
+          this.#usageEvent(),
+          this.#finish(objectOf(event, "delta")),
+        ];
       case "error":
         return [errorOf(objectOf(event, "error"))];
       default:
@@ -189,66 +210,69 @@ export class MessagesReader implements AnswerReader {
     return [];
   }
 
-  #blockStarts(block: JsonObject): readonly AnswerEvent[] {
+  #blockStarts(block: JsonObject, index: number): readonly AnswerEvent[] {
     const type = block["type"];
     if (type === "text" || type === "thinking") return [];
     // Without a signature of its own; nothing but Anthropic can use it.
     if (type === "redacted_thinking") return [];
     if (type !== "tool_use") throw unknownForm(`content of type "${type}"`);
     const name = stringMember(block, "name") ?? "";
-    this.#inFormat = this.#hasFormat && name === FORMAT_TOOL;
-    return this.#inFormat
-      ? []
-      : [{ type: "toolCall", id: stringMember(block, "id") ?? "", name }];
+    if (this.#hasFormat && name === FORMAT_TOOL) {
+      this.#formatIndex = index;
+      return [];
+    }
+    const id = stringMember(block, "id") ?? "";
+    return this.#calls.begin(index, { type: "toolCall", id, name });
   }
 
-  #blockContent(block: JsonObject): readonly AnswerEvent[] {
+  #blockContent(block: JsonObject, index: number): readonly AnswerEvent[] {
     switch (block["type"]) {
       case "text":
-        return [{ type: "text", text: stringMember(block, "text") ?? "" }];
+        return this.#pass("text", block);
       case "thinking":
         return [
-          { type: "thinking", text: stringMember(block, "thinking") ?? "" },
-          {
-            type: "signature",
-            signature: stringMember(block, "signature") ?? "",
-          },
+          ...this.#pass("thinking", block),
+          ...this.#signature(block),
         ];
       case "tool_use":
-        return this.#input(JSON.stringify(block["input"] ?? {}));
+        return this.#input(index, JSON.stringify(block["input"] ?? {}));
       default:
         return [];
     }
   }
 
-  #delta(delta: JsonObject): readonly AnswerEvent[] {
+  #delta(delta: JsonObject, index: number): readonly AnswerEvent[] {
     switch (delta["type"]) {
       case "text_delta":
-        return [{ type: "text", text: stringMember(delta, "text") ?? "" }];
+        return this.#pass("text", delta);
       case "thinking_delta":
-        return [{
-          type: "thinking",
-          text: stringMember(delta, "thinking") ?? "",
-        }];
+        return this.#pass("thinking", delta);
       case "signature_delta":
-        return [{
-          type: "signature",
-          signature: stringMember(delta, "signature") ?? "",
-        }];
+        return this.#signature(delta);
       case "input_json_delta":
-        return this.#input(stringMember(delta, "partial_json") ?? "");
+        return this.#input(index, stringMember(delta, "partial_json") ?? "");
       default:
         return [];
     }
   }
 
-  #input(json: string): readonly AnswerEvent[] {
+  #pass(
+    type: "text" | "thinking",
+    holder: JsonObject,
+  ): readonly AnswerEvent[] {
+    return this.#calls.pass({ type, text: stringMember(holder, type) ?? "" });
+  }
+
+  #signature(holder: JsonObject): readonly AnswerEvent[] {
+    const signature = stringMember(holder, "signature") ?? "";
+    return this.#calls.pass({ type: "signature", signature });
+  }
+
+  #input(index: number, json: string): readonly AnswerEvent[] {
     if (json === "") return [];
-    return [
-      this.#inFormat
-        ? { type: "text", text: json }
-        : { type: "toolInput", json },
-    ];
+    return index === this.#formatIndex
+      ? this.#calls.pass({ type: "text", text: json })
+      : this.#calls.input(index, json);
   }
 
   #usageEvent(): AnswerEvent {

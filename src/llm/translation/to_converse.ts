@@ -3,7 +3,14 @@ import {
   type JsonObject,
   stringMember,
 } from "../../base/json.ts";
-import { countOf, objectOf, objectsOf, unknownForm } from "./answer_fields.ts";
+import {
+  countOf,
+  indexOf,
+  objectOf,
+  objectsOf,
+  unknownForm,
+} from "./answer_fields.ts";
+import { CallOrder } from "./call_order.ts";
 import type {
   AnswerEvent,
   AnswerReader,
@@ -139,7 +146,9 @@ export class ConverseReader implements AnswerReader {
   readonly #model: string;
   readonly #id: string;
   readonly #hasFormat: boolean;
-  #inFormat = false;
+  /** Index of the call of the format: its input is the text. */
+  #formatIndex: number | undefined;
+  readonly #calls = new CallOrder();
   #finish: AnswerEvent[] = [];
 
   /** @param id Of the answer. */
@@ -151,28 +160,31 @@ export class ConverseReader implements AnswerReader {
 
   whole(answer: JsonObject): readonly AnswerEvent[] {
     const message = objectOf(objectOf(answer, "output"), "message");
-    const content = objectsOf(message, "content").flatMap((block) =>
-      this.#readBlock(block)
-    );
+    const content = objectsOf(message, "content").flatMap((block, index) => [
+      ...this.#readBlock(block, index),
+      ...this.#calls.end(index),
+    ]);
     const usage = usageOf(answer);
     return [this.#start(), ...content, ...usage, this.#finishOf(answer)];
   }
 
   event(event: JsonObject): readonly AnswerEvent[] {
-    if (isJsonObject(event["delta"])) return this.#delta(event["delta"]);
+    const index = indexOf(event, "contentBlockIndex");
+    if (isJsonObject(event["delta"])) return this.#delta(event["delta"], index);
     if (isJsonObject(event["start"])) {
       const call = event["start"]["toolUse"];
-      return isJsonObject(call) ? this.#callStarts(call) : [];
+      return isJsonObject(call) ? this.#callStarts(call, index) : [];
     }
     if ("stopReason" in event) {
       // The usage comes after it, but other APIs have it before.
       this.#finish = [this.#finishOf(event)];
-      return [];
+      return this.#calls.finish();
     }
     if ("usage" in event) return usageOf(event);
     if ("role" in event) return [this.#start()];
+    if ("contentBlockIndex" in event) return this.#calls.end(index);
     const message = stringMember(event, "message");
-    if (message === undefined || "contentBlockIndex" in event) return [];
+    if (message === undefined) return [];
     return [{ type: "error", status: 500, message }];
   }
 
@@ -184,13 +196,13 @@ export class ConverseReader implements AnswerReader {
     return { type: "start", id: this.#id, model: this.#model };
   }
 
-  #readBlock(block: JsonObject): readonly AnswerEvent[] {
+  #readBlock(block: JsonObject, index: number): readonly AnswerEvent[] {
     const text = stringMember(block, "text");
-    if (text !== undefined) return [{ type: "text", text }];
+    if (text !== undefined) return this.#calls.pass({ type: "text", text });
     const call = block["toolUse"];
     if (isJsonObject(call)) {
       const input = JSON.stringify(call["input"] ?? {});
-      return [...this.#callStarts(call), ...this.#input(input)];
+      return [...this.#callStarts(call, index), ...this.#input(input, index)];
     }
     const reasoning = block["reasoningContent"];
     if (!isJsonObject(reasoning)) {
@@ -198,43 +210,47 @@ export class ConverseReader implements AnswerReader {
     }
     const thought = objectOf(reasoning, "reasoningText");
     return [
-      { type: "thinking", text: stringMember(thought, "text") ?? "" },
+      { type: "thinking", text: stringMember(thought, "text") ?? "" } as const,
       {
         type: "signature",
         signature: stringMember(thought, "signature") ?? "",
-      },
-    ];
+      } as const,
+    ].flatMap((event) => this.#calls.pass(event));
   }
 
-  #callStarts(call: JsonObject): readonly AnswerEvent[] {
+  #callStarts(call: JsonObject, index: number): readonly AnswerEvent[] {
     const name = stringMember(call, "name") ?? "";
-    this.#inFormat = this.#hasFormat && name === FORMAT_TOOL;
-    return this.#inFormat
-      ? []
-      : [{ type: "toolCall", id: stringMember(call, "toolUseId") ?? "", name }];
+    if (this.#hasFormat && name === FORMAT_TOOL) {
+      this.#formatIndex = index;
+      return [];
+    }
+    const id = stringMember(call, "toolUseId") ?? "";
+    return this.#calls.begin(index, { type: "toolCall", id, name });
   }
 
-  #delta(delta: JsonObject): readonly AnswerEvent[] {
+  #delta(delta: JsonObject, index: number): readonly AnswerEvent[] {
     const text = stringMember(delta, "text");
-    if (text !== undefined) return [{ type: "text", text }];
+    if (text !== undefined) return this.#calls.pass({ type: "text", text });
     const call = delta["toolUse"];
     if (isJsonObject(call)) {
-      return this.#input(stringMember(call, "input") ?? "");
+      return this.#input(stringMember(call, "input") ?? "", index);
     }
     const reasoning = objectOf(delta, "reasoningContent");
     const thought = stringMember(reasoning, "text");
-    if (thought !== undefined) return [{ type: "thinking", text: thought }];
+    if (thought !== undefined) {
+      return this.#calls.pass({ type: "thinking", text: thought });
+    }
     const signature = stringMember(reasoning, "signature");
-    return signature === undefined ? [] : [{ type: "signature", signature }];
+    return signature === undefined
+      ? []
+      : this.#calls.pass({ type: "signature", signature });
   }
 
-  #input(json: string): readonly AnswerEvent[] {
+  #input(json: string, index: number): readonly AnswerEvent[] {
     if (json === "") return [];
-    return [
-      this.#inFormat
-        ? { type: "text", text: json }
-        : { type: "toolInput", json },
-    ];
+    return index === this.#formatIndex
+      ? this.#calls.pass({ type: "text", text: json })
+      : this.#calls.input(index, json);
   }
 
   #finishOf(answer: JsonObject): AnswerEvent {

@@ -4,6 +4,7 @@ import {
   stringMember,
 } from "../../base/json.ts";
 import { countOf, objectOf, objectsOf } from "./answer_fields.ts";
+import { ChatCalls } from "./chat_calls.ts";
 import type {
   AnswerEvent,
   AnswerReader,
@@ -139,14 +140,19 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
 
 /** Reads answers of OpenAI's chat completions. */
 export class ChatReader implements AnswerReader {
+  readonly #calls = new ChatCalls();
   #hasStarted = false;
   #finish: AnswerEvent[] = [];
 
   whole(answer: JsonObject): readonly AnswerEvent[] {
     const [choice = {}] = objectsOf(answer, "choices");
+    const message = objectOf(choice, "message");
     return [
       ...this.#start(answer),
-      ...this.#readMessage(objectOf(choice, "message")),
+      ...readTexts(message),
+      ...objectsOf(message, "tool_calls").flatMap((call) =>
+        this.#calls.whole(call)
+      ),
       ...usageOf(answer),
       ...this.#finishOf(choice),
     ];
@@ -161,15 +167,19 @@ export class ChatReader implements AnswerReader {
     const [choice = {}] = objectsOf(event, "choices");
     // The usage comes after it, but other APIs have it before.
     this.#finish.push(...this.#finishOf(choice));
+    const delta = objectOf(choice, "delta");
     return [
       ...this.#start(event),
-      ...this.#readMessage(objectOf(choice, "delta")),
+      ...readTexts(delta).flatMap((text) => this.#calls.pass(text)),
+      ...objectsOf(delta, "tool_calls").flatMap((call) =>
+        this.#calls.delta(call)
+      ),
       ...(isJsonObject(event["usage"]) ? usageOf(event) : []),
     ];
   }
 
   end(): readonly AnswerEvent[] {
-    return this.#finish;
+    return [...this.#calls.finish(), ...this.#finish];
   }
 
   #start(answer: JsonObject): readonly AnswerEvent[] {
@@ -182,33 +192,23 @@ export class ChatReader implements AnswerReader {
     }];
   }
 
-  #readMessage(message: JsonObject): readonly AnswerEvent[] {
-    const events: AnswerEvent[] = [];
-    const thought = stringMember(message, "reasoning_content") ??
-      stringMember(message, "reasoning");
-    if (thought) events.push({ type: "thinking", text: thought });
-    const text = stringMember(message, "content") ??
-      stringMember(message, "refusal");
-    if (text) events.push({ type: "text", text });
-    for (const call of objectsOf(message, "tool_calls")) {
-      const called = objectOf(call, "function");
-      const id = stringMember(call, "id");
-      if (id) {
-        const name = stringMember(called, "name") ?? "";
-        events.push({ type: "toolCall", id, name });
-      }
-      const json = stringMember(called, "arguments");
-      if (json) events.push({ type: "toolInput", json });
-    }
-    return events;
-  }
-
   #finishOf(choice: JsonObject): AnswerEvent[] {
     const reason = stringMember(choice, "finish_reason");
     return reason === undefined
       ? []
       : [{ type: "finish", reason: finishReasons.get(reason) ?? "stop" }];
   }
+}
+
+function readTexts(message: JsonObject): readonly AnswerEvent[] {
+  const events: AnswerEvent[] = [];
+  const thought = stringMember(message, "reasoning_content") ??
+    stringMember(message, "reasoning");
+  if (thought) events.push({ type: "thinking", text: thought });
+  const text = stringMember(message, "content") ??
+    stringMember(message, "refusal");
+  if (text) events.push({ type: "text", text });
+  return events;
 }
 
 function usageOf(answer: JsonObject): readonly AnswerEvent[] {
