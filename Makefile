@@ -27,8 +27,9 @@ e2e: build ## run the end-to-end tests against the executable
 golden: manifests ## update the golden files, the reference and the definitions; read the diff
 	@$(DENO) task --quiet golden
 
-manifests: ## update deploy/crds.yaml
+manifests: ## update deploy/crds.yaml and the schema of the values of the chart
 	@$(DENO) run -A main.ts schema --crds > deploy/crds.yaml
+	@$(DENO) run -A .ci/chart_schema.ts
 
 chart: ## render deploy/managed.yaml and deploy/shared.yaml; needs Helm
 	@$(DENO) run -A .ci/render_chart.ts $(HELM)

@@ -24,8 +24,8 @@ async function listFiles(folder: string): Promise<readonly string[]> {
   const paths: string[] = [];
   for await (const entry of Deno.readDir(folder)) {
     const path = `${folder}/${entry.name}`;
-    // Helm does not render the definitions.
-    if (entry.name === "crds") continue;
+    // Helm does not render them.
+    if (["crds", "values.schema.json"].includes(entry.name)) continue;
     if (entry.isDirectory) paths.push(...await listFiles(path));
     else paths.push(path);
   }

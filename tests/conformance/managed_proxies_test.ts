@@ -130,6 +130,7 @@ const variants = [
   ["watchNamespaces={team}", "networkPolicy.enabled=true"],
   ["mode=shared", "watchNamespaces={team}", "serviceAccount.create=false"],
   ["valkey.enabled=true", "snapshot.enabled=true"],
+  ["networkPolicy.enabled=true", "imagePullSecrets[0].name=registry"],
   ["mode=shared", "snapshot.enabled=true"],
 ];
 for (const values of variants) {
@@ -157,6 +158,15 @@ Deno.test("helm install, then a Gateway has proxies with an address", async () =
     ...["install", "gateway", "deploy/helm/gateway", "-n", SYSTEM],
     ...["--set", "proxies.serviceType=ClusterIP"],
     ...["--set", "config.lameDuck=1s"],
+    ...["--set", "imagePullSecrets[0].name=registry"],
+    ...["--set", "nodeSelector.pool=edge"],
+    ...["--set", "proxies.tolerations[0].operator=Exists"],
+    ...["--set", "proxies.topologySpreadConstraints[0].maxSkew=1"],
+    ...["--set", "proxies.topologySpreadConstraints[0].topologyKey=zone"],
+    ...[
+      "--set",
+      "proxies.topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway",
+    ],
   );
   await apply(
     configMap({ replicas: "2" }),
@@ -176,6 +186,22 @@ Deno.test("helm install, then a Gateway has proxies with an address", async () =
   assert.deepEqual(
     listOf(status, "addresses"),
     [{ type: "IPAddress", value: spec["clusterIP"] }],
+  );
+});
+
+Deno.test("pods of proxies have what the values of the chart say", async () => {
+  const deployment = await until(
+    "a Deployment",
+    () => get(cluster, `${DEPLOYMENTS}/${nameOf("one")}`),
+  );
+  const text = JSON.stringify(deployment["spec"]);
+  assert.match(text, /"imagePullSecrets":\[\{"name":"registry"\}\]/);
+  assert.match(text, /"nodeSelector":\{"pool":"edge"\}/);
+  assert.match(text, /"tolerations":\[\{"operator":"Exists"\}\]/);
+  assert.match(text, /"imagePullPolicy":"IfNotPresent"/);
+  assert.match(
+    text,
+    /"topologySpreadConstraints":\[\{[^\]]*gateway-name":"one"/,
   );
 });
 

@@ -119,6 +119,7 @@ export function proxyObjects(
   const pod = podTemplate(gateway, {
     parameters,
     template,
+    selector,
     metadata: { labels: allLabels, annotations },
   });
   const { replicas } = parameters;
@@ -200,9 +201,10 @@ function serviceSpec(
 
 function podTemplate(
   gateway: KubernetesObject,
-  { parameters, template, metadata }: {
+  { parameters, template, selector, metadata }: {
     readonly parameters: ProxyParameters;
     readonly template: ProxyTemplate;
+    readonly selector: Readonly<Record<string, string>>;
     readonly metadata: {
       readonly labels: Readonly<Record<string, string>>;
       readonly annotations: Readonly<Record<string, string>>;
@@ -221,6 +223,7 @@ function podTemplate(
       },
     },
     spec: {
+      ...placementOf(parameters.pod, selector),
       serviceAccountName: name,
       terminationGracePeriodSeconds: template.terminationSeconds,
       securityContext: {
@@ -248,6 +251,22 @@ function podTemplate(
   };
 }
 
+/** Returns where pods run; those of a gateway are spread among themselves unless a constraint selects others. */
+function placementOf(
+  { topologySpreadConstraints: constraints, ...pod }: JsonObject,
+  selector: Readonly<Record<string, string>>,
+): JsonObject {
+  if (!Array.isArray(constraints)) return pod;
+  const labelSelector = { matchLabels: selector };
+  return {
+    ...pod,
+    topologySpreadConstraints: constraints.filter(isJsonObject).map((each) => ({
+      labelSelector,
+      ...each,
+    })),
+  };
+}
+
 /** Variables of the downward API; backends must not reach the addresses. */
 const podFields = [
   ["POD_NAME", "metadata.name"],
@@ -268,6 +287,8 @@ function container(
   return {
     name: "gateway",
     image: parameters.image ?? image,
+    ...(parameters.imagePullPolicy !== undefined &&
+      { imagePullPolicy: parameters.imagePullPolicy }),
     args: [
       "--cluster",
       `--gateway=${metadata.namespace}/${metadata.name}`,

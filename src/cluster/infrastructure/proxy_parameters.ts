@@ -10,11 +10,14 @@ export interface ProxyParameters {
   /** Not set: the Deployment says nothing, so that an autoscaler can. */
   readonly replicas?: number;
   readonly image?: string;
+  readonly imagePullPolicy?: string;
   readonly serviceType: string;
   /** Of the container. */
   readonly resources: JsonObject;
   /** More environment variables of the container. */
   readonly env: readonly JsonObject[];
+  /** Fields of the specification of pods that say where they run; see `podFields`. */
+  readonly pod: JsonObject;
 }
 
 /** Parameters of a gateway are invalid; the message names the ConfigMap and the key. */
@@ -26,7 +29,17 @@ const serviceTypes = ["LoadBalancer", "ClusterIP", "NodePort"];
 /** Keys that authors of gateways may set. */
 const openKeys = ["replicas", "serviceType", "resources"];
 /** Keys of classes: proxies run in the namespace of the controller, with rights that authors of gateways do not have. */
-const classKeys = [...openKeys, "image", "env"];
+const classKeys = [...openKeys, "image", "imagePullPolicy", "env", "pod"];
+const pullPolicies = ["Always", "IfNotPresent", "Never"];
+/** Fields of `pod`, with their types. */
+const podFields: ReadonlyMap<string, "list" | "mapping" | "text"> = new Map([
+  ["affinity", "mapping"],
+  ["imagePullSecrets", "list"],
+  ["nodeSelector", "mapping"],
+  ["priorityClassName", "text"],
+  ["tolerations", "list"],
+  ["topologySpreadConstraints", "list"],
+]);
 const MAX_REPLICAS = 1000;
 
 /**
@@ -96,6 +109,14 @@ function dataOf(
 
 function decode(data: JsonObject): ProxyParameters {
   const { replicas, image, serviceType = "LoadBalancer" } = data;
+  const pullPolicy = String(data["imagePullPolicy"] ?? "");
+  if (pullPolicy !== "" && !pullPolicies.includes(pullPolicy)) {
+    throw new ParametersError(
+      `imagePullPolicy: expected ${
+        pullPolicies.join(", ")
+      }, got "${pullPolicy}"`,
+    );
+  }
   if (!serviceTypes.includes(String(serviceType))) {
     throw new ParametersError(
       `serviceType: expected ${serviceTypes.join(", ")}, got "${serviceType}"`,
@@ -105,6 +126,8 @@ function decode(data: JsonObject): ProxyParameters {
     serviceType: String(serviceType),
     resources: readYaml(data, "resources", isResources, {}),
     env: readYaml(data, "env", isEnv, []),
+    pod: readYaml(data, "pod", isPod, {}),
+    ...(pullPolicy !== "" && { imagePullPolicy: pullPolicy }),
     ...(typeof image === "string" && image !== "" && { image }),
     ...(replicas !== undefined && replicas !== "" &&
       { replicas: readReplicas(String(replicas)) }),
@@ -142,6 +165,7 @@ function readYaml<Value>(
 const examples: ReadonlyMap<string, string> = new Map([
   ["resources", "requests: { cpu: 500m, memory: 256Mi }"],
   ["env", "[{ name: LEVEL, value: info }]"],
+  ["pod", "nodeSelector: { pool: edge }"],
 ]);
 
 function isResources(value: unknown): value is JsonObject {
@@ -149,6 +173,22 @@ function isResources(value: unknown): value is JsonObject {
     Object.entries(value).every(([name, amounts]) =>
       (name === "requests" || name === "limits") && isJsonObject(amounts)
     );
+}
+
+function isPod(value: unknown): value is JsonObject {
+  return isJsonObject(value) &&
+    Object.entries(value).every(([name, field]) => {
+      switch (podFields.get(name)) {
+        case "list":
+          return Array.isArray(field) && field.every(isJsonObject);
+        case "mapping":
+          return isJsonObject(field);
+        case "text":
+          return typeof field === "string";
+        case undefined:
+          return false;
+      }
+    });
 }
 
 function isEnv(value: unknown): value is readonly JsonObject[] {

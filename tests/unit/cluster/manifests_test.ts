@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { runFlags } from "../../../.ci/pack.ts";
+import { chartSchema } from "../../../.ci/chart_schema.ts";
 import { manifestHeader, manifests } from "../../../.ci/render_chart.ts";
 import { describeResourceDefinitions } from "../../../cli/print_schema.ts";
 import { toStructuralSchema } from "../../../src/cluster/manifests/structural_schema.ts";
@@ -19,6 +20,11 @@ for (const path of Object.values(manifests)) {
   });
 }
 
+Deno.test("values of the chart have the settings of the gateway; run make manifests", async () => {
+  const text = await readFile("deploy/helm/gateway/values.schema.json");
+  assert.equal(text, await chartSchema());
+});
+
 Deno.test("the image runs the programs with the flags of the executable", async () => {
   const text = await readFile("deploy/Dockerfile");
   const [, entry = ""] = /^ENTRYPOINT (.*)$/m.exec(text) ?? [];
@@ -36,6 +42,21 @@ Deno.test("the image runs the programs with the flags of the executable", async 
     await readFile(".ci/deno"),
     new RegExp(`^version=${version}$`, "m"),
   );
+});
+
+Deno.test("the bases of the image are named by their digests", async () => {
+  const text = await readFile("deploy/Dockerfile");
+  const digests = new Map<string, string | undefined>(
+    [...text.matchAll(/^ARG (\S+)=(\S+)$/gm)].map(([, name, value]) =>
+      [`\${${name}}`, value] as const
+    ),
+  );
+  const bases = [...text.matchAll(/^FROM (\S+)/gm)].map(([, base = ""]) => {
+    const [, digest = ""] = base.split("@");
+    return digests.get(digest) ?? digest;
+  });
+  assert.equal(bases.length, 2);
+  for (const base of bases) assert.match(base, /^sha256:[0-9a-f]{64}$/);
 });
 
 const conversions = [

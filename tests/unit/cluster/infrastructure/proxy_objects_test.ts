@@ -154,12 +154,71 @@ Deno.test("parameters of the gateway replace those of its class, key by key", ()
     image: "mirror/gateway:2",
     resources: { limits: { memory: "2Gi" } },
     env: [{ name: "LEVEL", value: "info" }],
+    pod: {},
   });
 });
+
+Deno.test("proxies run where the class says, with the secrets that pull its image", () => {
+  const pod = {
+    imagePullSecrets: [{ name: "registry" }],
+    nodeSelector: { pool: "edge" },
+    tolerations: [{ key: "edge", operator: "Exists" }],
+    affinity: { podAntiAffinity: {} },
+    priorityClassName: "high",
+  };
+  const spread = [
+    { maxSkew: 1, topologyKey: "zone", whenUnsatisfiable: "ScheduleAnyway" },
+    { maxSkew: 1, topologyKey: "host", labelSelector: {} },
+  ];
+  const parameters = readParameters(gateway("gw"), gatewayClass, [
+    configMap("system", "defaults", {
+      imagePullPolicy: "Always",
+      pod: JSON.stringify({ ...pod, topologySpreadConstraints: spread }),
+    }),
+  ]);
+  const [, , , deployment] = proxyObjects(gateway("gw"), {
+    ...{ gatewayClass, parameters, template, ports: [] },
+  });
+  const text = JSON.stringify(deployment);
+  for (const [name, value] of Object.entries(pod)) {
+    assert(text.includes(`"${name}":${JSON.stringify(value)}`), name);
+  }
+  assert.match(text, /"imagePullPolicy":"Always"/);
+  // A constraint without a selector is for the proxies of the gateway.
+  assert.match(
+    text,
+    /"topologySpreadConstraints":\[\{"labelSelector":\{"matchLabels":\{"gateway.networking.k8s.io\/gateway-name":"gw"/,
+  );
+  assert.match(text, /"topologyKey":"host"\}\]/);
+});
+
+for (
+  const [data, message] of [
+    [{ imagePullPolicy: "Sometimes" }, /imagePullPolicy: expected Always/],
+    [{ pod: "hostNetwork: true" }, /pod: expected YAML such as/],
+    [{ pod: "tolerations: {}" }, /pod: expected YAML such as/],
+    [{ pod: "nodeSelector: []" }, /pod: expected YAML such as/],
+  ] as const
+) {
+  Deno.test(`parameters of a class cannot be ${JSON.stringify(data)}`, () => {
+    assert.throws(
+      () =>
+        readParameters(gateway("gw"), gatewayClass, [
+          configMap("system", "defaults", data),
+        ]),
+      message,
+    );
+  });
+}
 
 const invalid = [
   [{ image: "evil" }, /"image": only the parameters of the GatewayClass/],
   [{ env: "[]" }, /"env": only the parameters of the GatewayClass/],
+  [{ pod: "{}" }, /"pod": only the parameters of the GatewayClass/],
+  [
+    { imagePullPolicy: "Never" },
+    /"imagePullPolicy": only the parameters of the GatewayClass/,
+  ],
   [{ replica: "1" }, /"replica": expected replicas, serviceType, resources/],
   [{ replicas: "-1" }, /replicas: expected 0 to 1000/],
   [{ replicas: "1e9" }, /replicas: expected 0 to 1000/],
