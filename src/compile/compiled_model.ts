@@ -22,6 +22,8 @@ export interface Forwarding {
   readonly totalWeight: number;
   /** As `Route.groups`. */
   readonly groups: readonly BackendGroup[] | undefined;
+  /** As `Route.replaysFailures`. */
+  readonly replaysFailures: boolean;
   readonly mirrors: readonly Mirror[];
   readonly sessions?: PersistentSessions;
 }

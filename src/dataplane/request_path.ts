@@ -63,7 +63,6 @@ export function createListeners(options: RequestPathOptions): Listeners {
     prices: options.prices,
     bodyMemory: options.bodyMemory,
     counted: options.counted,
-    random: options.random,
     trustsPeer: trustedProxies(settings.trustedProxies),
     maxBodyBytes: settings.limits.maxBodyBytes,
     maxBufferBytes: settings.limits.maxBufferBytes,

@@ -1,4 +1,5 @@
 import type { GatewayError } from "../base/errors.ts";
+import type { WeightedBackend } from "../snapshot/snapshot.ts";
 import type { AttemptTarget } from "./balancing/attempt_target.ts";
 
 /** An attempt that was followed by another; times are monotonic, in milliseconds. */
@@ -9,6 +10,15 @@ export interface FailedAttempt {
   readonly endpoint: string | undefined;
   readonly startedAt: number;
   readonly endedAt: number;
+}
+
+/** An attempt to send a request to a backend of its route. */
+export interface BackendAttempt {
+  readonly target: WeightedBackend;
+  /** Another backend can have the request if this one fails: it goes there before it goes to the same endpoint again. */
+  readonly hasAlternative?: boolean;
+  /** Limit of the time to the response head, beside those of the route; `undefined` for none. */
+  readonly limitMs?: number | undefined;
 }
 
 const none: readonly never[] = [];

@@ -5,7 +5,7 @@ import type { Log } from "../base/log.ts";
 import { type Body, BytesBody } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
-import { Attempts } from "./attempts.ts";
+import { Attempts, type BackendAttempt } from "./attempts.ts";
 import type { Destination } from "./balancing/attempt_target.ts";
 import { hashOf } from "./balancing/hash.ts";
 import {
@@ -18,7 +18,7 @@ import type { Exchange } from "./exchange.ts";
 import { modelSources } from "./llm/model_sources.ts";
 import { sendToProvider } from "./llm/llm_sender.ts";
 import type { Mirrors } from "./mirrors.ts";
-import { sendUntilGood } from "./retry.ts";
+import { isRepeatable, sendUntilGood } from "./retry.ts";
 import {
   findOwner,
   persistentSession,
@@ -47,12 +47,23 @@ interface Call {
   readonly route: Route;
   readonly backend: Backend;
   readonly destination: Destination;
+  /** As in `BackendAttempt`; 0 for no limit. */
+  readonly hasAlternative: boolean;
+  readonly limitMs: number;
   /** Hash of the endpoint that began the MCP session of the request. */
   readonly sessionEndpoint: number | undefined;
   /** Hash of the endpoint to which the persistent session of the client belongs. */
   readonly endpointOfClient: number | undefined;
   /** The body, once an attempt has read it to change it: it is gone from the request then. */
   readBody?: Uint8Array;
+}
+
+/** The session of a request. */
+export interface FoundSession {
+  /** Backend of the session; `undefined` when it is gone. */
+  readonly owner: WeightedBackend | undefined;
+  /** The session cannot go on at another backend. */
+  readonly isFixed: boolean;
 }
 
 /** Sends requests to backends: mirrors, time limits, attempts. */
@@ -70,7 +81,7 @@ export class Forwarder {
   async forward(
     exchange: Exchange,
     route: Route,
-    target: WeightedBackend,
+    attempt: BackendAttempt,
   ): Promise<ResponseMessage> {
     const { clock, mirrors } = this.#options;
     const isFirst = exchange.attempts === undefined;
@@ -80,7 +91,7 @@ export class Forwarder {
     const attempts = exchange.attempts ??= new Attempts(clock.monotonic());
     let call: Call | undefined;
     try {
-      call = this.#resolve(exchange, attempts, route, target);
+      call = this.#resolve(exchange, attempts, route, attempt);
       const response = await this.#sendInTime(call);
       attempts.status = response.status;
       if (keepsSessions(call)) {
@@ -101,7 +112,8 @@ export class Forwarder {
     exchange: Exchange,
     attempts: Attempts,
     route: Route,
-    { backend, problem }: WeightedBackend,
+    { target: { backend, problem }, hasAlternative = false, limitMs = 0 }:
+      BackendAttempt,
   ): Call {
     if (backend === undefined) {
       const message = problem ?? "Backend not found";
@@ -124,6 +136,8 @@ export class Forwarder {
       attempts,
       route,
       backend,
+      hasAlternative,
+      limitMs,
       destination: ofSession ??
         (preferred && destination.preferring?.(preferred.endpoint)) ??
         destination,
@@ -132,20 +146,22 @@ export class Forwarder {
     };
   }
 
-  /** Returns the backend of a route to which the session of a request belongs, that of MCP or a persistent one; `undefined` without one. */
+  /** Returns the session of a request to a route with several backends, that of MCP or a persistent one; `undefined` without one. */
   findSession(
     exchange: Exchange,
     route: Route,
-  ): Promise<WeightedBackend | undefined> | undefined {
+  ): Promise<FoundSession> | undefined {
     const endpoint = endpointOfSession(exchange.request.headers);
     if (endpoint !== undefined) {
-      return this.#findEndpoint(endpoint, route.backends);
+      return this.#findEndpoint(endpoint, route.backends)
+        .then((owner) => ({ owner, isFixed: true }));
     }
     // With priorities, a session stays at its endpoint only within the backend that failover chooses.
-    if (route.groups !== undefined) return undefined;
+    if (route.groups !== undefined && route.groups.length > 1) return undefined;
     const { clock, upstreams } = this.#options;
     const session = persistentSession(exchange, route, clock);
-    return session && findOwner(session, route.backends, upstreams);
+    return session && findOwner(session, route.backends, upstreams)
+      .then((owner) => ({ owner, isFixed: false }));
   }
 
   async #findEndpoint(
@@ -187,7 +203,7 @@ export class Forwarder {
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
     const { exchange, attempts, backend, destination } = call;
-    const { retry } = call.route;
+    const { retry, replaysFailures = false } = call.route;
     const { clock, log, maxBufferBytes } = this.#options;
     const maxReplayBytes = retry === undefined
       ? 0
@@ -204,6 +220,9 @@ export class Forwarder {
         clock,
         log,
         destination,
+        hasAlternative: call.hasAlternative,
+        // Backends with priorities have all attempts each; those of one group share them.
+        retriesBefore: replaysFailures ? attempts.retries : 0,
         maxReplayBytes,
         send: (body) => this.#sendOnce(call, body, cancellation),
       },
@@ -217,12 +236,6 @@ export class Forwarder {
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
     const { exchange, attempts, route, backend, destination } = origin;
-    const limit: TimeLimit = {
-      clock: this.#options.clock,
-      limitMs: route.backendTimeoutMs ?? 0,
-      code: "upstream_timeout",
-      backend: backend.key,
-    };
     const unprepared = destination.prepare();
     if (unprepared !== undefined) {
       await unlessCancelled(unprepared, cancellation);
@@ -230,7 +243,16 @@ export class Forwarder {
     const target = destination.choose(
       attempts.tried,
       keyOf(exchange, backend),
+      route.replaysFailures === true || isRepeatable(exchange.request),
     );
+    const limit: TimeLimit = {
+      clock: this.#options.clock,
+      limitMs: route.backendTimeoutMs ??
+        ((isRepeatable(exchange.request) && target.trialLimitMs) ||
+          origin.limitMs),
+      code: "upstream_timeout",
+      backend: backend.key,
+    };
     attempts.target = target;
     attempts.providerRequestId = undefined;
     attempts.limitedBy = undefined;

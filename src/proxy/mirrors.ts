@@ -123,7 +123,7 @@ async function chooseTarget(
 ): Promise<AttemptTarget> {
   try {
     await destination.prepare();
-    return destination.choose([], undefined);
+    return destination.choose([], undefined, true);
   } catch (error) {
     copy?.cancel(error);
     throw error;

@@ -9,6 +9,7 @@ import type { PortId, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { limitBody } from "./body/limited_body.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import { ExchangeReply, type FinishObserver } from "./finish.ts";
+import type { BackendAttempt } from "./attempts.ts";
 import type { BackendResponse, Failover } from "./failover/failover.ts";
 import type { Forwarder } from "./forwarder.ts";
 import {
@@ -34,8 +35,6 @@ export interface PipelineOptions extends ExchangeOptions {
   readonly maxBodyBytes: number | undefined;
   /** Limit of bytes that are buffered to read a body. */
   readonly maxBufferBytes: number;
-  /** Uniform in [0, 1); chooses among weighted backends. */
-  readonly random: () => number;
   readonly onFinish: FinishObserver;
 }
 
@@ -94,7 +93,7 @@ export class Pipeline {
 
   async #process(exchange: Exchange): Promise<ResponseMessage> {
     const { request, routed, listeners, trace } = exchange;
-    const { maxBodyBytes, random } = this.#options;
+    const { maxBodyBytes } = this.#options;
     const listener = routed.enterListener(listeners);
     // One spelling of the path for routing, policies and upstream.
     request.target = normalizeTarget(request.target);
@@ -117,25 +116,7 @@ export class Pipeline {
     }
     trace?.phaseEnds("route policies");
 
-    // A session cannot go on at another backend.
-    const pending = route.backends.length > 1
-      ? this.#options.forwarder.findSession(exchange, route)
-      : undefined;
-    const owner = pending && await pending;
-    const { groups } = route;
-    const { response, isUpstream } = owner !== undefined ||
-        groups === undefined
-      ? await this.#sendToBackend(
-        exchange,
-        route,
-        owner ?? routed.chooseBackend(route, random),
-      )
-      : await this.#options.failover.send(
-        exchange,
-        route,
-        groups,
-        (target) => this.#sendToBackend(exchange, route, target),
-      );
+    const { response, isUpstream } = await this.#respond(exchange, route);
     if (isUpstream) {
       exchange.meter?.watch(response);
       trace?.ready(response);
@@ -143,11 +124,31 @@ export class Pipeline {
     return response;
   }
 
+  async #respond(exchange: Exchange, route: Route): Promise<BackendResponse> {
+    const { groups } = route;
+    if (groups === undefined) {
+      const target = exchange.routed.onlyBackend(route);
+      return this.#sendToBackend(exchange, route, { target });
+    }
+    const { forwarder, failover } = this.#options;
+    const pending = forwarder.findSession(exchange, route);
+    const session = pending && await pending;
+    const owner = session?.owner;
+    if (owner !== undefined && session?.isFixed === true) {
+      return this.#sendToBackend(exchange, route, { target: owner });
+    }
+    return await failover.send(
+      { exchange, route, groups, preferred: owner },
+      (attempt) => this.#sendToBackend(exchange, route, attempt),
+    );
+  }
+
   async #sendToBackend(
     exchange: Exchange,
     route: Route,
-    target: WeightedBackend,
+    attempt: BackendAttempt,
   ): Promise<BackendResponse> {
+    const { target } = attempt;
     const { routed, trace } = exchange;
     routed.backend = target.backend;
     this.#logTarget(exchange, route, target);
@@ -156,14 +157,14 @@ export class Pipeline {
       const early = await exchange.runPolicies(target.policies);
       if (early !== undefined) return { response: early, isUpstream: false };
     }
-    const response = await this.#forward(exchange, route, target);
+    const response = await this.#forward(exchange, route, attempt);
     return { response, isUpstream: true };
   }
 
   async #forward(
     exchange: Exchange,
     route: Route,
-    target: WeightedBackend,
+    attempt: BackendAttempt,
   ): Promise<ResponseMessage> {
     const { request, requestId, originalRequest, trace } = exchange;
     const { forwarder, maxBufferBytes, spans, trustsPeer } = this.#options;
@@ -180,7 +181,7 @@ export class Pipeline {
     );
     exchange.span?.inject(request.headers);
     trace?.forwards();
-    const response = await forwarder.forward(exchange, route, target);
+    const response = await forwarder.forward(exchange, route, attempt);
     trace?.received(response);
     return response;
   }

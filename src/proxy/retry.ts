@@ -49,6 +49,10 @@ export interface RetryOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly destination: Destination;
+  /** Another backend can have the request: no attempt goes to the same endpoint again. */
+  readonly hasAlternative: boolean;
+  /** Further attempts of the request that count as those of this backend. */
+  readonly retriesBefore: number;
   /** Longer bodies are not kept, so they cannot be sent again once they are read; 0 keeps none. */
   readonly maxReplayBytes: number;
   readonly send: Send;
@@ -65,10 +69,10 @@ export async function sendUntilGood(
   retried: RetriedRequest,
   retry: Retry | undefined,
   cancellation: Cancellation,
-  { clock, log, destination, maxReplayBytes, send }: RetryOptions,
+  options: RetryOptions,
 ): Promise<ResponseMessage> {
+  const { clock, log, destination, maxReplayBytes, send } = options;
   const { request: { body, held }, attempts } = retried;
-  const before = attempts.retries;
   destination.retries?.earn();
   const replay = body && maxReplayBytes > 0
     ? new ReplayableBody(body, maxReplayBytes, held)
@@ -78,19 +82,21 @@ export async function sendUntilGood(
       const outcome = await send(replay?.nextAttempt() ?? body)
         .catch(toGatewayError);
       const isError = outcome instanceof GatewayError;
-      if (!isError && retry?.codes.has(outcome.status) !== true) return outcome;
+      if (!isError && !isUnavailable(outcome.status, retry)) return outcome;
       const wasSent = !isError || !isUnsent(outcome);
       if (!wasSent) destination.connectFailed();
       const failed = isError ? outcome : outcome.status;
       const { target, tried } = attempts;
-      const retries = attempts.retries - before;
+      const retries = attempts.retries - options.retriesBefore;
       const hasAnother = target !== undefined &&
         destination.hasAnother([...tried, target]);
       const further = hasAnother
         ? furtherEndpoints(failed, wasSent, retried.request)
         : 0;
-      const mayRetry = retries < Math.max(retry?.attempts ?? 0, further) &&
-        (!wasSent || isWorthRetrying(failed, retry, retried.request) &&
+      const mayRetry = (hasAnother || !options.hasAlternative) &&
+        retries < Math.max(retry?.attempts ?? 0, further) &&
+        (!wasSent ||
+          (further > 0 || isWorthRetrying(failed, retry, retried.request)) &&
             destination.retries?.take() !== false);
       if (!mayRetry || replay?.replayable === false) return resultOf(outcome);
       replay?.endAttempt();
@@ -108,29 +114,56 @@ export async function sendUntilGood(
   }
 }
 
-function isUnsent(error: GatewayError): boolean {
+/** Statuses of a server, or of a proxy in front of it, that cannot handle the request now. */
+const unavailable: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** Reports whether another endpoint may respond better. */
+export function isUnavailable(
+  status: number,
+  retry: Retry | undefined,
+): boolean {
+  return unavailable.has(status) || retry?.codes.has(status) === true;
+}
+
+/** Reports whether the upstream cannot have received the request, whose body is unread. */
+export function isUnsent(error: GatewayError): boolean {
   return notSent.has(error.code) ||
     error instanceof UnansweredError && error.refused;
+}
+
+/** Reports whether an upstream has sent no response. */
+export function isUnanswered(error: GatewayError): boolean {
+  return error instanceof UnansweredError || error.code === "upstream_timeout";
+}
+
+/** Reports whether a request may be sent again without being configured: it changes nothing (RFC 9110 section 9.2.2), and has no body. */
+export function isRepeatable(
+  { method, body }: Pick<RequestMessage, "method" | "body">,
+): boolean {
+  return isIdempotent(method) && body === undefined;
 }
 
 /** Returns the number of attempts at further endpoints that a request gets without being configured. */
 function furtherEndpoints(
   outcome: number | GatewayError,
   wasSent: boolean,
-  { method, body }: RequestMessage,
+  request: RequestMessage,
 ): number {
   if (!wasSent) return MAX_FURTHER_ENDPOINTS;
-  const mayRepeat = outcome instanceof UnansweredError &&
-    isIdempotent(method) && body === undefined;
+  const mayRepeat = isRepeatable(request) &&
+    (typeof outcome === "number"
+      ? unavailable.has(outcome)
+      : isUnanswered(outcome));
   return mayRepeat ? 1 : 0;
 }
 
-function isWorthRetrying(
+/** Reports whether `retry` sends a request again. */
+export function isWorthRetrying(
   outcome: number | GatewayError,
   retry: Retry | undefined,
   { method }: RequestMessage,
 ): boolean {
-  if (typeof outcome === "number") return true;
+  if (typeof outcome === "number") return retry?.codes.has(outcome) === true;
   const { code } = outcome;
   return maybeSent.has(code) &&
     (isIdempotent(method) || retry?.errors.has(code) === true);

@@ -129,17 +129,12 @@ export class RoutedRequest implements RoutableRequest {
   }
 
   /**
-   * Chooses a backend by weight; a reference that does not resolve keeps its share (Gateway API, `HTTPRouteRule.backendRefs`).
-   * @param random Uniform in [0, 1).
+   * Returns the backend of a route that has only one.
    * @throws {GatewayError} `invalid_backend`.
    */
-  chooseBackend(route: Route, random: () => number): WeightedBackend {
-    const { backends, totalWeight } = route;
-    let ticket = backends.length > 1 ? random() * totalWeight : 0;
-    for (const candidate of backends) {
-      if (ticket < candidate.weight) return candidate;
-      ticket -= candidate.weight;
-    }
+  onlyBackend(route: Route): WeightedBackend {
+    const [backend] = route.backends;
+    if (backend !== undefined && backend.weight > 0) return backend;
     throw new GatewayError(
       "invalid_backend",
       "gateway",

@@ -124,8 +124,10 @@ export interface Route {
   readonly backends: readonly WeightedBackend[];
   /** Sum of the weights of the backends. */
   readonly totalWeight: number;
-  /** The backends by priority, the first one first; set when there are several priorities. */
+  /** The backends by priority, the first one first; set when there are several backends. */
   readonly groups?: readonly BackendGroup[] | undefined;
+  /** Requests of every method go to another backend when a response shows a failure: with priorities, and among LLM providers. */
+  readonly replaysFailures?: boolean | undefined;
   readonly mirrors: readonly Mirror[];
   /** Set when requests of a client stay at one endpoint. */
   readonly sessions?: PersistentSessions | undefined;
@@ -197,6 +199,8 @@ export interface Backend extends Omit<UpstreamOptions, "tls" | "egress"> {
   readonly webUi?: WebUiAccess;
   /** Set when the backend is a port of a service: requests go to the endpoints of the port with this name, not to `host`. */
   readonly service?: { readonly name: string; readonly portName: string };
+  /** Time without a response after which a request goes to another backend of its route; `undefined` for no such limit. */
+  readonly failoverAfterMs?: number | undefined;
   /** Set when the backend is an LLM provider, whose requests get its paths and its key. */
   readonly llm?: LlmTarget;
   /** `invalid` when its TLS policy cannot be applied: nothing connects to it, least of all in plain text. */

@@ -31,7 +31,7 @@ import {
   watchVictim,
 } from "./drill.ts";
 
-import { failingEndpoints } from "./endpoint_drills.ts";
+import { failingBackends, failingEndpoints } from "./endpoint_drills.ts";
 import { failingOver, limitedProvider } from "./failover_drills.ts";
 import { uiCost, uiFrames, uiMemory } from "./ui_drills.ts";
 import { reloads, soak } from "./worker_drills.ts";
@@ -52,6 +52,7 @@ const drills: Readonly<Record<string, () => Promise<Finding[]>>> = {
     ),
   "hostile-response": hostileResponses,
   connections: manyConnections,
+  backends: failingBackends,
   endpoints: failingEndpoints,
   failover: failingOver,
   limited: limitedProvider,

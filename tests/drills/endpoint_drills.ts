@@ -2,7 +2,7 @@
 import { GatewayProcess } from "../harness/gateway_process.ts";
 import { type Finding, sleep } from "./drill.ts";
 
-const CLIENTS = 25;
+const CLIENTS = 100;
 /** Requests per second of all clients; `RATE=150` suits a busy machine. */
 const RATE = Number(Deno.env.get("RATE") ?? 500);
 const WARM_UP_MS = 2000;
@@ -11,9 +11,11 @@ const FAULT_MS = 1000 * Number(Deno.env.get("FAULT_SECONDS") ?? 30);
 /** Share of the fault in which endpoints may still be found out. */
 const DETECTION_MS = 3000;
 
-type Fault = "none" | "refused" | "hung" | "reset" | "slow" | "503";
+type Fault = "none" | "refused" | "hung" | "reset" | "slow" | "503" | "429";
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const limited = "HTTP/1.1 429 Limited\r\nRetry-After: 5\r\n" +
+  "Content-Length: 4\r\n\r\nslow";
 const unavailable = "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy";
 
 /** A server with a fault that can be changed while it runs. */
@@ -71,6 +73,9 @@ class FaultyServer {
           break;
         case "503":
           await write(unavailable);
+          break;
+        case "429":
+          await write(limited);
           break;
         default:
           await write(ok);
@@ -141,10 +146,87 @@ export async function failingEndpoints(): Promise<Finding[]> {
   return findings;
 }
 
+/** Ways to write several backends, by port. */
+const ways: Readonly<Record<string, (ports: readonly number[]) => object>> = {
+  list: (ports) => listOf(ports, () => ({})),
+  weights: (ports) =>
+    listOf(ports, (index) => ({ weight: [2, 3, 1][index] ?? 1 })),
+  priorities: (ports) => listOf(ports, () => ({ priority: 0 })),
+  endpoints: (ports) => ({
+    routes: [{ backends: [{ backend: "fleet" }] }],
+    backends: [{
+      name: "fleet",
+      endpoints: ports.map((port) => ({ host: "127.0.0.1", port })),
+    }],
+  }),
+  llm: (ports) =>
+    listOf(ports, () => ({}), (port) => ({
+      llm: {
+        provider: "OpenAI",
+        host: `127.0.0.1:${port}`,
+        plainText: true,
+      },
+    })),
+};
+
+function listOf(
+  ports: readonly number[],
+  more: (index: number) => object,
+  backendOf = (port: number): object => ({
+    static: { host: "127.0.0.1", port },
+  }),
+) {
+  return {
+    routes: [{
+      backends: ports.map((_, index) => ({
+        backend: `b${index}`,
+        ...more(index),
+      })),
+    }],
+    backends: ports.map((port, index) => ({
+      name: `b${index}`,
+      ...backendOf(port),
+    })),
+  };
+}
+
+/** Each fault at one of three backends without any settings, in all ways to write several backends; clients leave after five seconds. */
+export async function failingBackends(): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [way, configure] of Object.entries(ways)) {
+    for (const method of way === "llm" ? ["POST"] : ["GET", "POST"]) {
+      for (const fault of ["refused", "reset", "503", "429", "hung"] as const) {
+        const servers = [0, 1, 2].map(() => new FaultyServer());
+        await using gateway = await GatewayProcess.start({
+          config: { ...configure(servers.map(({ port }) => port)) },
+        });
+        const figures = await runLoad(
+          `${gateway.origin}/v1/chat/completions`,
+          method,
+          (isFaulty) => {
+            const [first] = servers;
+            if (first !== undefined) first.fault = isFaulty ? fault : "none";
+          },
+          { rate: 100, detectionMs: 1000 },
+        );
+        for (const server of servers) server.close();
+        findings.push({
+          drill: `${way}: one of three ${fault}, ${method}`,
+          figures,
+        });
+      }
+    }
+  }
+  return findings;
+}
+
+const LEAVES_MS = 5000;
+
 async function runLoad(
   origin: string,
   method: string,
   setFault: (isFaulty: boolean) => void,
+  { rate = RATE, detectionMs = DETECTION_MS } = {},
 ): Promise<Finding["figures"]> {
   const counts = { requests: 0, failed: 0, failedOnceEjected: 0 };
   const startedAt = performance.now();
@@ -152,21 +234,25 @@ async function runLoad(
   let sent = 0;
   const client = async () => {
     for (;;) {
-      const dueAt = startedAt + sent++ * 1000 / RATE;
+      const dueAt = startedAt + sent++ * 1000 / rate;
       await sleep(Math.max(0, dueAt - performance.now()));
       const now = performance.now();
       if (now > endsAt) return;
       const isOk = await fetch(origin, {
         method,
-        ...(method === "POST" && { body: "question" }),
+        signal: AbortSignal.timeout(LEAVES_MS),
+        ...(method === "POST" && {
+          body: '{"model":"m","messages":[]}',
+          headers: { "content-type": "application/json" },
+        }),
       }).then(async (response) => {
         await response.body?.cancel();
         return response.ok;
-      });
+      }, () => false);
       counts.requests++;
       if (isOk) continue;
       counts.failed++;
-      if (now > startedAt + WARM_UP_MS + DETECTION_MS) {
+      if (now > startedAt + WARM_UP_MS + detectionMs) {
         counts.failedOnceEjected++;
       }
     }

@@ -163,6 +163,8 @@ Deno.test("metrics and /config_dump show the health of endpoints", async () => {
       'gateway_backend_ejections_total{backend="fleet",reason="connect_failures"} 1',
       'gateway_backend_ejections_total{backend="fleet",reason="errors"} 0',
       'gateway_backend_ejections_total{backend="fleet",reason="latency"} 0',
+      'gateway_backend_ejections_total{backend="fleet",reason="limited"} 0',
+      'gateway_backend_ejections_total{backend="fleet",reason="silence"} 0',
     ],
   );
   assert.deepEqual(

@@ -88,9 +88,7 @@ Deno.test("the provider's key goes to the provider, and is shown nowhere", async
     ...["route", "model", "key"].map((by) => `/usage?by=${by}`),
     ...["status", "config", "metrics", "budgets", "keys", "memory", "tasks"]
       .map((page) => `/ui/api/${page}`),
-    ...["usage", "traffic", "requests", "failures"].map((page) =>
-      `/ui/api/${page}`
-    ),
+    ...["usage", "traffic", "requests"].map((page) => `/ui/api/${page}`),
   ];
   for (const path of paths) {
     const response = await fetch(gateway.admin + path);

@@ -143,7 +143,8 @@ function describeRule(
     matches: rule.spec.matches?.map((match) => redact(httpMatchSchema, match)),
     backends: route.backends.map(({ weight, priority, backend, problem }) => ({
       weight,
-      ...(route.groups && { priority }),
+      ...(route.groups !== undefined && route.groups.length > 1 &&
+        { priority }),
       backend: backend?.key,
       problem,
     })),

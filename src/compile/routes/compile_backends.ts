@@ -146,7 +146,7 @@ function compileBackend(
     maxConnections: spec.limits?.maxConnections,
     maxPendingRequests: spec.limits?.maxPendingRequests,
     connectTimeoutMs: optionalDuration(spec.timeouts?.connect),
-    ...compileTimeouts(spec.timeouts),
+    ...compileTimeouts(spec.timeouts, llm !== undefined),
   };
 }
 

@@ -14,14 +14,25 @@ import {
 
 const DEFAULT_FIRST_BYTE_MS = 600_000;
 const DEFAULT_IDLE_MS = 300_000;
+/** LLMs respond late, but another provider may respond sooner than one that hangs. */
+const LLM_FAILOVER_MS = 120_000;
 
 /** Compiles the time-outs of a backend; `0s` means unlimited, and the defaults do not apply to streams. */
 export function compileTimeouts(
   timeouts: GatewayBackend["spec"]["timeouts"],
-): Pick<Backend, "firstByteTimeoutMs" | "idleTimeoutMs" | "streamTimeouts"> {
+  isLlm = false,
+): Pick<
+  Backend,
+  | "firstByteTimeoutMs"
+  | "idleTimeoutMs"
+  | "streamTimeouts"
+  | "failoverAfterMs"
+> {
   const firstByteMs = optionalDuration(timeouts?.firstByte);
   const idleMs = optionalDuration(timeouts?.idle);
   return {
+    ...(isLlm && firstByteMs === undefined &&
+      { failoverAfterMs: LLM_FAILOVER_MS }),
     firstByteTimeoutMs: (firstByteMs ?? DEFAULT_FIRST_BYTE_MS) || undefined,
     idleTimeoutMs: (idleMs ?? DEFAULT_IDLE_MS) || undefined,
     streamTimeouts: {

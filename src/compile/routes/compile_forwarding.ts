@@ -68,7 +68,7 @@ export function compileForwarding(
   const totalWeight = backends.reduce((sum, { weight }) => sum + weight, 0);
   const { sessionPersistence } = rule;
   return {
-    ...{ backends, totalWeight, groups: groupBackends(backends), mirrors },
+    ...{ backends, totalWeight, ...groupBackends(backends), mirrors },
     ...(sessionPersistence && {
       sessions: compileSessions(
         route,
@@ -79,14 +79,17 @@ export function compileForwarding(
   };
 }
 
-/** Groups backends by priority; `undefined` when all have the same. */
+/** Groups several backends by priority. */
 function groupBackends(
   backends: readonly WeightedBackend[],
-): readonly BackendGroup[] | undefined {
-  const groups = Map.groupBy(backends, ({ priority }) => priority);
-  if (groups.size < 2) return undefined;
-  return [...groups].toSorted(([a], [b]) => a - b)
-    .map(([, backends]) => ({ backends }));
+): Pick<Forwarding, "groups" | "replaysFailures"> {
+  if (backends.length < 2) return { groups: undefined, replaysFailures: false };
+  const byPriority = Map.groupBy(backends, ({ priority }) => priority);
+  const groups = [...byPriority].toSorted(([a], [b]) => a - b)
+    .map(([, backends]): BackendGroup => ({ backends }));
+  const replaysFailures = groups.length > 1 ||
+    backends.every(({ backend }) => backend?.llm !== undefined);
+  return { groups, replaysFailures };
 }
 
 function compileBackendRef(

@@ -5,6 +5,8 @@ import type { RetryBudget } from "./retry_budget.ts";
 export interface AttemptTarget extends Pick<Upstream, "send"> {
   /** Such as `10.0.0.1:80`. */
   readonly label: string;
+  /** Limit of the time to the response head, while a request finds out whether the endpoint responds again; 0 for none. */
+  readonly trialLimitMs?: number;
 }
 
 /** A backend, as the attempts of its requests see it. */
@@ -17,11 +19,13 @@ export interface Destination {
    * Chooses the target of the next attempt: a healthy one that was not tried, if there is one.
    * @param tried Targets of the earlier attempts.
    * @param key Hash of the request, for consistent hashing.
+   * @param mayRepeat The request can be sent again if its attempt fails.
    * @throws {GatewayError} `no_endpoints`
    */
   choose(
     tried: readonly AttemptTarget[],
     key: number | undefined,
+    mayRepeat: boolean,
   ): AttemptTarget;
   /** Reports whether a target is left that is not in `tried`. */
   hasAnother(tried: readonly AttemptTarget[]): boolean;

@@ -130,8 +130,9 @@ export class BalancedDestination implements Destination {
   choose(
     tried: readonly AttemptTarget[],
     key: number | undefined,
+    mayRepeat: boolean,
   ): AttemptTarget {
-    return this.pool.choose(tried, key);
+    return this.pool.choose(tried, key, mayRepeat);
   }
 
   hasAnother(tried: readonly AttemptTarget[]): boolean {

@@ -3,15 +3,20 @@ import type { Clock } from "../../base/clock.ts";
 import { formatHostPort } from "../../base/host_port.ts";
 import type { Body } from "../../http/body.ts";
 import type { Upstream, UpstreamRequest } from "../../http/client/upstream.ts";
+import { readRetryAfter } from "../../http/retry_after.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Endpoint } from "../../snapshot/snapshot.ts";
 import type { AttemptTarget } from "./attempt_target.ts";
 import type { EndpointCheck } from "./health/endpoint_check.ts";
 import { hashOf } from "./hash.ts";
 import type { EndpointHealth } from "./endpoint_health.ts";
+import { isPrompt } from "./silence_watch.ts";
 
 /** Part of the weight of an endpoint that has just been added, with slow start. */
 const FIRST_SHARE = 0.1;
+
+/** Time for a response of an endpoint that had stopped responding. */
+const TRIAL_MS = 5000;
 
 /** One request of so many is timed where its latency is shown only. */
 const TIMED = 8;
@@ -34,6 +39,8 @@ export class BalancedEndpoint implements AttemptTarget {
   #warmsUpFrom = 0;
   #warmUpMs = 0;
   requests = 0;
+  /** The backend has other endpoints, to which requests may go. */
+  hasPeers = false;
   /** `undefined` when only responses tell the health of the endpoint. */
   check: EndpointCheck | undefined;
 
@@ -58,6 +65,10 @@ export class BalancedEndpoint implements AttemptTarget {
   close(): void {
     this.check?.stop();
     this.upstream.close();
+  }
+
+  get trialLimitMs(): number {
+    return this.health.isTrialOfSilence ? TRIAL_MS : 0;
   }
 
   /** Gives the endpoint a growing share of the requests for the next `durationMs`. */
@@ -86,6 +97,9 @@ export class BalancedEndpoint implements AttemptTarget {
   ): Promise<ResponseMessage> {
     const isTimed = this.requests++ % TIMED === 0 || this.health.judgesLatency;
     const startedAt = isTimed ? this.#clock.monotonic() : 0;
+    if (this.hasPeers && isPrompt({ body, upgrade: request.upgrade })) {
+      this.health.sent();
+    }
     let response: ResponseMessage;
     try {
       response = await this.upstream.send(request, body, cancellation);
@@ -93,9 +107,13 @@ export class BalancedEndpoint implements AttemptTarget {
       this.health.failed(error);
       throw error;
     }
+    const { status, headers } = response;
     this.health.responded(
-      response.status,
+      status,
       isTimed ? this.#clock.monotonic() - startedAt : undefined,
+      status === 429 || status === 503
+        ? readRetryAfter(headers, this.#clock)
+        : undefined,
     );
     return response;
   }

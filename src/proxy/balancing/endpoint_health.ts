@@ -1,9 +1,15 @@
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
 import type { Ejection } from "../../snapshot/snapshot.ts";
+import { SilenceWatch } from "./silence_watch.ts";
 
 /** Reason for which an endpoint is ejected. */
-export type EjectionReason = "connect_failures" | "errors" | "latency";
+export type EjectionReason =
+  | "connect_failures"
+  | "errors"
+  | "latency"
+  | "limited"
+  | "silence";
 
 /**
  * `unhealthy`: fails its checks. `ejected`: gets no requests for a while. `returning`: that time is over, and one request decides.
@@ -29,6 +35,8 @@ const responseErrors: ReadonlySet<GatewayErrorCode> = new Set([
 const LATENCY_WEIGHT = 0.1;
 /** An average of fewer latencies ejects nobody. */
 const MIN_LATENCIES = 10;
+/** Shortest time without a response, while several requests wait, that ejects. */
+const SILENCE_MS = 750;
 
 /** Dependencies of the health of an endpoint. */
 export interface EndpointHealthOptions {
@@ -53,10 +61,15 @@ export class EndpointHealth {
   #returnedAt = 0;
   #latencies = 0;
   #latencyMs = 0;
+  /** The latest ejection: requests that may be repeated find out whether it is over. */
+  #reason: EjectionReason | undefined;
+  readonly #silence = new SilenceWatch(SILENCE_MS);
   readonly ejections: Record<EjectionReason, number> = {
     connect_failures: 0,
     errors: 0,
     latency: 0,
+    limited: 0,
+    silence: 0,
   };
 
   constructor(options: EndpointHealthOptions) {
@@ -73,6 +86,32 @@ export class EndpointHealth {
   get returnsAt(): number {
     return this.#passesChecks ? this.#ejectedUntil ?? Infinity : Infinity;
   }
+
+  /** Reports whether a request that may not be repeated can try the endpoint: that costs it nothing if no connection opens. */
+  get isSafeToTry(): boolean {
+    return this.#reason === "connect_failures";
+  }
+
+  /** Reports whether a request finds out if the endpoint responds again. */
+  get isTrialOfSilence(): boolean {
+    return this.#isReturning && this.#reason === "silence";
+  }
+
+  /** Records that a request is sent whose response does not wait for its client. */
+  sent(): void {
+    this.#silence.sent(this.#now);
+  }
+
+  /** Ejects the endpoint if it has stopped responding; returns whether it did. */
+  ejectIfSilent(): boolean {
+    if (this.state !== "healthy" || !this.#silence.isSilent(this.#now)) {
+      return false;
+    }
+    this.#eject("silence");
+    return this.state !== "healthy";
+  }
+
+  readonly #now = () => this.#options.clock.monotonic();
 
   /** Moving average of the time to the response head; `undefined` before the first response. */
   get latencyMs(): number | undefined {
@@ -94,14 +133,23 @@ export class EndpointHealth {
   /**
    * Judges a response.
    * @param latencyMs `undefined` if it was not measured.
+   * @param retryAfterMs Set when the endpoint asks for a pause, as with 429 and `Retry-After`.
    */
-  responded(status: number, latencyMs: number | undefined): void {
+  responded(
+    status: number,
+    latencyMs: number | undefined,
+    retryAfterMs?: number,
+  ): void {
     this.#connectFailures = 0;
+    this.#silence.responded(latencyMs);
+    if (retryAfterMs !== undefined && retryAfterMs > 0) {
+      return this.#eject("limited", retryAfterMs);
+    }
     if (status >= 500 && status !== 501 && status !== 505) {
       return this.#countError();
     }
     this.#errors = 0;
-    if (this.#isReturning) this.#return();
+    if (this.#isReturning || this.#reason === "silence") this.#return();
     if (latencyMs !== undefined) this.#judgeLatency(latencyMs);
   }
 
@@ -119,6 +167,8 @@ export class EndpointHealth {
   /** Judges an attempt without a response; errors of clients say nothing about the endpoint. */
   failed(error: unknown): void {
     const code = error instanceof GatewayError ? error.code : "internal";
+    if (code === "client_closed") this.#silence.abandoned(this.#now());
+    else this.#silence.responded();
     if (connectErrors.has(code)) {
       this.#connectFailures++;
       const limit = this.#options.ejection.connectFailures;
@@ -147,13 +197,16 @@ export class EndpointHealth {
   }
 
   #return(): void {
+    if (this.#ejectedUntil === undefined) return;
     this.#ejectedUntil = undefined;
+    this.#reason = undefined;
     this.#isReturning = false;
     this.#returnedAt = this.#options.clock.monotonic();
     this.#options.onChange();
   }
 
-  #eject(reason: EjectionReason): void {
+  /** @param askedMs Duration that the endpoint asks for. */
+  #eject(reason: EjectionReason, askedMs?: number): void {
     const { clock, ejection, mayEject, onChange } = this.#options;
     if (this.#ejectedUntil !== undefined && !this.#isReturning) return;
     if (!mayEject(reason)) {
@@ -165,7 +218,11 @@ export class EndpointHealth {
     const hasRecovered = !this.#isReturning &&
       now - this.#returnedAt > 2 * this.#durationMs(baseMs, maxMs);
     this.#inARow = hasRecovered ? 1 : this.#inARow + 1;
-    this.#ejectedUntil = now + this.#durationMs(baseMs, maxMs);
+    const durationMs = askedMs === undefined
+      ? this.#durationMs(baseMs, maxMs)
+      : Math.min(askedMs, maxMs);
+    this.#ejectedUntil = now + durationMs;
+    this.#reason = reason;
     this.#isReturning = false;
     this.#connectFailures = 0;
     this.#errors = 0;

@@ -29,6 +29,9 @@ export interface EndpointPoolOptions {
   readonly log: Log;
 }
 
+/** Time after an ejection in which only requests that may be repeated try the endpoint. */
+const UNREPEATABLE_MS = 60_000;
+
 /**
  * The endpoints of a backend: chooses one for each attempt, and gives those that fail a rest.
  *
@@ -75,6 +78,7 @@ export class EndpointPool {
     this.#byLabel = now;
     this.#preferred = [...now.values().take(preferred)];
     this.#isFilled ||= now.size > 0;
+    for (const endpoint of now.values()) endpoint.hasPeers = now.size > 1;
     this.#refresh();
     for (const [label, endpoint] of before) {
       if (!now.has(label)) endpoint.retire();
@@ -85,14 +89,16 @@ export class EndpointPool {
    * Chooses the endpoint for an attempt: a healthy one that was not tried, if there is one.
    * @param tried Endpoints of the earlier attempts.
    * @param key Hash of the request, for consistent hashing.
+   * @param mayRepeat The request can be sent again if its attempt fails, so it may try an endpoint whose ejection is over.
    * @throws {GatewayError} `no_endpoints`
    */
   choose(
     tried: readonly AttemptTarget[],
     key: number | undefined,
+    mayRepeat = true,
   ): BalancedEndpoint {
     const chosen = tried.length === 0
-      ? this.#takeReturning() ?? this.#balance(this.#candidates, key)
+      ? this.#takeReturning(mayRepeat) ?? this.#chooseResponsive(key)
       : this.#chooseAnother(tried, key);
     if (chosen !== undefined) return chosen;
     throw new GatewayError(
@@ -138,14 +144,23 @@ export class EndpointPool {
       this.#balance(this.#candidates, key);
   }
 
+  /** Chooses a candidate; one that has stopped responding is none any more. */
+  #chooseResponsive(key: number | undefined): BalancedEndpoint | undefined {
+    for (;;) {
+      const chosen = this.#balance(this.#candidates, key);
+      if (chosen?.health.ejectIfSilent() !== true) return chosen;
+    }
+  }
+
   /** Returns an endpoint whose ejection is over: this request decides whether it stays. */
-  #takeReturning(): BalancedEndpoint | undefined {
+  #takeReturning(mayRepeat: boolean): BalancedEndpoint | undefined {
     if (this.#returnsAt === Infinity) return undefined;
     const now = this.#options.clock.monotonic();
     if (now < this.#returnsAt) return undefined;
-    const due = this.#byLabel.values().find(({ health }) =>
-      health.returnsAt <= now
-    );
+    const due = this.#byLabel.values().find(({ health }) => {
+      const delayMs = mayRepeat || health.isSafeToTry ? 0 : UNREPEATABLE_MS;
+      return health.returnsAt + delayMs <= now;
+    });
     due?.health.probe();
     return due;
   }

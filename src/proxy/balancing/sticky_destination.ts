@@ -35,12 +35,13 @@ export class StickyDestination implements Destination {
   choose(
     tried: readonly AttemptTarget[],
     key: number | undefined,
+    mayRepeat: boolean,
   ): AttemptTarget {
     const { pool } = this.#destination;
     const own = tried.length === 0 ? pool.find(this.#endpoint) : undefined;
     return own !== undefined && pool.isUsable(own)
       ? own
-      : this.#destination.choose(tried, key);
+      : this.#destination.choose(tried, key, mayRepeat);
   }
 
   hasAnother(tried: readonly AttemptTarget[]): boolean {

@@ -1,6 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { HeaderList } from "../../http/header_list.ts";
+import { readRetryAfter } from "../../http/retry_after.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
+import { SilenceWatch } from "../balancing/silence_watch.ts";
 
 /** Rest of a backend that limits requests without saying for how long. */
 const LIMITED_MS = 5000;
@@ -11,14 +13,29 @@ const FAILED_MS = 5000;
 const MAX_FAILED_MS = 60_000;
 /** Longest rest, whatever a backend asks for. */
 const MAX_MS = 3_600_000;
+/** Time after a rest in which only requests that may be repeated try the backend. */
+const UNREPEATABLE_MS = 60_000;
+/** Time in which one request tries a backend after its rest, and no other does. */
+const TRIAL_MS = 5000;
+/** Shortest time without a response, while several requests wait, after which a backend rests. */
+const SILENCE_MS = 750;
+/** Likewise for LLMs, which think before they respond. */
+const LLM_SILENCE_MS = 15_000;
+
+/** Reason of a rest after `SilenceWatch` has noticed a silence. */
+const SILENCE = "silence";
 
 /** State of one backend. */
-interface Rest {
+interface State {
   readonly name: string;
-  /** Monotonic time of its end. */
-  readonly until: number;
-  readonly failures: number;
-  readonly reason: string;
+  readonly silence: SilenceWatch;
+  /** Monotonic time of the end of its rest. */
+  until: number;
+  /** In a row; 0 when it is well. */
+  failures: number;
+  reason: string;
+  /** The latest failure was one before the request was sent: to try again costs a request nothing. */
+  isSafeToTry: boolean;
 }
 
 /** A backend that rests. */
@@ -33,62 +50,105 @@ export interface CooldownReading {
   readonly reason: string;
 }
 
+/** A failure of a backend. */
+export interface BackendFailure {
+  /** Status or error code. */
+  readonly reason: string;
+  /** The backend cannot have received the request. */
+  readonly wasUnsent: boolean;
+  /** Set when the backend responded. */
+  readonly response?:
+    | { readonly status: number; readonly headers: HeaderList }
+    | undefined;
+}
+
 /** Backends that get no requests for a while, because they asked for that or failed; outlives configurations. */
 export class Cooldowns {
   readonly #clock: Clock;
-  readonly #byBackend = new Map<string, Rest>();
+  readonly #byBackend = new Map<string, State>();
+  readonly #now = () => this.#clock.monotonic();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Returns the time until the end of the rest, in milliseconds; 0 when the backend has none. */
-  remainingMs(backend: string): number {
-    const rest = this.#byBackend.get(backend);
-    return rest === undefined
-      ? 0
-      : Math.max(0, rest.until - this.#clock.monotonic());
+  /**
+   * Returns the time until a request may try the backend, in milliseconds; 0 when it may now.
+   * @param mayRepeat The request can go to another backend when this one fails.
+   */
+  remainingMs({ key }: Pick<Backend, "key">, mayRepeat: boolean): number {
+    const state = this.#byBackend.get(key);
+    if (state === undefined) return 0;
+    if (state.silence.isSilent(this.#now)) {
+      const failures = Math.max(MAX_FAILURES, state.failures + 1);
+      this.#rest(state, SILENCE, restOf(failures), failures);
+    }
+    if (state.until === 0) return 0;
+    const delayMs = mayRepeat || state.isSafeToTry ? 0 : UNREPEATABLE_MS;
+    return Math.max(0, state.until + delayMs - this.#now());
   }
 
   /** Lists the backends that rest. */
   describe(): readonly CooldownReading[] {
-    return [...this.#byBackend].flatMap(([backend, rest]) => {
-      const { name, failures, reason } = rest;
-      const remainingMs = this.remainingMs(backend);
-      return remainingMs === 0
-        ? []
-        : [{ backend, name, remainingMs, failures, reason }];
-    });
+    const now = this.#now();
+    return this.#byBackend.entries()
+      .filter(([, { until }]) => until > now)
+      .map(([backend, { name, failures, reason, until }]) => ({
+        backend,
+        name,
+        remainingMs: until - now,
+        failures,
+        reason,
+      })).toArray();
+  }
+
+  /**
+   * Records that a request is sent to a backend; after a rest, it is the only one to try it for a while.
+   * @param isPrompt The response does not wait for the client.
+   * @returns Whether it tries a backend that had stopped responding.
+   */
+  sent(backend: Backend, isPrompt: boolean): boolean {
+    const state = this.#stateOf(backend);
+    if (isPrompt) state.silence.sent(this.#now);
+    if (state.failures < MAX_FAILURES || state.until === 0) return false;
+    state.until = Math.max(state.until, this.#now() + TRIAL_MS);
+    return state.reason === SILENCE || state.reason === "upstream_timeout";
+  }
+
+  /** Records that a client has disconnected before the response. */
+  abandoned({ key }: Backend): void {
+    this.#byBackend.get(key)?.silence.abandoned(this.#now());
   }
 
   /**
    * Records a failure.
-   * @param reason Status or error code.
-   * @param response Set when the backend responded.
    * @returns The rest that follows, in milliseconds; 0 for none.
    */
   failed(
-    { key, name }: Pick<Backend, "key" | "name">,
-    reason: string,
-    response?: { readonly status: number; readonly headers: HeaderList },
+    backend: Backend,
+    { reason, wasUnsent, response }: BackendFailure,
   ): number {
-    const failures = (this.#byBackend.get(key)?.failures ?? 0) + 1;
+    const state = this.#stateOf(backend);
+    state.silence.responded();
+    const failures = state.failures + 1;
     const askedMs = response && readRetryAfter(response.headers, this.#clock);
-    const further = failures - MAX_FAILURES;
-    const ownMs = response?.status === 429
-      ? LIMITED_MS
-      : further < 0
-      ? 0
-      : Math.min(MAX_FAILED_MS, FAILED_MS * 2 ** further);
+    const ownMs = response?.status === 429 ? LIMITED_MS : restOf(failures);
     const restMs = Math.min(MAX_MS, askedMs ?? ownMs);
-    const until = this.#clock.monotonic() + restMs;
-    this.#byBackend.set(key, { name, until, failures, reason });
+    this.#rest(state, reason, restMs, failures);
+    state.isSafeToTry = wasUnsent;
     return restMs;
   }
 
-  /** Records a good response. */
-  succeeded(backend: string): void {
-    this.#byBackend.delete(backend);
+  /** Records a good response. @param latencyMs Time until it began. */
+  succeeded(
+    { key }: Pick<Backend, "key">,
+    latencyMs: number | undefined,
+  ): void {
+    const state = this.#byBackend.get(key);
+    if (state === undefined) return;
+    state.silence.responded(latencyMs);
+    state.failures = 0;
+    state.until = 0;
   }
 
   /** Forgets the backends that are not in `backends`. */
@@ -97,20 +157,29 @@ export class Cooldowns {
       if (!backends.has(backend)) this.#byBackend.delete(backend);
     }
   }
+
+  #rest(state: State, reason: string, restMs: number, failures: number): void {
+    state.until = restMs === 0 ? 0 : this.#now() + restMs;
+    state.failures = failures;
+    state.reason = reason;
+    state.isSafeToTry = false;
+    state.silence.responded();
+  }
+
+  #stateOf({ key, name, llm }: Backend): State {
+    return this.#byBackend.getOrInsertComputed(key, () => ({
+      name,
+      silence: new SilenceWatch(llm ? LLM_SILENCE_MS : SILENCE_MS),
+      until: 0,
+      failures: 0,
+      reason: "",
+      isSafeToTry: false,
+    }));
+  }
 }
 
-/** Reads `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110 section 10.2.3). */
-function readRetryAfter(
-  headers: HeaderList,
-  clock: Clock,
-): number | undefined {
-  const milliseconds = headers.get("retry-after-ms");
-  if (milliseconds !== undefined && /^[0-9]{1,12}$/.test(milliseconds)) {
-    return Number(milliseconds);
-  }
-  const value = headers.get("retry-after");
-  if (value === undefined) return undefined;
-  if (/^[0-9]{1,9}$/.test(value)) return Number(value) * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now());
+/** Returns the rest after so many failures in a row, in milliseconds. */
+function restOf(failures: number): number {
+  const further = failures - MAX_FAILURES;
+  return further < 0 ? 0 : Math.min(MAX_FAILED_MS, FAILED_MS * 2 ** further);
 }

@@ -1,16 +1,23 @@
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import type { Body } from "../../http/body.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
-import type {
-  BackendGroup,
-  Route,
-  WeightedBackend,
-} from "../../snapshot/snapshot.ts";
+import type { Route, WeightedBackend } from "../../snapshot/snapshot.ts";
 import { ReplayableBody } from "../body/replayable_body.ts";
 import type { Exchange } from "../exchange.ts";
+import type { BackendAttempt } from "../attempts.ts";
+import { isPrompt } from "../balancing/silence_watch.ts";
 import { toGatewayError } from "../respond.ts";
+import {
+  isRepeatable,
+  isUnanswered,
+  isUnavailable,
+  isUnsent,
+  isWorthRetrying,
+} from "../retry.ts";
 import { withinLimit } from "../time_limit.ts";
+import { BackendChoice, type GroupedRequest } from "./backend_choice.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { awaitFirstEvent, isEventStream } from "./first_event.ts";
 
@@ -29,8 +36,10 @@ const backendErrors: ReadonlySet<GatewayErrorCode> = new Set([
   "upstream_tls_failed",
 ]);
 
-/** Stands for backends of references that do not resolve. */
-const unresolved = { key: "", name: "unknown" };
+/** Longer bodies are not kept for another backend, unless `maxBufferBytes` applies. */
+const MAX_REPLAY_BYTES = 64 * 1024;
+/** Time for a response of a backend that had stopped responding. */
+const TRIAL_MS = 5000;
 
 /** Dependencies of failover. */
 export interface FailoverOptions {
@@ -53,10 +62,10 @@ export interface BackendResponse {
 
 /** Sends a request to a backend. */
 export type SendToBackend = (
-  target: WeightedBackend,
+  attempt: BackendAttempt,
 ) => Promise<BackendResponse>;
 
-/** Sends requests to the backends of a route by priority, until one is well. */
+/** Sends requests to the backends of a route, by priority and weight, until one is well. */
 export class Failover {
   readonly #options: FailoverOptions;
 
@@ -71,43 +80,43 @@ export class Failover {
    * @throws {GatewayError} The error of the last backend.
    */
   async send(
-    exchange: Exchange,
-    route: Route,
-    groups: readonly BackendGroup[],
+    grouped: GroupedRequest,
     send: SendToBackend,
   ): Promise<BackendResponse> {
+    const { exchange, route } = grouped;
     const { request } = exchange;
     const original = copyHead(request);
-    const body = request.body &&
-      new ReplayableBody(
-        request.body,
-        this.#options.maxBufferBytes,
-        request.held,
-      );
+    const unread = request.body;
+    const body = unread && this.#keep(unread, grouped);
     const seen = exchange.policyRun?.seen ?? 0;
-    const tried = new Set<WeightedBackend>();
+    const choice = new BackendChoice(grouped, this.#options);
     try {
-      let target = this.#choose(groups, tried);
-      this.#reportResting(exchange, groups, target);
+      let target = choice.first();
+      this.#reportResting(grouped, target);
       for (;;) {
-        request.body = body?.nextAttempt();
-        const outcome = await this.#sendOnce(exchange, route, target, send);
-        const reason = reasonOf(outcome);
-        const { cooldowns } = this.#options;
-        const { backend = unresolved } = target;
+        request.body = body?.nextAttempt() ?? unread;
+        const outcome = await this.#sendOnce(grouped, target, choice, send);
+        const reason = failureOf(outcome, route);
         if (reason === undefined) {
-          if (isUpstream(outcome)) cooldowns.succeeded(backend.key);
-          return resultOf(outcome);
+          this.#recordEnd(exchange, target, outcome);
         }
-        const restMs = cooldowns.failed(backend, reason, responseOf(outcome));
-        tried.add(target);
-        const next = body?.replayable === false
+        const restMs = reason === undefined
+          ? 0
+          : this.#recordFailure(target, reason, outcome);
+        const isGone = body?.replayable === false ||
+          unread !== undefined && body === undefined && request.body !== unread;
+        const next = isGone || !mayMove(outcome, reason, grouped)
           ? undefined
-          : this.#chooseNext(groups, tried);
+          : choice.next();
         if (next === undefined) return resultOf(outcome);
         body?.endAttempt();
         responseOf(outcome)?.body?.cancel("failed over");
-        this.#record(exchange, target, next, { outcome, reason, restMs });
+        const after = reason ?? reasonOfRetry(outcome);
+        this.#record(exchange, target, next, {
+          outcome,
+          reason: after,
+          restMs,
+        });
         restoreHead(request, original);
         exchange.policyRun?.forgetAfter(seen);
         target = next;
@@ -117,24 +126,80 @@ export class Failover {
     }
   }
 
+  /** Keeps a body for another backend, where one may get it after this one has read it. */
+  #keep(
+    body: Body,
+    { exchange: { request }, route: { replaysFailures, retry } }:
+      GroupedRequest,
+  ): ReplayableBody | undefined {
+    if (replaysFailures !== true && retry === undefined) return undefined;
+    const maxBytes = replaysFailures === true
+      ? this.#options.maxBufferBytes
+      : MAX_REPLAY_BYTES;
+    return new ReplayableBody(body, maxBytes, request.held);
+  }
+
+  #recordEnd(
+    { attempts, request }: Exchange,
+    { backend }: WeightedBackend,
+    outcome: BackendResponse | GatewayError,
+  ): void {
+    if (backend === undefined) return;
+    const { cooldowns } = this.#options;
+    if (isUpstream(outcome)) {
+      const { attemptStartedAt = 0, endedAt } = attempts ?? {};
+      const latencyMs = endedAt && isPrompt(request)
+        ? endedAt - attemptStartedAt
+        : undefined;
+      cooldowns.succeeded(backend, latencyMs);
+    } else cooldowns.abandoned(backend);
+  }
+
+  #recordFailure(
+    { backend }: WeightedBackend,
+    reason: string,
+    outcome: BackendResponse | GatewayError,
+  ): number {
+    if (backend === undefined) return 0;
+    const wasUnsent = outcome instanceof GatewayError && isUnsent(outcome);
+    const response = responseOf(outcome);
+    return this.#options.cooldowns.failed(
+      backend,
+      { reason, wasUnsent, response },
+    );
+  }
+
   async #sendOnce(
-    exchange: Exchange,
-    route: Route,
+    { exchange, route }: GroupedRequest,
     target: WeightedBackend,
+    choice: BackendChoice,
     send: SendToBackend,
   ): Promise<BackendResponse | GatewayError> {
+    const { clock, cooldowns } = this.#options;
+    const { backend } = target;
+    const { request } = exchange;
+    const isTrial = backend !== undefined &&
+      cooldowns.sent(backend, isPrompt(request));
+    const hasAlternative = choice.hasNext();
+    const limitMs = !hasAlternative || !choice.mayRepeat
+      ? undefined
+      : isTrial && backend.llm === undefined
+      ? TRIAL_MS
+      : backend?.failoverAfterMs;
     try {
-      const outcome = await send(target);
+      const outcome = await send({ target, hasAlternative, limitMs });
       const { response, isUpstream } = outcome;
-      if (!isUpstream || !isEventStream(response)) return outcome;
+      const holdsStream = route.replaysFailures === true && isUpstream &&
+        isEventStream(response);
+      if (!holdsStream) return outcome;
       const limit = {
-        clock: this.#options.clock,
-        limitMs: route.backendTimeoutMs ?? 0,
+        clock,
+        limitMs: route.backendTimeoutMs ?? limitMs ?? 0,
         code: "upstream_timeout",
-        backend: target.backend?.key ?? "",
+        backend: backend?.key ?? "",
       } as const;
       await withinLimit(
-        exchange.request.cancellation,
+        request.cancellation,
         limit,
         (cancellation) => awaitFirstEvent(response, cancellation),
       );
@@ -144,52 +209,16 @@ export class Failover {
     }
   }
 
-  /** Chooses the first backend; if all rest, the one whose rest ends first. */
-  #choose(
-    groups: readonly BackendGroup[],
-    tried: ReadonlySet<WeightedBackend>,
-  ): WeightedBackend {
-    const chosen = this.#chooseNext(groups, tried) ??
-      groups.flatMap(({ backends }) => backends.filter(hasWeight))
-        .toSorted((a, b) => this.#restOf(a) - this.#restOf(b))[0];
-    if (chosen !== undefined) return chosen;
-    throw new GatewayError(
-      "invalid_backend",
-      "gateway",
-      "No backend of the route has a weight",
-    );
-  }
-
-  /** Chooses by weight among the backends of the first group that has one which was not tried and does not rest. */
-  #chooseNext(
-    groups: readonly BackendGroup[],
-    tried: ReadonlySet<WeightedBackend>,
-  ): WeightedBackend | undefined {
-    for (const { backends } of groups) {
-      const left = backends.filter((each) =>
-        hasWeight(each) && !tried.has(each) && this.#restOf(each) === 0
-      );
-      const total = left.reduce((sum, { weight }) => sum + weight, 0);
-      let ticket = this.#options.random() * total;
-      for (const each of left) {
-        if (ticket < each.weight) return each;
-        ticket -= each.weight;
-      }
-    }
-    return undefined;
-  }
-
   /** Traces the backends that were passed over, because they rest. */
   #reportResting(
-    { trace }: Exchange,
-    groups: readonly BackendGroup[],
+    { exchange: { trace }, groups }: GroupedRequest,
     to: WeightedBackend,
   ): void {
     if (trace === undefined) return;
     const { clock, cooldowns } = this.#options;
     const restsUntil = Object.fromEntries(
       groups.flatMap(({ backends }) => backends).flatMap(({ backend }) => {
-        const restMs = backend ? cooldowns.remainingMs(backend.key) : 0;
+        const restMs = backend ? cooldowns.remainingMs(backend, true) : 0;
         if (backend === undefined || restMs === 0) return [];
         return [[backend.key, new Date(clock.now() + restMs).toISOString()]];
       }),
@@ -197,12 +226,6 @@ export class Failover {
     if (Object.keys(restsUntil).length === 0) return;
     const details = { to: to.backend?.key ?? null, restsUntil };
     trace.policies.report({ type: "policyEvent", kind: "failover", details });
-  }
-
-  #restOf({ backend }: WeightedBackend): number {
-    return backend === undefined
-      ? 0
-      : this.#options.cooldowns.remainingMs(backend.key);
   }
 
   #record(
@@ -216,7 +239,7 @@ export class Failover {
     },
   ): void {
     const { clock, log, onFailover } = this.#options;
-    const { name } = from.backend ?? unresolved;
+    const name = from.backend?.name ?? "unknown";
     const coolDown = `${restMs}ms`;
     const failed = outcome instanceof GatewayError
       ? outcome
@@ -240,21 +263,57 @@ export class Failover {
   }
 }
 
-function hasWeight({ weight }: WeightedBackend): boolean {
-  return weight > 0;
-}
-
-/** Returns why another backend should get the request; `undefined` when the outcome is final. */
-function reasonOf(
+/** Returns why a backend has failed; `undefined` when the outcome is not its fault. */
+function failureOf(
   outcome: BackendResponse | GatewayError,
+  { replaysFailures = false }: Route,
 ): string | undefined {
   if (outcome instanceof GatewayError) {
-    return backendErrors.has(outcome.code) ? outcome.code : undefined;
+    const { code } = outcome;
+    // The share of a reference that does not resolve gets 500, unless priorities say who replaces it.
+    const isFailure = code === "invalid_backend"
+      ? replaysFailures
+      : backendErrors.has(code);
+    return isFailure ? code : undefined;
   }
   const { isUpstream, response: { status } } = outcome;
-  return isUpstream && (status === 429 || status >= 500)
-    ? String(status)
-    : undefined;
+  const hasFailed = replaysFailures
+    ? status === 429 || status >= 500
+    : isUnavailable(status, undefined);
+  return isUpstream && hasFailed ? String(status) : undefined;
+}
+
+/** Reports whether another backend may get the request. */
+function mayMove(
+  outcome: BackendResponse | GatewayError,
+  reason: string | undefined,
+  { exchange: { request, attempts }, route }: GroupedRequest,
+): boolean {
+  const { replaysFailures = false, retry } = route;
+  if (reason !== undefined) {
+    if (replaysFailures) return true;
+    const isUnanswerable = !(outcome instanceof GatewayError) ||
+      isUnanswered(outcome);
+    if (isRepeatable(request) && isUnanswerable) return true;
+    if (
+      outcome instanceof GatewayError &&
+      (isUnsent(outcome) || outcome.code === "no_endpoints")
+    ) return true;
+  }
+  if (retry === undefined || (attempts?.retries ?? 0) >= retry.attempts) {
+    return false;
+  }
+  if (outcome instanceof GatewayError) {
+    return isWorthRetrying(outcome, retry, request);
+  }
+  const { isUpstream, response: { status } } = outcome;
+  return isUpstream && isWorthRetrying(status, retry, request);
+}
+
+function reasonOfRetry(outcome: BackendResponse | GatewayError): string {
+  return outcome instanceof GatewayError
+    ? outcome.code
+    : String(outcome.response.status);
 }
 
 function isUpstream(outcome: BackendResponse | GatewayError): boolean {

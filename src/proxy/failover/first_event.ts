@@ -5,6 +5,9 @@ import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 
+/** Longer comments before the first event count as a start. */
+const MAX_HELD_BYTES = 64 * 1024;
+
 /** Starts of a stream whose first event is an error, as Anthropic sends it, or as servers with OpenAI's API do. */
 const errorStarts = [
   ...["event: error", "event:error"].flatMap((
@@ -36,13 +39,18 @@ export async function awaitFirstEvent(
   const unsubscribe = cancellation.onCancel((reason) => body.cancel(reason));
   try {
     let first = await readMore(body);
+    let event = skipComments(first);
     // The start of an event may come in pieces.
-    while (errorStarts.some((start) => isLonger(start, first))) {
+    while (
+      first.length < MAX_HELD_BYTES &&
+      errorStarts.some((start) => isLonger(start, event))
+    ) {
       // Some bodies reuse the memory of a chunk.
       const known = first.slice();
       first = Buffer.concat([known, await readMore(body)]);
+      event = skipComments(first);
     }
-    if (errorStarts.some((start) => startsWith(first, start))) {
+    if (errorStarts.some((start) => startsWith(event, start))) {
       body.cancel("failed over");
       throw new GatewayError(
         "upstream_protocol_error",
@@ -55,6 +63,25 @@ export async function awaitFirstEvent(
     throw cancellation.cancelled ? cancellation.reason : error;
   } finally {
     unsubscribe();
+  }
+}
+
+const COLON = 0x3a;
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Returns what follows comments and empty lines, with which providers keep a stream open before its first event. */
+function skipComments(bytes: Uint8Array): Uint8Array {
+  let start = 0;
+  for (;;) {
+    const byte = bytes[start];
+    if (byte === LF || byte === CR) start++;
+    else if (byte === COLON) {
+      const rest = bytes.subarray(start);
+      const end = rest.findIndex((each) => each === LF || each === CR);
+      if (end < 0) return rest.subarray(rest.length);
+      start += end;
+    } else return bytes.subarray(start);
   }
 }
 

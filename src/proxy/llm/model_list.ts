@@ -88,7 +88,7 @@ async function fetchNames(
   form: LlmFamily,
 ): Promise<readonly string[]> {
   await destination.prepare();
-  const upstream = destination.choose([], undefined);
+  const upstream = destination.choose([], undefined, true);
   const call = { ...request, target, upstream };
   const { provider, place } = target;
   const response = await sendAuthorized(

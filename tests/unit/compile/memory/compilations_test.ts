@@ -8,6 +8,7 @@ import {
 } from "../../../../src/api/resources/resource_set.ts";
 import { compile, type Compiled } from "../../../../src/compile/compile.ts";
 import { Compilations } from "../../../../src/compile/memory/compilations.ts";
+import type { WeightedBackend } from "../../../../src/snapshot/snapshot.ts";
 import { builtInPolicies } from "../../../../src/policy/registry.ts";
 import { noopServices } from "../../../../src/policy/policy_services.ts";
 import { fc } from "../../../harness/properties.ts";
@@ -252,16 +253,19 @@ async function show(compiled: Compiled) {
             ...route,
             policies: route.policies.map(({ kind }) => kind.name),
             describePolicies: route.describePolicies(new Set()),
-            backends: route.backends.map(({ backend, weight, problem }) => ({
-              backend,
-              weight,
-              problem,
-            })),
+            backends: route.backends.map(showTarget),
+            groups: route.groups?.map(({ backends }) =>
+              backends.map(showTarget)
+            ),
           }))
         ),
       }))
     ),
   };
+}
+
+function showTarget({ backend, weight, problem }: WeightedBackend) {
+  return { backend, weight, problem };
 }
 
 const change = fc.tuple(

@@ -27,6 +27,7 @@ for (
     ['data: {"error":{"code":503}}\n\n'],
     ['data: {"error"', ': "overloaded"}\n\n'],
     ['data:{"error": {"code":503}}\n\n'],
+    [": OPENROUTER PROCESSING\n\n", ": more\n", "\nevent: error\n"],
   ]
 ) {
   Deno.test(`a stream that begins with ${JSON.stringify(chunks)} has failed`, async () => {
@@ -38,6 +39,8 @@ for (
   const chunks of [
     ["event: errands\n", "\n"],
     ["e", "vent: ping\n\n"],
+    [": a comment", " in pieces\r\n\r\n", "data: {}\n\n"],
+    [`: ${"long ".repeat(20_000)}`, "\n\n"],
     ['data: {"error":', "null}\n\n"],
     ['data: {"id":1,"error":{}}\n\n'],
   ]
@@ -49,4 +52,5 @@ for (
 
 Deno.test("a stream that ends inside the start of its first event has failed", async () => {
   await assert.rejects(awaited("event: err"), /ended before its first event/);
+  await assert.rejects(awaited(": wait\n\n"), /ended before its first event/);
 });

@@ -1,0 +1,68 @@
+import type { RequestMessage } from "../../http/message.ts";
+
+/** Requests without a response that make a silence. */
+const MIN_UNANSWERED = 3;
+/** A silence lasts for so many times the usual time to a response. */
+const USUAL_FACTOR = 4;
+/** Part of a shorter time in the usual one. */
+const DECAY = 0.05;
+/** Longer bodies may take their client a while. */
+const MAX_BODY_BYTES = 64 * 1024;
+
+/**
+ * Notices that an upstream has stopped responding, also when its clients disconnect before a time-out.
+ *
+ * An upstream that takes long for every response is not silent: the limit grows with the time that its responses usually take.
+ * Times are monotonic, in milliseconds.
+ */
+export class SilenceWatch {
+  readonly #minMs: number;
+  #unanswered = 0;
+  /** Start of the first request since the latest response. */
+  #since = 0;
+  #usualMs = 0;
+
+  /** @param minMs Shortest silence. */
+  constructor(minMs: number) {
+    this.#minMs = minMs;
+  }
+
+  /** Records that a request is sent. @param now Called if its time matters. */
+  sent(now: () => number): void {
+    if (this.#unanswered++ === 0) this.#since = now();
+  }
+
+  /** Records a response, or an error that stands for one. @param latencyMs `undefined` if it was not measured. */
+  responded(latencyMs?: number): void {
+    this.#unanswered = 0;
+    if (latencyMs === undefined) return;
+    this.#usualMs = latencyMs > this.#usualMs
+      ? latencyMs
+      : this.#usualMs + (latencyMs - this.#usualMs) * DECAY;
+  }
+
+  /** Records that a client has disconnected: a request that waited for long stays unanswered. */
+  abandoned(now: number): void {
+    if (now - this.#since < this.#limitMs && this.#unanswered > 0) {
+      this.#unanswered--;
+    }
+  }
+
+  /** Reports whether several requests have had no response for long. */
+  isSilent(now: () => number): boolean {
+    return this.#unanswered >= MIN_UNANSWERED &&
+      now() - this.#since >= this.#limitMs;
+  }
+
+  get #limitMs(): number {
+    return Math.max(this.#minMs, USUAL_FACTOR * this.#usualMs);
+  }
+}
+
+/** Reports whether the time to the response of a request is that of the upstream, and not that of the client that uploads. */
+export function isPrompt(
+  { body, upgrade }: Pick<RequestMessage, "body" | "upgrade">,
+): boolean {
+  return upgrade === undefined &&
+    (body === undefined || (body.length ?? Infinity) <= MAX_BODY_BYTES);
+}

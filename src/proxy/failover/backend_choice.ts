@@ -1,0 +1,111 @@
+import { GatewayError } from "../../base/errors.ts";
+import type {
+  BackendGroup,
+  Route,
+  WeightedBackend,
+} from "../../snapshot/snapshot.ts";
+import type { Exchange } from "../exchange.ts";
+import { isRepeatable } from "../retry.ts";
+import type { Cooldowns } from "./cooldowns.ts";
+
+/** A request to a route with several backends. */
+export interface GroupedRequest {
+  readonly exchange: Exchange;
+  readonly route: Route;
+  /** By priority, the first one first. */
+  readonly groups: readonly BackendGroup[];
+  /** Gets the request first, unless it rests. */
+  readonly preferred?: WeightedBackend | undefined;
+}
+
+/** Chooses the backends of one request: by priority, and by weight among those that do not rest. */
+export class BackendChoice {
+  /** The request can be sent again when a backend has failed that may have processed it. */
+  readonly mayRepeat: boolean;
+  readonly #request: GroupedRequest;
+  readonly #cooldowns: Cooldowns;
+  readonly #random: () => number;
+  readonly #tried = new Set<WeightedBackend>();
+
+  /** @param options Its `random` is uniform in [0, 1). */
+  constructor(
+    request: GroupedRequest,
+    { cooldowns, random }: {
+      readonly cooldowns: Cooldowns;
+      readonly random: () => number;
+    },
+  ) {
+    this.#request = request;
+    this.#cooldowns = cooldowns;
+    this.#random = random;
+    this.mayRepeat = request.route.replaysFailures === true ||
+      isRepeatable(request.exchange.request);
+  }
+
+  /**
+   * Chooses the first backend; if all rest, the one whose rest ends first.
+   * @throws {GatewayError} `invalid_backend` when no backend has a weight.
+   */
+  first(): WeightedBackend {
+    const { groups, preferred } = this.#request;
+    const chosen = preferred !== undefined && this.#restOf(preferred) === 0
+      ? preferred
+      : this.#choose() ??
+        groups.flatMap(({ backends }) => backends.filter(hasWeight))
+          .toSorted((a, b) => this.#restOf(a) - this.#restOf(b))[0];
+    if (chosen === undefined) {
+      throw new GatewayError(
+        "invalid_backend",
+        "gateway",
+        "No backend of the route has a weight",
+      );
+    }
+    this.#tried.add(chosen);
+    return chosen;
+  }
+
+  /** Chooses a backend that was not tried; `undefined` when none is left that does not rest. */
+  next(): WeightedBackend | undefined {
+    const chosen = this.#choose();
+    if (chosen !== undefined) this.#tried.add(chosen);
+    return chosen;
+  }
+
+  /** Reports whether a backend is left. */
+  hasNext(): boolean {
+    return this.#request.groups.some(({ backends }) =>
+      backends.some((each) => this.#isLeft(each))
+    );
+  }
+
+  /** Chooses by weight among the backends of the first group that has one which was not tried and does not rest. */
+  #choose(): WeightedBackend | undefined {
+    for (const { backends } of this.#request.groups) {
+      const left = backends.filter((each) => this.#isLeft(each));
+      const total = left.reduce((sum, { weight }) => sum + weight, 0);
+      let ticket = this.#random() * total;
+      for (const each of left) {
+        if (ticket < each.weight) return each;
+        ticket -= each.weight;
+      }
+    }
+    return undefined;
+  }
+
+  /** A reference that does not resolve keeps its share, and is nobody's alternative (Gateway API, `HTTPRouteRule.backendRefs`). */
+  #isLeft(each: WeightedBackend): boolean {
+    const isAlternative = this.#tried.size === 0 || each.backend !== undefined;
+    return isAlternative && hasWeight(each) && !this.#tried.has(each) &&
+      this.#restOf(each) === 0;
+  }
+
+  #restOf({ backend }: WeightedBackend): number {
+    return backend === undefined
+      ? 0
+      : this.#cooldowns.remainingMs(backend, this.mayRepeat);
+  }
+}
+
+function hasWeight({ weight }: WeightedBackend): boolean {
+  return weight > 0;
+}
