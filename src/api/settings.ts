@@ -1,5 +1,5 @@
-import { isEgressEntry } from "../base/wire/egress_rules.ts";
 import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
+import { isEgressEntry } from "../base/wire/egress_rules.ts";
 import { listenAddress, parseAddress } from "./schema/address.ts";
 import { isAdminToken } from "./admin_token.ts";
 import { duration, parseDuration } from "./schema/duration.ts";

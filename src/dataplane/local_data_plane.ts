@@ -1,6 +1,6 @@
-import { EgressPolicy } from "../base/wire/egress_policy.ts";
 import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
+import { EgressPolicy } from "../base/wire/egress_policy.ts";
 import { BodyMemory, createBodyMemory } from "../http/body_memory.ts";
 import { createEvenSequence } from "../proxy/balancing/even_sequence.ts";
 import { describeError } from "../base/errors.ts";

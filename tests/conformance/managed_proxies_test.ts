@@ -613,6 +613,28 @@ function routeTo(name: string, ref: object) {
   };
 }
 
+const metadataServices = [
+  "169.254.169.254",
+  "169.254.170.2",
+  "::ffff:169.254.169.254",
+  "::ffff:a9fe:a9fe",
+  "64:ff9b::169.254.169.254",
+  "2002:a9fe:a9fe::1",
+  "fe80::1",
+  "fd00:ec2::254",
+  "fd20:ce::254",
+  "100.100.100.200",
+  "168.63.129.16",
+  "192.0.0.192",
+  "metadata.google.internal",
+  "metadata.goog",
+  "instance-data.ec2.internal",
+];
+
+function routePath(name: string): string {
+  return `/apis/gateway.networking.k8s.io/v1/namespaces/team/httproutes/${name}`;
+}
+
 Deno.test("routes of a tenant do not reach what surrounds the gateway, and their status says so", async () => {
   const [address = "", other = ""] = await untilReady("one", 2);
   let requests = 0;
@@ -631,17 +653,26 @@ Deno.test("routes of a tenant do not reach what surrounds the gateway, and their
   );
   const statsSpec = isJsonObject(stats?.["spec"]) ? stats["spec"] : {};
   const hosts: readonly (readonly [string, number])[] = [
-    ["169.254.169.254", 80],
-    ["::ffff:169.254.169.254", 80],
-    ["metadata.google.internal", 80],
+    ...metadataServices.map((host) => [host, 80] as const),
     ["127.0.0.1", 15000],
+    ["127.0.0.2", 15000],
+    ["::1", 15000],
+    ["::ffff:127.0.0.1", 15000],
+    ["0.0.0.0", 15000],
+    ["::", 15000],
     ["localhost", 15020],
+    ["a.localhost", 15020],
     [BRIDGE_ADDRESS, port],
+    [`::ffff:${BRIDGE_ADDRESS}`, port],
+    [`64:ff9b::${BRIDGE_ADDRESS}`, port],
+    ["224.0.0.1", 80],
     [address, 15020],
     [other, 15020],
     [String(statsSpec["clusterIP"]), 15020],
     ["kubernetes.default.svc", 443],
+    ["kubernetes.default.svc.cluster.local", 443],
   ];
+  const before = await get(cluster, routePath("one"));
   const backendRef = {
     group: "policy.gateway.internal",
     kind: "GatewayBackend",
@@ -663,10 +694,7 @@ Deno.test("routes of a tenant do not reach what surrounds the gateway, and their
 
   for (const [index, [host]] of hosts.entries()) {
     const found = await until(`status of ${host}`, async () => {
-      const route = await get(
-        cluster,
-        `/apis/gateway.networking.k8s.io/v1/namespaces/team/httproutes/fence-${index}`,
-      );
+      const route = await get(cluster, routePath(`fence-${index}`));
       const status = isJsonObject(route?.["status"]) ? route["status"] : {};
       const [parent = {}] = listOf(status, "parents");
       return listOf(parent, "conditions").find(({ type }) =>
@@ -690,7 +718,42 @@ Deno.test("routes of a tenant do not reach what surrounds the gateway, and their
       : response.headers.get("x-gateway-error") ?? String(response.status);
   });
   assert.equal(error, "egress_denied");
+  // The name is denied by what it resolves to, and keys are fetched from nowhere.
+  const policies =
+    "/apis/policy.gateway.internal/v1alpha1/namespaces/team/gatewaypolicies";
+  const issuer = `http://${BRIDGE_ADDRESS}:${port}`;
+  await apply({
+    apiVersion: "policy.gateway.internal/v1alpha1",
+    kind: "GatewayPolicy",
+    metadata: { name: "fence", namespace: "team" },
+    spec: {
+      targetRefs: [{
+        group: "gateway.networking.k8s.io",
+        kind: "HTTPRoute",
+        name: "fence-slice",
+      }],
+      traffic: {
+        jwtAuthentication: {
+          providers: [{
+            issuer,
+            audiences: ["a"],
+            jwks: { url: `${issuer}/jwks` },
+          }],
+        },
+      },
+    },
+  });
+  await until("the keys are denied", async () => {
+    const policy = await get(cluster, `${policies}/fence`);
+    return /Denied to connect to/.test(JSON.stringify(policy?.["status"]))
+      ? true
+      : undefined;
+  });
   assert.equal(requests, 0);
+  assert.deepEqual(
+    (await get(cluster, routePath("one")))?.["status"],
+    before?.["status"],
+  );
 });
 
 Deno.test("gwctl has the credentials that its kubeconfig names", async (t) => {

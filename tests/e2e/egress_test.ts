@@ -34,7 +34,15 @@ async function startWith(
   );
   const source = new ChangingObjects(config);
   source.replace({ ...resources, reserved: [] });
-  return await Gateway.start({ config: source });
+  return await Gateway.start({
+    config: source,
+    workers: {
+      entry: new URL("../../worker.ts", import.meta.url),
+      writeLog: () => Promise.resolve(),
+      writeAccessLog: () => Promise.resolve(),
+      onLost: () => {},
+    },
+  });
 }
 
 const gatewayApi = { apiVersion: "gateway.networking.k8s.io/v1" };
@@ -135,13 +143,22 @@ Deno.test("backends of a cluster reach the loopback ports that the operator name
   await gateway.stop(0);
 });
 
-Deno.test("policies of a cluster fetch nothing from the loopback interface", async () => {
+for (const workers of [1, 2]) {
+  Deno.test(`policies of a cluster fetch nothing from the loopback interface, workers: ${workers}`, () =>
+    fetchNothing(workers));
+}
+
+async function fetchNothing(workers: number): Promise<void> {
   await using server = startSidecar();
   const port = freePort();
   const origin = `http://127.0.0.1:${server.port}`;
-  await using gateway = await startWith({ loopbackPorts: [server.port] }, [
+  await using gateway = await startWith({
+    loopbackPorts: [server.port],
+    workers,
+  }, [
     gatewayAt(port),
     ...backendAt("sidecar", server.port),
+    ...serviceAt("denied", ["127.0.0.2"], server.port),
     {
       ...policyApi,
       kind: "GatewayPolicy",
@@ -184,9 +201,12 @@ Deno.test("policies of a cluster fetch nothing from the loopback interface", asy
     ),
     503,
   );
+  assert.equal(await statusOf(`http://127.0.0.1:${port}/denied`), 502);
   assert.deepEqual(server.requests, []);
+  const { keySets } = await gateway.dataPlane.describeState();
+  assert.match(JSON.stringify(keySets), /Denied to connect to /);
   await gateway.stop(0);
-});
+}
 
 Deno.test("ports of the gateway itself cannot be named", async () => {
   const { text } = await validateConfiguration(

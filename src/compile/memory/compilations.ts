@@ -1,7 +1,7 @@
-import { openEgress } from "../../base/wire/egress_policy.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import { emptyResourceSet } from "../../api/resources/resource_set.ts";
 import type { Hide } from "../../base/redaction.ts";
+import { openEgress } from "../../base/wire/egress_policy.ts";
 import type { PolicyLease } from "../../policy/policy_services.ts";
 import { createHiding } from "../describe/redact_configuration.ts";
 import type { RouteMemory } from "../listeners/compile_listeners.ts";

@@ -1,5 +1,5 @@
-import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import { addressOfUrl } from "../../../src/identity/documents/document_client.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
 import {

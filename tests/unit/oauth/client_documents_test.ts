@@ -1,7 +1,10 @@
-import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
 import { Cancellation } from "../../../src/base/cancellation.ts";
 import { systemClock } from "../../../src/base/clock.ts";
+import {
+  EgressPolicy,
+  openEgress,
+} from "../../../src/base/wire/egress_policy.ts";
 import { ClientDocuments } from "../../../src/oauth/client_documents.ts";
 import { OAuthError } from "../../../src/oauth/oauth_error.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
@@ -97,4 +100,22 @@ Deno.test("ClientDocuments fetches at most 32 documents at a time", async () => 
 
   assert.equal(next, "temporarily_unavailable");
   assert.deepEqual(await Promise.all(first), Array(32).fill("invalid_client"));
+});
+
+Deno.test("documents of trusted hosts are not fetched from addresses that are denied", async () => {
+  const documents = new ClientDocuments({
+    clock,
+    egress: new EgressPolicy({
+      settings: { allow: [], deny: ["127.0.0.0/8", "metadata.internal"] },
+      lookup: () => Promise.resolve(["127.0.0.1"]),
+    }),
+    trustedHosts: ["clients.internal", "metadata.internal"],
+  });
+  for (const host of ["clients.internal", "metadata.internal"]) {
+    await assert.rejects(
+      documents.find(`https://${host}/client`, new Cancellation()),
+      (error) =>
+        error instanceof OAuthError && /Denied/.test(error.detail ?? ""),
+    );
+  }
 });

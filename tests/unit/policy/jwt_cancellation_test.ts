@@ -1,5 +1,5 @@
-import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import { noDocumentCache } from "../../../src/identity/documents/document_cache.ts";
 import { IdentityStore } from "../../../src/identity/identity_store.ts";
 import { createJwtAuthentication } from "../../../src/policy/authentication/jwt_policy.ts";

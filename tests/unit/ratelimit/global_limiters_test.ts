@@ -1,6 +1,6 @@
-import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import assert from "node:assert/strict";
 import type { Log } from "../../../src/base/log.ts";
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import {
   GlobalLimiters,
   type LimiterPlace,

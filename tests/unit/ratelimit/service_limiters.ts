@@ -1,6 +1,6 @@
-import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import { createLogger } from "../../../src/base/log.ts";
 import { parseLogFilter } from "../../../src/base/log_filter.ts";
+import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
 import type { DescriptorUse } from "../../../src/ratelimit/global_limiter.ts";
 import {

@@ -1,7 +1,7 @@
-import { EgressPolicy } from "../../../../src/base/wire/egress_policy.ts";
-import type { ReservedAddress } from "../../../../src/base/wire/egress_rules.ts";
 import assert from "node:assert/strict";
 import { emptyResourceSet } from "../../../../src/api/resources/resource_set.ts";
+import { EgressPolicy } from "../../../../src/base/wire/egress_policy.ts";
+import type { ReservedAddress } from "../../../../src/base/wire/egress_rules.ts";
 import { compile } from "../../../../src/compile/compile.ts";
 import { builtInPolicies } from "../../../../src/policy/registry.ts";
 import { createAuthority } from "../../../harness/certificates.ts";
