@@ -690,6 +690,10 @@ Deno.test("routes of a tenant do not reach what surrounds the gateway, and their
     serviceOf("fence-slice"),
     sliceOf("fence-slice", port, true, BRIDGE_ADDRESS),
     routeTo("fence-slice", { port: 80 }),
+    serviceOf("fence-pod"),
+    // The metrics of another proxy.
+    sliceOf("fence-pod", 15020, true, other),
+    routeTo("fence-pod", { port: 80 }),
   );
 
   for (const [index, [host]] of hosts.entries()) {
@@ -710,14 +714,18 @@ Deno.test("routes of a tenant do not reach what surrounds the gateway, and their
       return response.status === 500 ? true : undefined;
     });
   }
-  const error = await until("the slice is denied", async () => {
-    const response = await fetch(`http://${address}/fence-slice`);
-    await response.body?.cancel();
-    return response.status === 404
-      ? undefined
-      : response.headers.get("x-gateway-error") ?? String(response.status);
-  });
-  assert.equal(error, "egress_denied");
+  for (const name of ["fence-slice", "fence-pod"]) {
+    const error = await until(`${name} is denied`, async () => {
+      const response = await fetch(`http://${address}/${name}`, {
+        redirect: "manual",
+      });
+      await response.body?.cancel();
+      return response.status === 302
+        ? undefined
+        : response.headers.get("x-gateway-error") ?? String(response.status);
+    });
+    assert.equal(error, "egress_denied", name);
+  }
   // The name is denied by what it resolves to, and keys are fetched from nowhere.
   const policies =
     "/apis/policy.gateway.internal/v1alpha1/namespaces/team/gatewaypolicies";
