@@ -12,6 +12,8 @@ export interface AdminTarget {
   readonly dataPlane: DataPlane;
   /** The active `config` section. */
   readonly settings: Settings;
+  /** The same without secrets. */
+  readonly shownSettings: unknown;
   /** Build information such as `{ version: "0.1.0" }`. */
   readonly version: Readonly<Record<string, string>>;
   /** Memory of the process as reported by Linux. */

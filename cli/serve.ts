@@ -146,6 +146,7 @@ function adminTarget(
   return {
     dataPlane: gateway.dataPlane,
     settings: gateway.settings,
+    shownSettings: gateway.shownSettings,
     version: buildInfo(),
     systemMemory: () => memory.read(),
     stores: () => output.stores(),

@@ -1,4 +1,3 @@
-import { redactSettings } from "../../src/api/redact_settings.ts";
 import { largeJson } from "../large_json.ts";
 import type { AdminTarget } from "../target.ts";
 
@@ -24,7 +23,7 @@ export async function dumpConfig(target: AdminTarget): Promise<Response> {
     providerMetadata: state.providerMetadata,
     budgets: state.budgets,
     version: target.version,
-    config: redactSettings(target.settings),
+    config: target.shownSettings,
     hash,
     appliedAt,
     lastRejected: lastRejected ?? null,

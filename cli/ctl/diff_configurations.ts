@@ -1,4 +1,3 @@
-import { redactSettings } from "../../src/api/redact_settings.ts";
 import { isJsonObject } from "../../src/base/json.ts";
 import { fileSource } from "../../src/config/configuration_source.ts";
 import { describeConfiguration } from "../../src/gateway/candidate.ts";
@@ -55,7 +54,7 @@ async function describeFile(file: string): Promise<unknown> {
     fileSource(file),
     Deno.env.toObject(),
   );
-  const dump = { ...description, config: redactSettings(settings) };
+  const dump = { ...description, config: settings };
   return JSON.parse(JSON.stringify(dump));
 }
 

@@ -48,7 +48,10 @@ export const otlpSchema = s.object({
   ),
   resourceAttributes: s.field(
     "Attributes of this gateway, beside `service.name` (`gateway`), `service.version` and `service.instance.id`, or in place of them.",
-    s.withDefault(s.map(attributeName, s.text(1024)), {}),
+    s.withDefault(
+      s.map(attributeName, s.withPrivacy("text", s.text(1024))),
+      {},
+    ),
   ),
 });
 

@@ -177,7 +177,7 @@ function* compileInSteps(
     diagnostics: report.diagnostics,
     listeners,
   });
-  const fromEnvironment = environmentNames(resources);
+  const fromEnvironment = environmentNames(resources, policies.schemas);
   yield;
   const credentials = unite(
     fromEnvironment,

@@ -1,3 +1,4 @@
+import { redactSettings } from "../api/redact_configuration.ts";
 import {
   mergeResourceSets,
   resourceKey,
@@ -12,7 +13,6 @@ import {
   compileInSlices,
   type Description,
 } from "../compile/compile.ts";
-import type { Settings } from "../api/settings.ts";
 import {
   type ConfigurationSource,
   isObjectSource,
@@ -161,22 +161,25 @@ export async function checkCandidate(
 }
 
 /**
- * Reads a configuration and describes it as `/config_dump` does, without its settings.
+ * Reads a configuration and describes it as `/config_dump` does, without secrets.
  * @throws {ConfigReadError | ConfigurationError} When it cannot be read, or has an error.
  */
 export async function describeConfiguration(
   source: ConfigurationSource,
   environment: Environment,
-): Promise<{ description: Description; settings: Settings }> {
+): Promise<{ description: Description; settings: unknown }> {
   const candidate = await loadCandidate(source, { environment });
   const compiled = await compileCandidate(candidate);
   const diagnostics = diagnosticsOf(candidate, compiled);
   if (diagnostics.some(isError)) {
     throw new ConfigurationError(diagnostics, candidate.sources);
   }
-  const { settings } = candidate.loaded;
+  const { settings, resources } = candidate.loaded;
   const description = await compiled.describe(settings.sensitiveHeaders);
-  return { description, settings };
+  return {
+    description,
+    settings: redactSettings(settings, resources.environment),
+  };
 }
 
 function compileCandidate({ loaded, policies }: Candidate): Promise<Compiled> {

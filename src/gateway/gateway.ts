@@ -1,3 +1,4 @@
+import { redactSettings } from "../api/redact_configuration.ts";
 import { emptyResourceSet } from "../api/resources/resource_set.ts";
 import { parseDuration } from "../api/schema/duration.ts";
 import type { Settings } from "../api/settings.ts";
@@ -27,6 +28,7 @@ import {
   formatDiagnostic,
   isError,
 } from "../config/diagnostics/located_diagnostic.ts";
+import type { LoadedConfig } from "../config/loaded_config.ts";
 import type { Outcomes } from "../compile/outcomes.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
 import type { DataPlane, PortAddress } from "../dataplane/data_plane.ts";
@@ -72,6 +74,8 @@ const MAX_EXPORT_MS = 1000;
  */
 export class Gateway {
   readonly settings: Settings;
+  /** The settings without secrets, as plain data. */
+  readonly shownSettings: unknown;
   readonly dataPlane: DataPlane;
   readonly metrics: GatewayMetrics;
   readonly #options: GatewayOptions;
@@ -98,12 +102,13 @@ export class Gateway {
 
   private constructor(
     options: GatewayOptions,
-    settings: Settings,
+    { settings, resources }: LoadedConfig,
     stopWatching: AbortController,
     createDataPlane: DataPlaneFactory,
     createMetricsExporter: Awaited<ReturnType<typeof loadMetricsExporter>>,
   ) {
     this.settings = settings;
+    this.shownSettings = redactSettings(settings, resources.environment);
     this.#options = options;
     this.#stopWatching = stopWatching;
     this.#clock = options.clock ?? systemClock;
@@ -170,7 +175,7 @@ export class Gateway {
     const createDataPlane = await chooseDataPlane(options, settings);
     gateway = new Gateway(
       options,
-      settings,
+      candidate.loaded,
       stopWatching,
       createDataPlane,
       await loadMetricsExporter(settings),

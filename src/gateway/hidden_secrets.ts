@@ -1,6 +1,6 @@
 import { settingsSchema } from "../api/settings.ts";
 import { createSensitiveHeaders } from "../base/redaction.ts";
-import { createRedaction } from "../compile/describe/redact_configuration.ts";
+import { createRedaction } from "../api/redact_configuration.ts";
 import type { GenericSchema } from "../api/schema/schema.ts";
 import { type Candidate, schemasOf } from "./candidate.ts";
 

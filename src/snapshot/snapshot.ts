@@ -39,6 +39,8 @@ export interface CredentialNames {
   readonly headers: ReadonlySet<string>;
   /** Query parameters. */
   readonly parameters: ReadonlySet<string>;
+  /** Values of the environment that the configuration puts in bodies. */
+  readonly contents?: ReadonlySet<string>;
 }
 
 /** Describes the policies of a phase for traces, such as `{"cors": {…}, "jwt": null}`: merged, without secrets. */

@@ -57,6 +57,7 @@ export async function startTracedGateway(
       const target = {
         dataPlane: gateway.dataPlane,
         settings: gateway.settings,
+        shownSettings: gateway.shownSettings,
         version: {},
         stores: () => [],
         systemMemory: () => ({ smaps: null, cgroup: null }),

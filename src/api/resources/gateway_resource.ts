@@ -59,7 +59,10 @@ const fileOrPem = s.named("file or PEM", s.text(1 << 20));
 /** A certificate chain and its private key, each a PEM file or inline PEM. */
 export const certificateEntries = {
   cert: s.field("Certificate chain: a PEM file or inline PEM.", fileOrPem),
-  key: s.field("Private key: a PEM file or inline PEM.", fileOrPem),
+  key: s.field(
+    "Private key: a PEM file or inline PEM.",
+    s.withPrivacy("privateKey", fileOrPem),
+  ),
 };
 
 /** A certificate chain and its private key. */

@@ -73,7 +73,8 @@ const pathSegment = s.pattern(
 );
 
 function requestFields(description: string) {
-  return s.field(description, s.optional(s.map(s.text(128), s.json())));
+  const fields = s.map(s.text(128), s.json());
+  return s.field(description, s.optional(s.withPrivacy("content", fields)));
 }
 
 /** An LLM provider as a backend. */

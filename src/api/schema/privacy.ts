@@ -8,14 +8,22 @@ import {
 /**
  * Redaction of a value.
  * - `secret`: never shown.
+ * - `hidden`: not shown as a whole; in the source, each part as its own mark says.
  * - `text`: without values of the environment; for expressions and other free text.
+ * - `content`: as `text`, at any depth; bodies of requests or responses have it, so traces redact values of the environment there.
+ * - `label`: as `text`, at any depth; longer strings than names of teams and the like are never shown.
+ * - `privateKey`: never shown, unless it is the path of a file.
  * - `url`: without credentials.
  * - `headerValue`: as `text`; never shown if the sibling `name` is a sensitive header.
  * - `parameterValue`: as `text`; never shown if the sibling `name` is a sensitive query parameter.
  */
 export type Privacy =
   | "secret"
+  | "hidden"
   | "text"
+  | "content"
+  | "label"
+  | "privateKey"
   | "url"
   | "headerValue"
   | "parameterValue";
@@ -49,17 +57,35 @@ export function privacyPlan(schema: SchemaNode): PrivacyPlan | undefined {
   return plan;
 }
 
-/** Reports whether `path` leads to a secret or into one. */
-export function isSecretAt(
+/** Returns the plan of a part of a value: a field by its name, or an item of a list. */
+export function planOfPart(
+  plan: PrivacyPlan | undefined,
+  name: string,
+): PrivacyPlan | undefined {
+  const part = plan?.fields?.get(name) ?? plan?.items;
+  if (part !== undefined || plan?.privacy === undefined) return part;
+  // Of what is private as a whole, the schema need not name the parts.
+  return inherited.has(plan.privacy) ? { privacy: plan.privacy } : undefined;
+}
+
+const inherited: ReadonlySet<Privacy> = new Set(["secret", "content", "label"]);
+
+/** Returns the mark of the value that `path` leads to, or of the innermost one around it that is never shown. */
+export function privacyAt(
   schema: SchemaNode,
   path: readonly (string | number)[],
-): boolean {
+): Privacy | undefined {
   let plan = privacyPlan(schema);
   for (const step of path) {
-    if (plan?.privacy === "secret") return true;
-    plan = plan?.fields?.get(String(step)) ?? plan?.items;
+    if (isNeverShown(plan)) return plan?.privacy;
+    plan = planOfPart(plan, String(step));
   }
-  return plan?.privacy === "secret";
+  return plan?.privacy;
+}
+
+/** Reports whether a value is replaced as a whole where configuration is shown. */
+export function isNeverShown(plan: PrivacyPlan | undefined): boolean {
+  return plan?.privacy === "secret" || plan?.privacy === "hidden";
 }
 
 function plansOf(
@@ -107,9 +133,13 @@ function join(
 /** Marks in the order of strictness. */
 const strictness: readonly Privacy[] = [
   "secret",
+  "hidden",
+  "privateKey",
   "headerValue",
   "parameterValue",
   "url",
+  "label",
+  "content",
   "text",
 ];
 

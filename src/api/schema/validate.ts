@@ -1,5 +1,6 @@
 import { describeError } from "../../base/errors.ts";
-import { isSecretAt } from "./privacy.ts";
+import { redactUrl } from "../../base/redaction.ts";
+import { type Privacy, privacyAt } from "./privacy.ts";
 import * as s from "./schema.ts";
 import { entriesAt } from "./schema_node.ts";
 import {
@@ -114,7 +115,8 @@ function describeIssue(
     // A variant without its discriminator does not check the other fields.
     return describeMissing(path, issue.type === "variant" ? last.input : {});
   }
-  if (hasOwnMessage(issue)) return describeRule(issue, path);
+  const privacy = privacyAt(schema, path);
+  if (hasOwnMessage(issue)) return describeRule(issue, path, privacy);
   const choices = choicesOf(issue);
   if (choices.length > 0) return describeChoice(issue, path, choices);
   const expected = expectedTypeOf(issue);
@@ -122,12 +124,22 @@ function describeIssue(
     path,
     at: "value",
     message: `expected ${expected}`,
-    ...(isSecretAt(schema, path)
-      ? {
-        got: typeof issue.input === "object" ? show(issue.input) : "a string",
-      }
-      : { got: show(issue.input), ...hintFor(expected, issue.input, path) }),
+    got: showPrivate(issue.input, privacy),
+    ...(isShowable(privacy) && hintFor(expected, issue.input, path)),
   };
+}
+
+/** Reports whether a message may quote a value, or advise with a part of it. */
+function isShowable(privacy: Privacy | undefined): boolean {
+  return privacy === undefined || privacy === "text";
+}
+
+/** Formats a value as `show` does, without secrets. */
+function showPrivate(value: unknown, privacy: Privacy | undefined): string {
+  if (isShowable(privacy) || typeof value === "object") return show(value);
+  const url = privacy === "url" ? redactUrl(String(value)) : "@";
+  // An invalid URL may have credentials where no URL has them.
+  return url.replace("<redacted>@", "").includes("@") ? "a string" : show(url);
 }
 
 function hasField(schema: s.GenericSchema, path: Path, key: unknown): boolean {
@@ -185,7 +197,11 @@ function describeKey(issue: Issue, path: Path, present: boolean): Problem {
   return { path, at: "key", message };
 }
 
-function describeRule(issue: Issue, path: Path): Problem {
+function describeRule(
+  issue: Issue,
+  path: Path,
+  privacy: Privacy | undefined,
+): Problem {
   const { message } = issue;
   const showsValue = message.startsWith("expected ") &&
     !message.includes("not shown") &&
@@ -194,10 +210,11 @@ function describeRule(issue: Issue, path: Path): Problem {
     path,
     at: "value",
     message,
-    ...(showsValue && { got: show(issue.input) }),
+    ...(showsValue && (isShowable(privacy) || privacy === "url") &&
+      { got: showPrivate(issue.input, privacy) }),
     ...(message.startsWith("expected a duration ")
       ? durationHint(issue.input)
-      : showsValue && issue.type === "string" &&
+      : showsValue && issue.type === "string" && isShowable(privacy) &&
         hintFor("a string", issue.input, path)),
   };
 }

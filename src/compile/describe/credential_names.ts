@@ -25,5 +25,6 @@ export function unite(a: CredentialNames, b: CredentialNames): CredentialNames {
   return {
     headers: a.headers.union(b.headers),
     parameters: a.parameters.union(b.parameters),
+    contents: (a.contents ?? new Set<string>()).union(b.contents ?? new Set()),
   };
 }

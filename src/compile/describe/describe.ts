@@ -14,7 +14,10 @@ import type {
 } from "../compiled_model.ts";
 import { namespacedName } from "../precedence.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
-import { createRedaction, type Redact } from "./redact_configuration.ts";
+import {
+  createRedaction,
+  type Redact,
+} from "../../api/redact_configuration.ts";
 
 /** Description of the data plane in `/config_dump`, as plain JSON. */
 export interface Description {

@@ -7,7 +7,10 @@ import { type JsonValue, toJson } from "../../base/json.ts";
 import type { PolicyKind } from "../../policy/policy_kind.ts";
 import type { DescribePolicies } from "../../snapshot/snapshot.ts";
 import type { PolicyLayer } from "../policies/effective_policy.ts";
-import { createRedaction, type Secrets } from "./redact_configuration.ts";
+import {
+  createRedaction,
+  type Secrets,
+} from "../../api/redact_configuration.ts";
 
 /** A field of `spec.traffic` as traces show it. */
 export type DescribedField = Pick<PolicyKind, "name" | "schema" | "selection">;

@@ -1,14 +1,22 @@
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { CredentialNames } from "../../snapshot/snapshot.ts";
+import type { GenericSchema } from "../../api/schema/schema.ts";
 import { headersReadBy } from "../../base/redaction.ts";
-import { isHideable } from "./redact_configuration.ts";
+import {
+  contentsFromEnvironment,
+  isHideable,
+} from "../../api/redact_configuration.ts";
+import type { PolicySchemas } from "../../api/resources/gateway_policy_schema.ts";
+import { gatewayBackendSchema } from "../../api/resources/gateway_backend.ts";
 
 /**
  * The headers and query parameters whose values the environment gave, in routes and policies: a key for a backend, one that a route is
- * matched by, or one that an expression compares.
+ * matched by, or one that an expression compares. Also what the environment gave for bodies.
  */
 export function environmentNames(
-  { environment = [], httpRoutes, gatewayPolicies }: ResourceSet,
+  { environment = [], httpRoutes, gatewayPolicies, gatewayBackends }:
+    ResourceSet,
+  policies: PolicySchemas,
 ): CredentialNames {
   const headers = new Set<string>();
   const parameters = new Set<string>();
@@ -32,7 +40,14 @@ export function environmentNames(
     visit(httpRoutes.map(({ spec }) => spec), headers);
     visit(gatewayPolicies.map(({ spec }) => spec), headers);
   }
-  return { headers, parameters };
+  const contentsOf = (schema: GenericSchema) => (value: unknown) => [
+    ...contentsFromEnvironment(schema, value, given),
+  ];
+  const contents = new Set([
+    ...gatewayPolicies.flatMap(contentsOf(policies.resource)),
+    ...gatewayBackends.flatMap(contentsOf(gatewayBackendSchema)),
+  ]);
+  return { headers, parameters, contents };
 }
 
 /** `["x-key", "s3cret"]` of a header or query parameter. */

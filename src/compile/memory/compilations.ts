@@ -3,7 +3,7 @@ import { emptyResourceSet } from "../../api/resources/resource_set.ts";
 import type { Hide } from "../../base/redaction.ts";
 import { openEgress } from "../../base/wire/egress_policy.ts";
 import type { PolicyLease } from "../../policy/policy_services.ts";
-import { createHiding } from "../describe/redact_configuration.ts";
+import { createHiding } from "../../api/redact_configuration.ts";
 import type { RouteMemory } from "../listeners/compile_listeners.ts";
 import { PolicyChecks } from "../policies/policy_checks.ts";
 import { PolicyFactory } from "../policies/policy_factory.ts";

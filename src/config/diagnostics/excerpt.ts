@@ -23,10 +23,10 @@ export function excerpt(
 }
 
 const secretWords =
-  /authorization|bearer|token|secret|password|\busers\b|\bkeys?["']?\s*:/i;
+  /authorization|bearer|token|secret|password|\busers\b|\bkeys?["']?\s*:|\bkeyHash\b|:\/{0,2}[^\s/?#]{0,256}@/i;
 /** In a rate limit, `tokens` is a number and `key` an expression. */
 const otherSecrets =
-  /authorization|bearer|token\b|secret|password|\busers\b|\bkeys\b|apiKey/i;
+  /authorization|bearer|token\b|secret|password|\busers\b|\bkeys\b|apiKey|:\/{0,2}[^\s/?#]{0,256}@/i;
 /** Removes words from an authorization rule that look secret but are not: the policy's name and token claims. */
 function withoutRuleWords(text: string, path: string): string {
   return /\.authorization\b/.test(path)

@@ -19,15 +19,18 @@ const apiKey = s.refine(
     keyHash: s.field(
       "Hash of the key, in place of it: `sha256:` and the digest in lower-case hexadecimal digits.",
       s.optional(
-        s.pattern(
-          /^sha256:[0-9a-f]{64}$/,
-          '"sha256:" and 64 hexadecimal digits',
+        s.withPrivacy(
+          "secret",
+          s.pattern(
+            /^sha256:[0-9a-f]{64}$/,
+            '"sha256:" and 64 hexadecimal digits',
+          ),
         ),
       ),
     ),
     metadata: s.field(
       "Metadata of the caller: `apiKey` in expressions.",
-      s.optional(s.map(s.string(), s.unknown())),
+      s.optional(s.withPrivacy("label", s.map(s.string(), s.unknown()))),
     ),
   }),
   s.exactlyOne("key", "keyHash"),
@@ -41,7 +44,7 @@ const apiKeyAuthenticationSchema = s.object({
   ),
   keys: s.field(
     "Accepted keys.",
-    s.withPrivacy("secret", s.list(apiKey, { min: 1, max: 1024 })),
+    s.withPrivacy("hidden", s.list(apiKey, { min: 1, max: 1024 })),
   ),
   location: s.field(
     "Place of the key. Default: `Authorization: Bearer`.",

@@ -8,7 +8,7 @@ const directResponseSchema = s.object({
   status: s.field("Status of the response.", s.integer(200, 599)),
   body: s.field(
     "Body of the response, plain text.",
-    s.optional(s.withPrivacy("text", s.text(65536, 0))),
+    s.optional(s.withPrivacy("content", s.text(65536, 0))),
   ),
 });
 

@@ -59,7 +59,7 @@ function changes(side: "request" | "response") {
       ),
       body: s.field(
         "Expression of the body.",
-        s.optional(celExpression),
+        s.optional(s.withPrivacy("content", celExpression)),
       ),
     }),
     s.atLeastOne("set", "add", "remove", "body"),

@@ -93,10 +93,11 @@ export class Tracing {
   createRedactor(snapshot: Snapshot): TraceRedactor {
     const known = this.#names.get(snapshot);
     if (known !== undefined) return new TraceRedactor(known);
-    const { headers, parameters } = snapshot.credentials;
+    const { headers, parameters, contents } = snapshot.credentials;
     const names = new SensitiveNames(
       this.#options.sensitiveHeaders.union(headers),
       sensitiveParameters.union(parameters),
+      contents,
     );
     this.#names.set(snapshot, names);
     return new TraceRedactor(names);

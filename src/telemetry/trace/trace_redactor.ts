@@ -3,20 +3,26 @@ import { formsOf, fromUtf8, secretsOf } from "./secret_forms.ts";
 import type { TraceHeaders } from "./trace_state.ts";
 import type { JsonValue } from "../../base/json.ts";
 
-/** Names of header fields and query parameters that carry secrets. */
+/** Names of header fields and query parameters that carry secrets, and secrets that the configuration puts in bodies. */
 export class SensitiveNames {
   /** Matches a parameter and its value. */
   readonly pattern: RegExp;
+  /** Longest first, in all the forms that bodies quote them in. */
+  readonly contents: readonly string[];
 
   /**
    * @param headers In lower case, as are `parameters`.
    * @param parameters Of queries.
+   * @param contents Values of the environment.
    */
   constructor(
     readonly headers: ReadonlySet<string>,
     readonly parameters: ReadonlySet<string>,
+    contents: ReadonlySet<string> = new Set(),
   ) {
     this.pattern = parameterPattern(parameters);
+    this.contents = [...contents].flatMap((text) => [...formsOf(text)])
+      .toSorted((a, b) => b.length - a.length);
   }
 }
 
@@ -140,7 +146,11 @@ export class TraceRedactor {
 
   /** Redacts as `text`, and also the JSON members of OAuth and APIs that hold secrets. Bytes are Latin-1, one character each. */
   body(bytes: string): string {
-    return this.text(bytes).replace(secretMember, `$1"${REDACTION_MARKER}"`);
+    const shown = this.#names.contents.reduce(
+      (text, secret) => text.replaceAll(secret, REDACTION_MARKER),
+      bytes,
+    );
+    return this.text(shown).replace(secretMember, `$1"${REDACTION_MARKER}"`);
   }
 
   /** Copies plain data with every string redacted. */

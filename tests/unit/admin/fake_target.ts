@@ -1,3 +1,4 @@
+import { redactSettings } from "../../../src/api/redact_configuration.ts";
 import type { Settings } from "../../../src/api/settings.ts";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { loadConfig } from "../../../src/config/load.ts";
@@ -24,6 +25,7 @@ const epoch = { now: () => 0 };
 /** A fake gateway for the admin server. */
 export class FakeTarget implements AdminTarget {
   readonly settings: Settings;
+  readonly shownSettings: unknown;
   readonly version = { version: "1.2.3" };
   configuration: GatewayStatus = {
     hash: "abc",
@@ -44,6 +46,7 @@ export class FakeTarget implements AdminTarget {
       schemasOf(),
     );
     this.settings = { ...defaults, ...settings };
+    this.shownSettings = redactSettings(this.settings);
     this.#filter = this.settings.logging.level;
   }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { headerValue, httpUrl } from "../../../../src/api/schema/scalars.ts";
-import * as s from "../../../../src/api/schema/schema.ts";
-import { createRedaction } from "../../../../src/compile/describe/redact_configuration.ts";
+import { headerValue, httpUrl } from "../../../src/api/schema/scalars.ts";
+import * as s from "../../../src/api/schema/schema.ts";
+import { createRedaction } from "../../../src/api/redact_configuration.ts";
 
 const redact = createRedaction({
   sensitiveHeaders: new Set(["x-key"]),
