@@ -7,6 +7,7 @@ import type { SecretRef } from "../api/resources/secret_ref.ts";
 import type * as s from "../api/schema/schema.ts";
 import type { DiagnosticPath } from "../base/diagnostic.ts";
 import type { Hide } from "../base/redaction.ts";
+import type { EgressTarget } from "../base/wire/egress_policy.ts";
 import type { Explain } from "../telemetry/failures/explanation.ts";
 import type { CredentialLocation } from "./authentication/credential_schema.ts";
 import type { Identity } from "./identity.ts";
@@ -71,6 +72,8 @@ export interface References extends SecretAccess {
   backend(ref: PolicyBackendRef): ReferencedBackend | undefined;
   /** Describes a reference to a backend that does not exist. @param path Of the reference. */
   missing(ref: PolicyBackendRef, path: DiagnosticPath): PolicyProblem;
+  /** Returns why a host is denied; see `EgressPolicy.denialOf`. */
+  denialOf(target: EgressTarget): string | undefined;
   /** True if the process has the store of `config.kv`. */
   readonly hasStore: boolean;
 }

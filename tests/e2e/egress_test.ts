@@ -269,12 +269,30 @@ Deno.test("a name that resolves to a denied address gets nothing, and the log sa
 });
 
 Deno.test("a file with a backend that its own settings deny is rejected with its position", async () => {
+  const policies = {
+    jwtAuthentication: {
+      providers: [{
+        issuer: "https://10.0.0.1",
+        audiences: ["a"],
+        jwks: { url: "https://keys.example.org/jwks" },
+      }],
+      mcp: {},
+    },
+    rateLimit: {
+      global: {
+        domain: "d",
+        store: { service: { host: "limits.example.org:1" } },
+        descriptors: [byUser({ requests: 9 })],
+      },
+    },
+  };
   const { text } = await validateConfiguration(
     textSource(JSON.stringify({
       config: { egress: { deny: ["*"], allow: ["*.example.com"] } },
       gateways: { default: { port: 1 } },
       routes: [{
         name: "r",
+        policies,
         backends: [{ host: "a.example.com:9" }, { host: "example.org:9" }],
       }],
     })),
@@ -285,6 +303,13 @@ Deno.test("a file with a backend that its own settings deny is rejected with its
     text,
     /error: .*host.*Cannot connect to "example\.org": denied by "\*" of config\.egress\.deny/,
   );
+  for (
+    const field of [
+      'jwks.url: Cannot connect to "https://keys.example.org/jwks": denied',
+      'issuer: Cannot connect to "https://10.0.0.1": denied',
+      'service.host: Cannot connect to "limits.example.org:1": denied',
+    ]
+  ) assert(text.includes(field), text);
   assert.doesNotMatch(text, /Cannot connect to "a\.example\.com"/);
 });
 
@@ -292,14 +317,14 @@ Deno.test("a rate limit service at a denied address is not called", async () => 
   await using service = await startRateLimitService();
   await using upstream = startSidecar();
   await using gateway = await startTestGateway({
-    config: { egress: { deny: ["127.0.0.2", "127.0.0.1"], allow: [] } },
+    config: { egress: { deny: ["127.0.0.0/8", "::1"] } },
     routes: [{
       name: "r",
       policies: {
         rateLimit: {
           global: {
             domain: "d",
-            store: { service: { host: `127.0.0.1:${service.port}` } },
+            store: { service: { host: `localhost:${service.port}` } },
             descriptors: [byUser({ requests: 9 })],
           },
         },

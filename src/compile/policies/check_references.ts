@@ -43,6 +43,7 @@ function referencesFrom(
     `${ref.namespace ?? namespace}/${ref.name}`;
   return {
     hasStore: kv !== undefined,
+    denialOf: (target) => lookups.egressDenial(target),
     readSecret: secretsFor(namespace, lookups),
     backend(ref) {
       const backend = backends.get(keyOf(ref));

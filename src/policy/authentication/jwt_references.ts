@@ -1,3 +1,5 @@
+import { redactUrl } from "../../base/redaction.ts";
+import { addressOfUrl } from "../../identity/documents/document_client.ts";
 import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
 import type { PolicyProblem, References } from "../policy_kind.ts";
 import type { JwtAuthentication } from "./jwt_schema.ts";
@@ -7,14 +9,33 @@ import type { JwtAuthentication } from "./jwt_schema.ts";
  * reference.
  */
 export function checkKeyBackends(
-  { providers }: JwtAuthentication,
+  { providers, mcp }: JwtAuthentication,
   references: References,
 ): readonly PolicyProblem[] {
-  return providers.flatMap(({ jwks: { remote } }, index) => {
-    if (remote === undefined) return [];
+  return providers.flatMap(({ issuer, jwks: { remote, url } }, index) => {
+    const at = ["providers", index];
+    const denied = [
+      ...denialsOf(url, [...at, "jwks", "url"], references),
+      // Metadata is that of the first provider, and may come from the backend with its keys.
+      ...(mcp !== undefined && index === 0 && remote === undefined
+        ? denialsOf(issuer, [...at, "issuer"], references)
+        : []),
+    ];
+    if (remote === undefined) return denied;
     const path = ["providers", index, "jwks", "remote", "backendRef"];
     return problemsOf(remote.backendRef, path, references);
   });
+}
+
+function denialsOf(
+  url: string | undefined,
+  path: PolicyProblem["path"],
+  references: References,
+): readonly PolicyProblem[] {
+  if (url === undefined || !URL.canParse(url)) return [];
+  const denial = references.denialOf(addressOfUrl(url).connection);
+  const message = `Cannot connect to "${redactUrl(url)}": ${denial}`;
+  return denial === undefined ? [] : [{ path, message }];
 }
 
 function problemsOf(

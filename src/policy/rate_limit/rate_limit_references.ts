@@ -1,3 +1,4 @@
+import { splitHostPort } from "../../base/host_port.ts";
 import type { PolicyProblem, References } from "../policy_kind.ts";
 import type { RateLimit } from "./rate_limit_schema.ts";
 
@@ -13,6 +14,13 @@ export function checkGlobalStore(
     const message =
       'Cannot share limits: "config.kv" is not set; set it, such as {path: limits.db}, and restart the gateway';
     return references.hasStore ? [] : [{ path, message }];
+  }
+  const { host } = store.service;
+  const address = host === undefined ? undefined : splitHostPort(host);
+  const denial = address && references.denialOf(address);
+  if (denial !== undefined) {
+    const message = `Cannot connect to "${host}": ${denial}`;
+    return [{ path: [...path, "service", "host"], message }];
   }
   const ref = store.service.backendRef;
   if (ref === undefined) return [];
