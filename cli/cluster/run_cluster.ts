@@ -3,10 +3,16 @@ import {
   type ClusterAccess,
   ClusterAccessError,
 } from "../../src/cluster/client/api_access.ts";
-import { environmentAddresses } from "../../src/cluster/source/reserved_addresses.ts";
-import { findClusterAccess } from "../../src/cluster/client/cluster_access.ts";
+import {
+  DELIVERED_NAMESPACE,
+  environmentAddresses,
+} from "../../src/cluster/source/reserved_addresses.ts";
+import {
+  findClusterAccess,
+  readControllerAccess,
+} from "../../src/cluster/client/cluster_access.ts";
 import { POLICY_API_GROUP } from "../../src/api/resources/group.ts";
-import { parseAddress } from "../../src/api/schema/address.ts";
+import { isHostPort, parseAddress } from "../../src/api/schema/address.ts";
 import { parseDuration } from "../../src/api/schema/duration.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { createLogger } from "../../src/base/log.ts";
@@ -43,7 +49,10 @@ export interface ClusterRunOptions {
   /** Runs proxies instead of serving requests. */
   readonly managed?: boolean;
   readonly proxyImage?: string;
-  readonly proxyRole: string;
+  /** Name and port of the controller. */
+  readonly controllerAddress?: string;
+  /** Folder with the credentials of a proxy. */
+  readonly controllerAccess?: string;
 }
 
 /** Runs the gateway with the resources of a cluster; returns the exit code after shutdown. */
@@ -54,11 +63,7 @@ export async function runCluster(options: ClusterRunOptions): Promise<number> {
     : fileSource(options.file);
   try {
     const { loaded } = await loadCandidate(settings, { environment });
-    const access = await findClusterAccess({
-      environment,
-      clock: systemClock,
-      kubeconfig: options.kubeconfig,
-    });
+    const access = await findAccess(options, environment);
     const proxies = options.managed === true
       ? await describeProxies(options, loaded.settings, settings)
       : undefined;
@@ -98,6 +103,30 @@ export async function runCluster(options: ClusterRunOptions): Promise<number> {
   }
 }
 
+/** Returns the access to the API server, or that of a proxy to its controller. @throws {UsageError} @throws {ClusterAccessError} */
+async function findAccess(
+  { kubeconfig, gateway, controllerAddress, controllerAccess }:
+    ClusterRunOptions,
+  environment: Readonly<Record<string, string>>,
+): Promise<ClusterAccess> {
+  if (controllerAccess === undefined) {
+    return await findClusterAccess({
+      ...{ environment, kubeconfig },
+      clock: systemClock,
+    });
+  }
+  if (gateway === undefined || controllerAddress === undefined) {
+    throw new UsageError(
+      "--controller-access needs --gateway and --controller-address",
+    );
+  }
+  return readControllerAccess(controllerAddress, {
+    folder: controllerAccess,
+    namespace: DELIVERED_NAMESPACE,
+    clock: systemClock,
+  });
+}
+
 function createCluster(
   options: ClusterRunOptions,
   { access, loaded, settings, proxies, write }: {
@@ -130,8 +159,8 @@ function createCluster(
     identity: `${Deno.hostname()}-${crypto.randomUUID().slice(0, 8)}`,
     ...(proxies !== undefined && { proxies }),
     ...(options.gateway !== undefined && { gateway: options.gateway }),
-    // With managed proxies, only they use the snapshot.
-    ...(options.clusterSnapshot !== undefined && proxies === undefined &&
+    isDelivered: options.controllerAccess !== undefined,
+    ...(options.clusterSnapshot !== undefined &&
       { snapshot: options.clusterSnapshot }),
     ...(options.publishService !== undefined &&
       { service: options.publishService }),
@@ -145,13 +174,23 @@ const GRACE_SECONDS = 10;
 
 /** Describes the proxies, which have the settings of this process. @throws {UsageError} */
 async function describeProxies(
-  { proxyImage, proxyRole, clusterSnapshot }: ClusterRunOptions,
+  { proxyImage, controllerAddress, clusterSnapshot }: ClusterRunOptions,
   { statsAddr, lameDuck, drainTimeout }: LoadedConfig["settings"],
   source: ConfigurationSource,
 ): Promise<ManagedProxies> {
   if (proxyImage === undefined) {
     throw new UsageError(
       "--managed needs --proxy-image, the image of the proxies",
+    );
+  }
+  if (controllerAddress === undefined || !isHostPort(controllerAddress)) {
+    throw new UsageError(
+      '--managed needs --controller-address, such as "gateway-controller.gateway-system.svc:15021"',
+    );
+  }
+  if (clusterSnapshot !== undefined) {
+    throw new UsageError(
+      "--managed cannot have --cluster-snapshot: proxies keep snapshots of their own",
     );
   }
   const address = parseAddress(statsAddr);
@@ -165,15 +204,15 @@ async function describeProxies(
   const texts = await source.read();
   const stopMs = parseDuration(lameDuck) + parseDuration(drainTimeout);
   return {
-    role: proxyRole,
+    hostname: address.hosts[0] ?? "",
     template: {
+      controller: controllerAddress,
       image: proxyImage,
       files: Object.fromEntries(
         texts.map(({ name, text }) => [fileName(name), text]),
       ),
       statsPort: address.port,
       terminationSeconds: Math.ceil(stopMs / 1000) + GRACE_SECONDS,
-      keepsSnapshot: clusterSnapshot !== undefined,
     },
   };
 }

@@ -68,9 +68,12 @@ export function addGatewayCommands(program: Command, call: Call): void {
     )
     .option("--proxy-image <image>", "with --managed: image of the proxies")
     .option(
-      "--proxy-role <name>",
-      "with --managed: ClusterRole of the proxies",
-      "gateway-proxies",
+      "--controller-address <host:port>",
+      "with --managed: name and port at which proxies reach this process; with --gateway: the controller to read from",
+    )
+    .option(
+      "--controller-access <folder>",
+      "with --gateway: folder with the token for the controller, and its ca.crt",
     )
     .addHelpText("after", help.GATEWAY_EXAMPLES)
     .action(async (options: RunOptions) => {

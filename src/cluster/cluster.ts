@@ -6,7 +6,7 @@ import {
   objectKey,
 } from "./client/kubernetes_object.ts";
 import { runElection } from "./client/leader_election.ts";
-import { ProxyAccess } from "./infrastructure/proxy_access.ts";
+import { ProxyDelivery } from "./delivery/proxy_delivery.ts";
 import { ProxyController } from "./infrastructure/proxy_controller.ts";
 import {
   controllerId,
@@ -44,10 +44,10 @@ export interface ManagedProxies {
   /** Parts of the template that the command line and the settings give. */
   readonly template: Pick<
     ProxyTemplate,
-    "image" | "files" | "statsPort" | "terminationSeconds" | "keepsSnapshot"
+    "image" | "files" | "statsPort" | "terminationSeconds" | "controller"
   >;
-  /** ClusterRole of proxies. */
-  readonly role: string;
+  /** Address that the controller serves them on. */
+  readonly hostname: string;
 }
 
 /** Connects a gateway to a cluster: resources in, statuses out. */
@@ -56,6 +56,7 @@ export class Cluster implements AsyncDisposable {
   readonly #api: KubernetesApi;
   readonly #options: ClusterOptions;
   readonly #status: StatusController;
+  readonly #delivery: ProxyDelivery | undefined;
   readonly #proxies: ProxyController | undefined;
   readonly #stop = new AbortController();
   readonly #election: Promise<void>;
@@ -74,7 +75,9 @@ export class Cluster implements AsyncDisposable {
       ...(addressPool !== undefined &&
         { addressPool: parseAddressPool(addressPool) }),
       onStatusChange: () => this.#status.onStatusChange(),
+      onChange: () => this.#delivery?.onChange(),
     });
+    this.#delivery = options.proxies && this.#deliver(options.proxies);
     this.#proxies = options.proxies && this.#manage(options.proxies);
     this.#status = new StatusController({
       ...rest,
@@ -104,22 +107,31 @@ export class Cluster implements AsyncDisposable {
     }, this.#stop.signal);
   }
 
-  #manage({ template, role }: ManagedProxies): ProxyController {
-    const { access: { namespace }, namespaces, controllerName } = this.#options;
-    const managedBy = controllerId(controllerName);
+  #deliver({ template, hostname }: ManagedProxies): ProxyDelivery {
+    const { access: { namespace }, controllerName } = this.#options;
+    const delivery = new ProxyDelivery({
+      ...this.#options,
+      ...{ namespace, hostname, controllerName },
+      api: this.#api,
+      source: this.source,
+      controller: template.controller,
+    });
+    void delivery.run(this.#stop.signal);
+    return delivery;
+  }
+
+  #manage({ template }: ManagedProxies): ProxyController {
+    const { access: { namespace }, controllerName } = this.#options;
     return new ProxyController({
       ...this.#options,
       api: this.#api,
       source: this.source,
       template: {
         ...template,
-        ...{ namespace, namespaces, controllerName, managedBy },
+        ...{ namespace, controllerName },
+        managedBy: controllerId(controllerName),
       },
-      access: new ProxyAccess({
-        api: this.#api,
-        manager: managedBy,
-        ...{ role, namespace, namespaces },
-      }),
+      certificate: this.#delivery?.certificate ?? Promise.resolve(undefined),
       onChange: () => this.#status.refresh(),
     });
   }
@@ -152,6 +164,7 @@ export class Cluster implements AsyncDisposable {
     await this.#writing;
     await this.#following;
     await this.#election;
+    await this.#delivery?.ended;
     this.#api[Symbol.dispose]();
   }
 }

@@ -49,9 +49,14 @@ export class References {
 
   /** Reports whether a reference stays in its namespace, or a `ReferenceGrant` of the other namespace allows it. */
   isAllowed(from: Referrer, to: Referent): boolean {
-    if (from.namespace === to.namespace) return true;
+    return from.namespace === to.namespace ||
+      this.grantsFor(from, to).length > 0;
+  }
+
+  /** Returns the grants that allow a reference to another namespace. */
+  grantsFor(from: Referrer, to: Referent): readonly ReferenceGrant[] {
     const grants = this.#grants.get(to.namespace) ?? [];
-    return grants.some(({ spec }) =>
+    return grants.filter(({ spec }) =>
       spec.from.some(({ group, kind, namespace }) =>
         group === from.group && kind === from.kind &&
         namespace === from.namespace

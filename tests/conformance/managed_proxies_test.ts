@@ -222,10 +222,20 @@ const rights = [
   ["gateway", "create", "", "pods", SYSTEM, false],
   ["gateway", "update", "gateway.networking.k8s.io", "gateways", "team", false],
   ["gateway", "create", "rbac.authorization.k8s.io", "clusterroles", "", false],
-  ["proxy", "list", "", "secrets", "team", true],
-  ["proxy", "create", "", "configmaps", SYSTEM, false],
-  ["proxy", "create", "coordination.k8s.io", "leases", SYSTEM, false],
-  ["proxy", "list", "", "pods", SYSTEM, false],
+  [
+    "gateway",
+    "create",
+    "rbac.authorization.k8s.io",
+    "rolebindings",
+    SYSTEM,
+    false,
+  ],
+  ["gateway", "update", "", "secrets", SYSTEM, false],
+  ["gateway", "create", "", "secrets", "team", false],
+  ["proxy", "list", "", "secrets", "team", false],
+  ["proxy", "get", "", "configmaps", SYSTEM, false],
+  ["proxy", "list", "gateway.networking.k8s.io", "gateways", "team", false],
+  ["proxy", "list", "", "namespaces", "", false],
 ] as const;
 for (const [who, verb, group, resource, namespace, expected] of rights) {
   Deno.test(`the ${who} may ${expected ? "" : "not "}${verb} ${resource} in "${namespace}"`, async () => {

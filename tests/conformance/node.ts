@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../src/base/json.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import {
   ApiError,
@@ -16,6 +16,7 @@ import {
   type RunningPod,
   startPod,
 } from "./pods.ts";
+import { ServiceProxy } from "./service_proxy.ts";
 
 const NODE = "node-1";
 const MANAGER = "test-node";
@@ -36,6 +37,7 @@ export interface NodeOptions extends PodOptions {
  */
 export class ClusterNode {
   readonly #options: NodeOptions;
+  readonly #proxy: ServiceProxy;
   readonly #running = new Map<string, RunningPod>();
   readonly #busy = new Set<string>();
   readonly #again = new Set<string>();
@@ -46,6 +48,7 @@ export class ClusterNode {
 
   constructor(options: NodeOptions) {
     this.#options = options;
+    this.#proxy = new ServiceProxy(options.directory);
     this.#pods = this.#follow("/api/v1/pods", (pod) => this.#onPod(pod));
     this.#deployments = this.#follow(
       "/apis/apps/v1/deployments",
@@ -64,6 +67,7 @@ export class ClusterNode {
   /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await createBridge();
+    await this.#proxy.start();
     await this.#register();
     const server = this.#serveLogs();
     await Promise.all(
@@ -242,7 +246,6 @@ export class ClusterNode {
         spec: {
           ...(isJsonObject(podSpec) && podSpec),
           nodeName: NODE,
-          automountServiceAccountToken: false,
           enableServiceLinks: false,
         },
       },
@@ -300,6 +303,7 @@ export class ClusterNode {
       pod.metadata.namespace === namespace && selects(service, pod) &&
       addressOf(pod) !== undefined
     );
+    await this.#forward(key, spec, members);
     await this.#options.api.apply(path, MANAGER, {
       apiVersion: "discovery.k8s.io/v1",
       kind: "EndpointSlice",
@@ -329,6 +333,27 @@ export class ClusterNode {
         },
       })),
     });
+  }
+
+  async #forward(
+    key: string,
+    spec: JsonObject,
+    members: readonly KubernetesObject[],
+  ): Promise<void> {
+    const address = String(spec["clusterIP"] ?? "None");
+    if (address === "None") return;
+    const ready = members.filter((pod) => hasCondition(pod, "Ready"));
+    await this.#proxy.update(
+      key,
+      address,
+      listOf(spec, "ports").map((port) => ({
+        port: Number(port["port"]),
+        targets: ready.map((pod) => ({
+          hostname: String(addressOf(pod)),
+          port: Number(targetPort(port, pod)),
+        })),
+      })),
+    );
   }
 
   /** Deletes everything in a namespace that is to end, then lets it end. */

@@ -67,7 +67,7 @@ export async function startPod(
     : image.includes("echo-basic")
     ? [echo]
     : ["sleep", "infinity"];
-  const account = isGateway
+  const account = isGateway && hasToken(pod)
     ? await writeServiceAccount(pod, { api, folder, ca })
     : "";
   await Deno.mkdir(folder, { recursive: true });
@@ -115,23 +115,43 @@ if [ -n "$account" ]; then
 fi
 exec "$@" 2>"$log"`;
 
+/** Reports whether a pod has a token for the API server. */
+function hasToken({ spec }: KubernetesObject): boolean {
+  return !isJsonObject(spec) || spec["automountServiceAccountToken"] !== false;
+}
+
+/** Issues a token for the service account of a pod. */
+async function issueToken(
+  { metadata: { namespace = "" }, spec }: KubernetesObject,
+  api: KubernetesApi,
+  audience?: unknown,
+): Promise<string> {
+  const name = isJsonObject(spec) ? String(spec["serviceAccountName"]) : "";
+  const response = await api.request({
+    method: "POST",
+    path: `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
+    body: {
+      spec: {
+        expirationSeconds: 3600,
+        ...(audience !== undefined && { audiences: [audience] }),
+      },
+    },
+  });
+  const status = isJsonObject(response) ? response["status"] : undefined;
+  return isJsonObject(status) ? String(status["token"]) : "";
+}
+
 /** Writes the files of the service account of a pod; returns their folder. */
 async function writeServiceAccount(
-  { metadata: { namespace = "" }, spec }: KubernetesObject,
+  pod: KubernetesObject,
   { api, folder, ca }: {
     readonly api: KubernetesApi;
     readonly folder: string;
     readonly ca: string;
   },
 ): Promise<string> {
-  const name = isJsonObject(spec) ? String(spec["serviceAccountName"]) : "";
-  const response = await api.request({
-    method: "POST",
-    path: `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
-    body: { spec: { expirationSeconds: 3600 } },
-  });
-  const status = isJsonObject(response) ? response["status"] : undefined;
-  const token = isJsonObject(status) ? String(status["token"]) : "";
+  const { namespace = "" } = pod.metadata;
+  const token = await issueToken(pod, api);
   const account = `${folder}/serviceaccount`;
   await Deno.mkdir(account, { recursive: true });
   const files = { token, namespace, "ca.crt": ca };
@@ -147,12 +167,13 @@ function argumentsOf(
   mounts: readonly string[],
   folder: string,
 ): readonly string[] {
-  return (Array.isArray(args) ? args : []).map((argument) =>
-    mounts.reduce(
-      (text, mount) => text.replace(`=${mount}`, `=${folder}${mount}`),
-      String(argument),
-    )
-  );
+  return (Array.isArray(args) ? args : []).map((argument) => {
+    const text = String(argument);
+    const mount = mounts.find((each) => text.includes(`=${each}`));
+    return mount === undefined
+      ? text
+      : text.replace(`=${mount}`, `=${folder}${mount}`);
+  });
 }
 
 /** Ends a process as the kubelet does. */
@@ -218,7 +239,7 @@ export function listOf(owner: unknown, name: string): readonly JsonObject[] {
   return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
-/** Writes Secrets and ConfigMaps to files; returns the folders by their paths in the pod. */
+/** Writes the volumes of a container to files; returns the folders by their paths in the pod. */
 async function mountVolumes(
   pod: KubernetesObject,
   container: JsonObject,
@@ -229,35 +250,51 @@ async function mountVolumes(
     const volume = listOf(pod["spec"], "volumes").find((each) =>
       each["name"] === name
     ) ?? {};
-    const { secret, configMap } = volume;
-    const source = isJsonObject(secret) ? secret : configMap;
-    if (!isJsonObject(source)) continue;
-    const plural = isJsonObject(secret) ? "secrets" : "configmaps";
-    const found = await api.request({
-      path: `/api/v1/namespaces/${pod.metadata.namespace}/${plural}/${
-        source["secretName"] ?? source["name"]
-      }`,
-    });
-    const data = isJsonObject(found) && isJsonObject(found["data"])
-      ? found["data"]
-      : {};
-    const items = listOf(source, "items");
-    const files = items.length > 0
-      ? items.map(({ key, path }) => [String(key), String(path)] as const)
-      : Object.keys(data).map((key) => [key, key] as const);
-    await Deno.mkdir(`${folder}${mountPath}`, { recursive: true });
-    for (const [key, path] of files) {
-      const value = String(data[key]);
-      await Deno.writeFile(
-        `${folder}${mountPath}/${path}`,
-        plural === "secrets"
-          ? Uint8Array.fromBase64(value)
-          : new TextEncoder().encode(value),
-      );
+    const projected = listOf(volume["projected"], "sources");
+    const target = `${folder}${mountPath}`;
+    await Deno.mkdir(target, { recursive: true });
+    for (const source of projected.length > 0 ? projected : [volume]) {
+      await writeVolume(pod, source, { api, target });
     }
     paths.push(String(mountPath));
   }
   return paths;
+}
+
+/** Writes a Secret, a ConfigMap or a token to files; other volumes are empty. */
+async function writeVolume(
+  pod: KubernetesObject,
+  { secret, configMap, serviceAccountToken: token }: JsonObject,
+  { api, target }: { readonly api: KubernetesApi; readonly target: string },
+): Promise<void> {
+  if (isJsonObject(token)) {
+    const text = await issueToken(pod, api, token["audience"]);
+    return await Deno.writeTextFile(`${target}/${token["path"]}`, text);
+  }
+  const source = isJsonObject(secret) ? secret : configMap;
+  if (!isJsonObject(source)) return;
+  const plural = isJsonObject(secret) ? "secrets" : "configmaps";
+  const found = await api.request({
+    path: `/api/v1/namespaces/${pod.metadata.namespace}/${plural}/${
+      source["secretName"] ?? source["name"]
+    }`,
+  });
+  const data = isJsonObject(found) && isJsonObject(found["data"])
+    ? found["data"]
+    : {};
+  const items = listOf(source, "items");
+  const files = items.length > 0
+    ? items.map(({ key, path }) => [String(key), String(path)] as const)
+    : Object.keys(data).map((key) => [key, key] as const);
+  for (const [key, path] of files) {
+    const value = String(data[key]);
+    await Deno.writeFile(
+      `${target}/${path}`,
+      plural === "secrets"
+        ? Uint8Array.fromBase64(value)
+        : new TextEncoder().encode(value),
+    );
+  }
 }
 
 function environmentOf(

@@ -70,7 +70,8 @@ function explainHostPort(text: string): string {
   return `expected ${HOST_PORT_EXAMPLE}`;
 }
 
-function isHostPort(text: string): boolean {
+/** Reports whether a string is `host:port` of a server to connect to. */
+export function isHostPort(text: string): boolean {
   const parts = splitHostPort(text);
   return parts !== undefined && parts.port > 0 && isUpstreamHost(parts.host);
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import { readFileTextSync } from "../../base/regular_file.ts";
 import {
   type AccessOptions,
@@ -35,6 +36,34 @@ export async function findClusterAccess(
     );
   }
   return await readKubeconfigs([`${home}/.kube/config`], options);
+}
+
+/**
+ * Reads the access of a proxy to its controller. @param folder Has `ca.crt` and `token`.
+ * @throws {ClusterAccessError}
+ */
+export function readControllerAccess(
+  address: string,
+  { folder, namespace, clock }: {
+    readonly folder: string;
+    /** Namespace of objects about the gateway itself. */
+    readonly namespace: string;
+    readonly clock: Clock;
+  },
+): ClusterAccess {
+  try {
+    return {
+      server: `https://${address}`,
+      ca: readFileTextSync(`${folder}/ca.crt`),
+      ...rereadToken(`${folder}/token`, clock),
+      namespace,
+    };
+  } catch (cause) {
+    throw new ClusterAccessError(
+      `Cannot read the certificate of the controller: ${folder}/ca.crt`,
+      { cause },
+    );
+  }
 }
 
 /** Reads the access of a pod. https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/ */

@@ -12,7 +12,6 @@ import {
 } from "../client/kubernetes_object.ts";
 import type { ClusterSource } from "../source/cluster_source.ts";
 import { isStored } from "../status/stored_conditions.ts";
-import type { ProxyAccess } from "./proxy_access.ts";
 import {
   MANAGED_BY_LABEL,
   portsOf,
@@ -35,7 +34,8 @@ export interface ProxyControllerOptions {
   readonly random: () => number;
   readonly source: ClusterSource;
   readonly template: ProxyTemplate;
-  readonly access: ProxyAccess;
+  /** Certificate of the controller (PEM), by which proxies know it; `undefined` when this process stops before it is there. */
+  readonly certificate: Promise<string | undefined>;
   /** Called when addresses or conditions of gateways may have changed. */
   readonly onChange: () => void;
 }
@@ -56,6 +56,7 @@ export class ProxyController {
   readonly #options: ProxyControllerOptions;
   readonly #informers: ReadonlyMap<string, Informer>;
   readonly #wakeUp = new WakeUp();
+  #certificate: string | undefined;
   #changes = 0;
   #listenerSets: Outcomes["listenerSets"] = [];
 
@@ -107,6 +108,7 @@ export class ProxyController {
 
   /** Creates, updates and deletes proxies until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#certificate = await this.#options.certificate;
     const informers = [...this.#informers.values()];
     const following = informers.map((informer) => informer.run(signal));
     while (!signal.aborted) {
@@ -169,16 +171,8 @@ export class ProxyController {
 
   /** Returns false if something has to be attempted again. */
   async #reconcile(signal: AbortSignal): Promise<boolean> {
-    const { source, access, log } = this.#options;
-    const gateways = source.taken?.gateways;
+    const gateways = this.#options.source.taken?.gateways;
     if (gateways === undefined) return true;
-    try {
-      // First the rights, so that no proxy starts without.
-      await access.bind(gateways.map(proxyName));
-    } catch (error) {
-      log.warn("Cannot give proxies their rights", { error });
-      return false;
-    }
     const wanted = gateways.flatMap((gateway) => this.#objectsOf(gateway));
     let isComplete = true;
     for (const object of wanted) {
@@ -201,13 +195,15 @@ export class ProxyController {
   #objectsOf(gateway: KubernetesObject): readonly KubernetesObject[] {
     const gatewayClass = this.#classOf(gateway);
     const parameters = this.#parametersOf(gateway);
-    if (gatewayClass === undefined || parameters instanceof ParametersError) {
-      return [];
-    }
+    const certificate = this.#certificate;
+    if (
+      gatewayClass === undefined || certificate === undefined ||
+      parameters instanceof ParametersError
+    ) return [];
     const { template } = this.#options;
     const ports = this.#portsOfSets(objectKey(gateway));
     return proxyObjects(gateway, {
-      ...{ gatewayClass, parameters, template, ports },
+      ...{ gatewayClass, parameters, template, ports, certificate },
     });
   }
 

@@ -15,12 +15,10 @@ export interface ProxyTemplate {
   readonly statsPort: number;
   /** Time from the signal to the end of a pod: lame duck, drain, and some more. */
   readonly terminationSeconds: number;
-  /** Containers that restart while the API server is away serve what was read last. */
-  readonly keepsSnapshot: boolean;
+  /** Name and port at which they reach their controller: `gateway-controller.gateway-system.svc:15021`. */
+  readonly controller: string;
   /** Namespace that they run in, that of the controller. */
   readonly namespace: string;
-  /** Namespaces that proxies read; empty for all. */
-  readonly namespaces: readonly string[];
 }
 
 /** Label with the name of the gateway. https://gateway-api.sigs.k8s.io/geps/gep-1762/ */
@@ -36,6 +34,10 @@ export const SERVES_LABEL = "gateway.internal/serves";
 const USER = 65532;
 const CONFIG_FOLDER = "/etc/gateway";
 const SNAPSHOT_FOLDER = "/var/lib/gateway";
+const ACCESS_FOLDER = "/var/run/gateway";
+/** Entry of the ConfigMap with the certificate of the controller. */
+const CERTIFICATE_ENTRY = "controller.crt";
+const TOKEN_SECONDS = 3600;
 /** Longest name of a Service, and longest value of a label. */
 const MAX_NAME = 63;
 const HASH_LENGTH = 8;
@@ -73,12 +75,14 @@ function labelValue(name: string): string {
 /** Returns the objects that run the proxies of a gateway. */
 export function proxyObjects(
   gateway: KubernetesObject,
-  { gatewayClass, parameters, template, ports }: {
+  { gatewayClass, parameters, template, ports, certificate }: {
     readonly gatewayClass: KubernetesObject;
     readonly parameters: ProxyParameters;
     readonly template: ProxyTemplate;
     /** Ports of listener sets. */
     readonly ports: readonly number[];
+    /** Certificate of the controller, PEM. */
+    readonly certificate: string;
   },
 ): readonly KubernetesObject[] {
   const { managedBy, namespace } = template;
@@ -120,12 +124,15 @@ export function proxyObjects(
     parameters,
     template,
     selector,
+    certificate,
     metadata: { labels: allLabels, annotations },
   });
   const { replicas } = parameters;
   return [
     object("v1", "ServiceAccount", {}),
-    object("v1", "ConfigMap", { data: template.files }),
+    object("v1", "ConfigMap", {
+      data: { ...template.files, [CERTIFICATE_ENTRY]: certificate },
+    }),
     object("v1", "Service", {
       spec: serviceSpec(gateway, {
         ...{ selector, ports },
@@ -201,17 +208,18 @@ function serviceSpec(
 
 function podTemplate(
   gateway: KubernetesObject,
-  { parameters, template, selector, metadata }: {
+  { parameters, template, selector, certificate, metadata }: {
     readonly parameters: ProxyParameters;
     readonly template: ProxyTemplate;
     readonly selector: Readonly<Record<string, string>>;
+    readonly certificate: string;
     readonly metadata: {
       readonly labels: Readonly<Record<string, string>>;
       readonly annotations: Readonly<Record<string, string>>;
     };
   },
 ): JsonObject {
-  const { files } = template;
+  const { files, controllerName } = template;
   const name = proxyName(gateway);
   return {
     metadata: {
@@ -219,12 +227,14 @@ function podTemplate(
       annotations: {
         ...metadata.annotations,
         // A change of the settings replaces the pods.
-        [CONFIG_ANNOTATION]: digest(JSON.stringify(files)),
+        [CONFIG_ANNOTATION]: digest(JSON.stringify([files, certificate])),
       },
     },
     spec: {
       ...placementOf(parameters.pod, selector),
       serviceAccountName: name,
+      // The controller is all that proxies speak with: the API server knows no right of theirs.
+      automountServiceAccountToken: false,
       terminationGracePeriodSeconds: template.terminationSeconds,
       securityContext: {
         runAsNonRoot: true,
@@ -237,15 +247,20 @@ function podTemplate(
       },
       containers: [container(gateway, parameters, template)],
       volumes: [
-        { name: "config", configMap: { name } },
+        {
+          name: "config",
+          configMap: {
+            name,
+            items: Object.keys(files).map((key) => ({ key, path: key })),
+          },
+        },
+        { name: "access", projected: accessOf(name, controllerName) },
         { name: "tmp", emptyDir: { sizeLimit: "64Mi" } },
         // In memory: it has Secrets.
-        ...(template.keepsSnapshot
-          ? [{
-            name: "snapshot",
-            emptyDir: { medium: "Memory", sizeLimit: "64Mi" },
-          }]
-          : []),
+        {
+          name: "snapshot",
+          emptyDir: { medium: "Memory", sizeLimit: "64Mi" },
+        },
       ],
     },
   };
@@ -274,11 +289,26 @@ const podFields = [
   ["HOST_IPS", "status.hostIP"],
 ] as const;
 
+/** The certificate of the controller, and a token for nobody else. */
+function accessOf(name: string, audience: string): JsonObject {
+  const items = [{ key: CERTIFICATE_ENTRY, path: "ca.crt" }];
+  return {
+    sources: [
+      { configMap: { name, items } },
+      {
+        serviceAccountToken: {
+          ...{ audience, path: "token" },
+          expirationSeconds: TOKEN_SECONDS,
+        },
+      },
+    ],
+  };
+}
+
 function container(
   { metadata }: KubernetesObject,
   parameters: ProxyParameters,
-  { image, controllerName, namespaces, statsPort, keepsSnapshot }:
-    ProxyTemplate,
+  { image, controllerName, controller, statsPort }: ProxyTemplate,
 ): JsonObject {
   const probe = (path: string, more: JsonObject) => ({
     httpGet: { path, port: "stats" },
@@ -294,10 +324,9 @@ function container(
       `--gateway=${metadata.namespace}/${metadata.name}`,
       `--controller-name=${controllerName}`,
       `--file=${CONFIG_FOLDER}`,
-      ...(keepsSnapshot
-        ? [`--cluster-snapshot=${SNAPSHOT_FOLDER}/snapshot`]
-        : []),
-      ...(namespaces.length === 0 ? [] : ["--watch-namespaces", ...namespaces]),
+      `--controller-address=${controller}`,
+      `--controller-access=${ACCESS_FOLDER}`,
+      `--cluster-snapshot=${SNAPSHOT_FOLDER}/snapshot`,
     ],
     env: [
       ...podFields.map(([name, fieldPath]) => ({
@@ -324,10 +353,9 @@ function container(
     },
     volumeMounts: [
       { name: "config", mountPath: CONFIG_FOLDER, readOnly: true },
+      { name: "access", mountPath: ACCESS_FOLDER, readOnly: true },
       { name: "tmp", mountPath: "/tmp" },
-      ...(keepsSnapshot
-        ? [{ name: "snapshot", mountPath: SNAPSHOT_FOLDER }]
-        : []),
+      { name: "snapshot", mountPath: SNAPSHOT_FOLDER },
     ],
   };
 }

@@ -1,46 +1,30 @@
-import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
-import { ApiHeartbeat } from "../client/api_heartbeat.ts";
-import { Informer } from "../client/informer.ts";
-import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
-import { servedVersions } from "../client/served_versions.ts";
-import { type Collection, collectionPath } from "./collections.ts";
+import { ApiFeed, type ApiFeedOptions } from "./api_feed.ts";
+import type {
+  ClusterFeed,
+  CollectionCopy,
+  FeedEvents,
+} from "./cluster_feed.ts";
+import type { Collection } from "./collections.ts";
+import { DeliveredFeed } from "./delivered_feed.ts";
 import type { CollectionContents, Snapshot } from "./snapshot_file.ts";
 
 /** Dependencies of the cache. */
-export interface CacheOptions {
-  readonly api: KubernetesApi;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly random: () => number;
-  readonly collections: readonly Collection[];
-  /** Namespaces to watch; empty for all. */
-  readonly namespaces: readonly string[];
+export interface CacheOptions extends ApiFeedOptions {
+  /** `api` is a controller, which delivers the objects of one gateway. */
+  readonly isDelivered?: boolean;
   /** Called for each object that came, changed or went. */
-  readonly onChange: (
-    collection: Collection,
-    now: KubernetesObject | undefined,
-    before: KubernetesObject | undefined,
-  ) => void;
+  readonly onChange: FeedEvents["onChange"];
   /** Called when only the status of an object has changed, or its bookkeeping. */
   readonly onStatusChange?: () => void;
   /** Called when what was read replaces a snapshot. */
   readonly onLive?: () => void;
 }
 
-interface Watched {
-  readonly collection: Collection;
-  /** Unique: the path with the selectors. */
-  readonly key: string;
-  readonly informer: Informer;
-}
-
 /** Keeps copies of all collections. */
 export class ClusterCache {
   readonly #options: CacheOptions;
-  readonly #watched: readonly Watched[];
-  readonly #heartbeat: ApiHeartbeat;
+  readonly #feed: ClusterFeed;
   /** Paths that cannot be read at present. */
   readonly #failing = new Map<string, string>();
   /** Paths of kinds that the API server does not have. */
@@ -53,19 +37,13 @@ export class ClusterCache {
 
   constructor(options: CacheOptions) {
     this.#options = options;
-    this.#heartbeat = new ApiHeartbeat({
-      ...options,
-      onReturn: () => {
-        for (const { informer } of this.#watched) informer.retryNow();
-      },
+    const Feed = options.isDelivered === true ? DeliveredFeed : ApiFeed;
+    this.#feed = new Feed(options, {
+      onChange: (...change) => this.#onChange(...change),
+      onSync: () => this.#checkSynced(),
+      onError: (path, error) => this.#onError(path, error),
+      onAbsent: (path) => this.#onAbsent(path),
     });
-    this.#watched = options.collections.flatMap((collection) =>
-      pathsOf(collection, options.namespaces).map((path) => ({
-        collection,
-        key: keyOf(collection, path),
-        informer: this.#createInformer(path, collection, options),
-      }))
-    );
   }
 
   /** Increases with each change. */
@@ -90,13 +68,13 @@ export class ClusterCache {
 
   /** Returns the keys of all collections. */
   get keys(): readonly string[] {
-    return this.#watched.map(({ key }) => key);
+    return this.#feed.copies.map(({ key }) => key);
   }
 
   /** Returns all objects by the keys of their collections. */
   contents(): CollectionContents {
     return new Map(
-      this.#watched.map((watched) => [watched.key, [...this.#read(watched)]]),
+      this.#feed.copies.map((copy) => [copy.key, [...this.#read(copy)]]),
     );
   }
 
@@ -109,6 +87,13 @@ export class ClusterCache {
     return true;
   }
 
+  /** Name of where the objects come from, for messages. */
+  get source(): string {
+    return this.#options.isDelivered === true
+      ? "the controller"
+      : "the API server";
+  }
+
   /** Returns why collections cannot be read at present, by their paths. */
   get failures(): ReadonlyMap<string, string> {
     return this.#failing;
@@ -116,63 +101,39 @@ export class ClusterCache {
 
   /** Returns the objects of a collection. */
   *objectsOf(wanted: Collection): Iterable<KubernetesObject> {
-    for (const watched of this.#watched) {
-      if (watched.collection === wanted) yield* this.#read(watched);
+    for (const copy of this.#feed.copies) {
+      if (copy.collection === wanted) yield* this.#read(copy);
     }
   }
 
   /** Returns the objects of a kind. */
   *objects(kind: Collection["kind"]): Iterable<KubernetesObject> {
-    for (const watched of this.#watched) {
-      if (watched.collection.kind === kind) yield* this.#read(watched);
+    for (const copy of this.#feed.copies) {
+      if (copy.collection.kind === kind) yield* this.#read(copy);
     }
   }
 
-  #read({ key, informer }: Watched): Iterable<KubernetesObject> {
+  #read({ key, items }: CollectionCopy): Iterable<KubernetesObject> {
     return this.#snapshot === undefined
-      ? informer.items.values()
+      ? items.values()
       : this.#snapshot.contents.get(key) ?? [];
   }
 
   /** Follows the collections until `signal` aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([
-      this.#heartbeat.run(signal),
-      ...this.#watched.map(({ informer }) => informer.run(signal)),
-    ]);
+  run(signal: AbortSignal): Promise<void> {
+    return this.#feed.run(signal);
   }
 
-  #createInformer(
-    path: string,
-    collection: Collection,
-    { api, clock, log, random, onChange, onStatusChange }: CacheOptions,
-  ): Informer {
-    return new Informer({
-      api,
-      clock,
-      random,
-      path,
-      ...(collection.fieldSelector !== undefined &&
-        { fieldSelector: collection.fieldSelector }),
-      ...(collection.labelSelector !== undefined &&
-        { labelSelector: collection.labelSelector }),
-      onChange: (now, before) => {
-        if (isStatusOnly(now, before)) return onStatusChange?.();
-        if (this.#snapshot === undefined) this.#version++;
-        onChange(collection, now, before);
-      },
-      onSync: () => this.#checkSynced(),
-      isMissing: async () => {
-        const missing = await isMissing(collection, api);
-        if (missing) this.#onAbsent(path, log);
-        return missing;
-      },
-      onError: (error) => this.#onError(path, error, log),
-    });
+  #onChange(...change: Parameters<FeedEvents["onChange"]>): void {
+    const { onChange, onStatusChange } = this.#options;
+    const [, now, before] = change;
+    if (isStatusOnly(now, before)) return onStatusChange?.();
+    if (this.#snapshot === undefined) this.#version++;
+    onChange(...change);
   }
 
   #isLive(): boolean {
-    return this.#watched.every(({ informer }) => informer.hasSynced);
+    return this.#feed.copies.every(({ hasSynced }) => hasSynced);
   }
 
   #checkSynced(): void {
@@ -187,47 +148,28 @@ export class ClusterCache {
   }
 
   /** The informer goes on asking, so that a definition that is installed later is used. */
-  #onAbsent(path: string, log: Log): void {
+  #onAbsent(path: string): void {
     this.#failing.delete(path);
     if (this.#absent.has(path)) return;
     this.#absent.add(path);
-    log.info("The API server does not have this kind", { path });
+    this.#options.log.info("The API server does not have this kind", { path });
   }
 
-  #onError(path: string, error: Error | undefined, log: Log): void {
+  #onError(path: string, error: Error | undefined): void {
+    const { log } = this.#options;
     if (error === undefined) {
       this.#absent.delete(path);
       if (this.#failing.delete(path)) log.info("Reading again", { path });
       return;
     }
-    if (!(error instanceof ApiError)) this.#heartbeat.beatNow();
     // One line for each problem; further attempts are for debugging.
     const level = this.#failing.get(path) === error.message ? "debug" : "error";
     this.#failing.set(path, error.message);
-    log[level]("Cannot read from the API server, attempting again", {
+    log[level](`Cannot read from ${this.source}, attempting again`, {
       path,
       error,
     });
   }
-}
-
-/**
- * Reports whether the API server lacks a kind.
- * @throws {TypeError} When it has the kind in other versions only: without its objects, routes could be open.
- */
-async function isMissing(
-  { apiVersion, plural }: Collection,
-  api: KubernetesApi,
-): Promise<boolean> {
-  const served = await servedVersions(api, apiVersion, plural);
-  if (served.length === 0 || served.includes(apiVersion)) {
-    return served.length === 0;
-  }
-  throw new TypeError(
-    `The cluster has "${plural}" only in ${
-      served.join(" and ")
-    }, and the gateway reads ${apiVersion}: update its CustomResourceDefinition`,
-  );
 }
 
 /** Reports whether only the status or bookkeeping has changed: the API server increases `generation` with the `spec`. */
@@ -243,20 +185,4 @@ function isStatusOnly(
     a.deletionTimestamp === b.deletionTimestamp &&
     JSON.stringify([a.labels, a.annotations]) ===
       JSON.stringify([b.labels, b.annotations]);
-}
-
-function pathsOf(
-  collection: Collection,
-  namespaces: readonly string[],
-): readonly string[] {
-  return namespaces.length === 0 || collection.isClusterScoped === true
-    ? [collectionPath(collection)]
-    : namespaces.map((namespace) => collectionPath(collection, namespace));
-}
-
-function keyOf(
-  { fieldSelector = "", labelSelector = "" }: Collection,
-  path: string,
-): string {
-  return `${path}?${fieldSelector}${labelSelector}`;
 }

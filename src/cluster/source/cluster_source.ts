@@ -26,7 +26,12 @@ import {
 } from "../client/kubernetes_object.ts";
 import { type AddressPool, noPool } from "./address_pool.ts";
 import { ClusterCache } from "./cluster_cache.ts";
-import { type Collection, createCollections } from "./collections.ts";
+import { keyOf } from "./cluster_feed.ts";
+import {
+  type Collection,
+  collectionPath,
+  createCollections,
+} from "./collections.ts";
 import { relevantResources } from "./relevant_resources.ts";
 import { objectAddresses } from "./reserved_addresses.ts";
 import { followSnapshot } from "./follow_snapshot.ts";
@@ -53,6 +58,8 @@ export interface ClusterSourceOptions {
   readonly gateway?: string;
   /** Each gateway has proxies of its own, which listen on all their addresses and have parameters. */
   readonly isManaged: boolean;
+  /** `api` is a controller, which delivers the objects of `gateway`. */
+  readonly isDelivered?: boolean;
   /** Path of a file with what was read last, for a start while the API server is away. */
   readonly snapshot?: string;
   /** Addresses that backends must not reach, besides those that the cluster says. */
@@ -61,6 +68,16 @@ export interface ClusterSourceOptions {
   readonly settings: ConfigurationSource;
   /** Called when only the status of an object has changed, or its bookkeeping. */
   readonly onStatusChange?: () => void;
+  /** Called when anything else has changed. */
+  readonly onChange?: () => void;
+}
+
+/** An object of the cluster that can be used. */
+export interface Entry {
+  /** Key of its collection. */
+  readonly key: string;
+  readonly object: KubernetesObject;
+  readonly resource: Resource;
 }
 
 /** Objects of one class with what is wrong with them. */
@@ -97,6 +114,7 @@ export class ClusterSource implements ObjectSource {
   #ownServices: ReadonlySet<string> = new Set();
   /** Something besides endpoints has changed since it was taken. */
   #hasChanged = false;
+  #structure = 0;
   readonly #wakeUp = new WakeUp();
 
   constructor(options: ClusterSourceOptions) {
@@ -108,9 +126,11 @@ export class ClusterSource implements ObjectSource {
       onChange: (collection, now, before) => {
         const isSlice = collection.kind === "EndpointSlice";
         if (isSlice) this.#slices.onChange(now, before);
+        else this.#structure++;
         if (!isSlice || this.#isReserved(now) || this.#isReserved(before)) {
           this.#hasChanged = true;
         }
+        options.onChange?.();
         if (this.cache.restoredFrom === undefined) this.#wakeUp.wake();
       },
       onLive: () => {
@@ -139,7 +159,7 @@ export class ClusterSource implements ObjectSource {
   problem(): string | undefined {
     const { failures: [first], restoredFrom } = this.cache;
     const problem = first &&
-      `Cannot read ${first[0]} from the API server: ${first[1]}`;
+      `Cannot read ${first[0]} from ${this.cache.source}: ${first[1]}`;
     if (restoredFrom === undefined) return problem;
     const time = new Date(restoredFrom).toISOString();
     return [`Serving the snapshot of ${time}`, problem].filter((part) =>
@@ -162,6 +182,28 @@ export class ClusterSource implements ObjectSource {
         ),
       ]),
     );
+  }
+
+  /** Increases with each change of something besides endpoints. */
+  get structure(): number {
+    return this.#structure;
+  }
+
+  /** Returns all objects that can be used, besides endpoints. */
+  *entries(): Generator<Entry> {
+    for (const collection of this.#collections) {
+      if (collection.kind === "EndpointSlice") continue;
+      const key = keyOf(collection, collectionPath(collection));
+      for (const object of this.cache.objectsOf(collection)) {
+        const { resource } = this.#readOnce(object, collection);
+        if (resource !== undefined) yield { key, object, resource };
+      }
+    }
+  }
+
+  /** Returns the slices of a service, `namespace/name`. */
+  slicesOf(service: string): Iterable<KubernetesObject> {
+    return this.#slices.of(service);
   }
 
   /** Returns the state that was taken last to be applied. */

@@ -35,6 +35,27 @@ export function environmentAddresses(
   ];
 }
 
+/** Namespace of the Service that a controller makes up for proxies; no real one can have a name with a dot. */
+export const DELIVERED_NAMESPACE = "gateway.internal";
+
+/** Returns a Service that has addresses which a proxy must not reach, for one that sees no objects of others. */
+export function reservedService(
+  addresses: readonly ReservedAddress[],
+): KubernetesObject {
+  const clusterIPs = [...new Set(addresses.map(({ address }) => address))]
+    .toSorted();
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      ...{ name: "reserved", namespace: DELIVERED_NAMESPACE, uid: "reserved" },
+      resourceVersion: clusterIPs.join(),
+      labels: { [RESERVED_LABEL]: "true" },
+    },
+    spec: { clusterIPs, ports: [] },
+  };
+}
+
 /** Objects that reserved addresses are read from. */
 export interface AddressObjects {
   /** Namespace of the gateway. */

@@ -22,6 +22,11 @@ export class SliceIndex {
       .set(objectKey(now), now);
   }
 
+  /** Returns the slices of a service. */
+  of(service: string): Iterable<KubernetesObject> {
+    return this.#byService.get(service)?.values() ?? [];
+  }
+
   /** Returns the slices of the services that have changed since the last call. */
   takeChanged(): ReadonlyMap<string, readonly KubernetesObject[]> {
     const changed = new Map(

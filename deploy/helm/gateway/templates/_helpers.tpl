@@ -29,6 +29,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ .Values.config.statsAddr | splitList ":" | last }}
 {{- end }}
 
+{{- /* Port of the controller for proxies. */ -}}
+{{- define "gateway.proxiesPort" -}}15030{{- end }}
+
 {{- /* Rights to read what a configuration consists of. */ -}}
 {{- define "gateway.readRules" -}}
 - apiGroups: [gateway.networking.k8s.io]

@@ -3,7 +3,6 @@ import type { KubernetesObject } from "../../../../src/cluster/client/kubernetes
 import {
   proxyName,
   proxyObjects,
-  type ProxyTemplate,
 } from "../../../../src/cluster/infrastructure/proxy_objects.ts";
 import { readParameters } from "../../../../src/cluster/infrastructure/proxy_parameters.ts";
 import { serviceAddresses } from "../../../../src/cluster/infrastructure/service_addresses.ts";
@@ -51,9 +50,8 @@ const template = {
   files: { "gateway.yaml": "config: {}" },
   statsPort: 15020,
   terminationSeconds: 35,
-  keepsSnapshot: false,
+  controller: "controller.system.svc:15030",
   namespace: "system",
-  namespaces: [],
 };
 
 const defaults = configMap("system", "defaults", {
@@ -69,12 +67,10 @@ const own = {
 function objectsOf(
   object: KubernetesObject,
   ports: readonly number[] = [],
-  more: Partial<ProxyTemplate> = {},
 ): Record<string, KubernetesObject> {
   const parameters = readParameters(object, gatewayClass, [defaults]);
   const objects = proxyObjects(object, {
-    ...{ gatewayClass, parameters, ports },
-    template: { ...template, ...more },
+    ...{ gatewayClass, parameters, template, ports, certificate: "PEM" },
   });
   return Object.fromEntries(objects.map((each) => [each.kind ?? "", each]));
 }
@@ -177,7 +173,7 @@ Deno.test("proxies run where the class says, with the secrets that pull its imag
     }),
   ]);
   const [, , , deployment] = proxyObjects(gateway("gw"), {
-    ...{ gatewayClass, parameters, template, ports: [] },
+    ...{ gatewayClass, parameters, template, ports: [], certificate: "PEM" },
   });
   const text = JSON.stringify(deployment);
   for (const [name, value] of Object.entries(pod)) {
@@ -272,13 +268,34 @@ Deno.test("addresses are those of the load balancer, or of the Service in the cl
   assert.deepEqual(serviceAddresses(undefined), []);
 });
 
-Deno.test("a snapshot is in the memory of a pod", () => {
-  const { Deployment } = objectsOf(gateway("gw"), [], { keepsSnapshot: true });
+Deno.test("a proxy has a token for its controller only, and keeps what it got in the memory of the pod", () => {
+  const { Deployment, ConfigMap } = objectsOf(gateway("gw"));
   const text = JSON.stringify(Deployment);
+  assert.match(text, /"automountServiceAccountToken":false/);
+  assert.match(
+    text,
+    /"serviceAccountToken":\{"audience":"example.com\/gateway","path":"token","expirationSeconds":3600\}/,
+  );
+  assert.match(text, /"--controller-address=controller.system.svc:15030"/);
+  assert.deepEqual(ConfigMap?.["data"], {
+    "gateway.yaml": "config: {}",
+    "controller.crt": "PEM",
+  });
   assert.match(text, /"--cluster-snapshot=\/var\/lib\/gateway\/snapshot"/);
   assert.match(
     text,
     /\{"name":"snapshot","emptyDir":\{"medium":"Memory","sizeLimit":"64Mi"\}\}/,
   );
-  assert.match(text, /\{"name":"snapshot","mountPath":"\/var\/lib\/gateway"\}/);
+});
+
+Deno.test("another certificate of the controller replaces the pods", () => {
+  const parameters = readParameters(gateway("gw"), gatewayClass, [defaults]);
+  const [first, second] = ["a", "b"].map((certificate) =>
+    JSON.stringify(
+      proxyObjects(gateway("gw"), {
+        ...{ gatewayClass, parameters, template, certificate, ports: [] },
+      }).find(({ kind }) => kind === "Deployment"),
+    )
+  );
+  assert.notEqual(first, second);
 });
