@@ -48,14 +48,14 @@ export function createHiding(environment: readonly string[] = []): Hide {
 }
 
 /** Returns what may be shown of a string; `holder` is the mapping or list that contains it. */
-type RedactText = (
+export type RedactText = (
   text: string,
   privacy: Privacy | undefined,
   holder: object,
 ) => string;
 
 /** Creates a function that redacts single strings of a configuration by their privacy. */
-function createTextRedaction(
+export function createTextRedaction(
   { sensitiveHeaders, environment }: Secrets,
 ): RedactText {
   const hide = createHiding(environment);
@@ -64,6 +64,7 @@ function createTextRedaction(
       case undefined:
         return text;
       case "secret":
+      case "hidden":
         return REDACTION_MARKER;
       case "privateKey":
         return text.includes("-----BEGIN") ? REDACTION_MARKER : hide(text);

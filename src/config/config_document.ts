@@ -189,7 +189,9 @@ class DocumentReader implements ConfigDocument {
     }
     for (const { key, keyStart, value, merge } of map.entries) {
       if (merge) continue;
-      if (key === undefined || key === "__proto__") {
+      if (key !== undefined && isPlaceholder(key)) {
+        this.#report(keyStart, path, placeholderMessage(key));
+      } else if (key === undefined || key === "__proto__") {
         this.#report(keyStart, path, "expected a string as key");
       } else {
         result[key] = this.#read(value, [...path, key]);
@@ -199,9 +201,11 @@ class DocumentReader implements ConfigDocument {
   }
 
   #readScalar(node: YamlScalar, path: Path): unknown {
-    if (typeof node.value !== "string" || !node.value.includes("${")) {
-      return node.value;
+    if (typeof node.value !== "string") return node.value;
+    if (isPlaceholder(node.value)) {
+      this.#report(node.start, path, placeholderMessage(node.value), node);
     }
+    if (!node.value.includes("${")) return node.value;
     const { text, used, errors } = substitute(node.value, this.#environment);
     for (const message of errors) this.#report(node.start, path, message, node);
     if (used.length > 0) this.#substituted.set(node, used);
@@ -222,6 +226,20 @@ class DocumentReader implements ConfigDocument {
     this.diagnostics.push({ ...place, severity: "error", message });
   }
 }
+
+/** Reports whether a text was taken from a configuration that is shown without its secrets. */
+function isPlaceholder(text: string): boolean {
+  return text.includes("<redacted") && placeholder.test(text);
+}
+
+function placeholderMessage(text: string): string {
+  const [found = ""] = placeholder.exec(text) ?? [];
+  return `${
+    JSON.stringify(found)
+  } is not a value: it stands for a secret that was not shown; write the secret, or a reference such as "\${NAME}"`;
+}
+
+const placeholder = /<redacted(?: [0-9]+)?>/;
 
 function childOf(
   parent: YamlNode | undefined,

@@ -1,4 +1,6 @@
+import { systemClock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
+import { runInSlices } from "../base/slices.ts";
 import type { ConfigurationSource } from "../config/configuration_source.ts";
 import {
   type ConfigText,
@@ -6,20 +8,23 @@ import {
   isError,
 } from "../config/diagnostics/located_diagnostic.ts";
 import {
+  findPrivateScalars,
+  type SourceScalars,
+} from "../config/source_secrets.ts";
+import {
   type Candidate,
   type CandidateOptions,
   checkCandidate,
   loadCandidate,
+  schemasOf,
 } from "./candidate.ts";
-import { HiddenSecrets, SecretError } from "./hidden_secrets.ts";
+import { HiddenSecrets } from "./hidden_secrets.ts";
 
 /** The source of the configuration in force, without secrets. */
 export interface ShownSource {
   /** SHA-256 of the configuration, hexadecimal. */
   readonly hash: string;
   readonly files: readonly ConfigText[];
-  /** Reason why `files` is empty although there is a source. */
-  readonly problem?: string;
   /** The source can be replaced. */
   readonly isWritable: boolean;
 }
@@ -29,7 +34,7 @@ export interface Draft {
   /** Hash of the configuration that it was made of. */
   readonly hash: string;
   readonly name: string;
-  /** Secrets may be the markers of `ShownSource`. */
+  /** Secrets may be the placeholders of `ShownSource`, in the same fields. */
   readonly text: string;
 }
 
@@ -56,6 +61,8 @@ export class ConfigurationEditor {
     readonly hash: string;
     readonly secrets: HiddenSecrets;
     readonly shown: ShownSource;
+    /** See `Settings`. */
+    readonly sensitiveHeaders: readonly string[];
   } | undefined;
 
   constructor(options: EditorOptions) {
@@ -115,33 +122,42 @@ export class ConfigurationEditor {
     const reject = (problem: string) => ({
       result: { diagnostics: [], problem },
     });
-    const { hash, secrets, shown } = await this.#open();
+    const { hash, secrets, shown, sensitiveHeaders } = await this.#open();
     if (draft.hash !== hash) {
       return reject("the configuration has changed: load it again");
     }
     if (!shown.files.some(({ name }) => name === draft.name)) {
       return reject(`"${draft.name}" is no file of the configuration`);
     }
-    let text: string;
-    try {
-      text = secrets.restore(draft.text);
-    } catch (error) {
-      if (error instanceof SecretError) return reject(error.message);
-      throw error;
-    }
     const { sources } = this.#options.current();
+    const { text, restored, toDraft } = secrets.restore(
+      draft.text,
+      await this.#scalarsOf(draft, sensitiveHeaders),
+    );
+    const changed = { name: draft.name, text };
     const candidate = await this.#candidateOf(
       sources.map((each) =>
         each.name === draft.name ? { ...each, text } : each
       ),
     );
-    if (secrets.areRevealedBy(candidate)) {
+    const after = await this.#scalarsOf(
+      changed,
+      candidate.loaded.settings.sensitiveHeaders,
+    );
+    const secret = new Set(
+      after.private.filter(({ isSecret }) => isSecret).map(({ start }) =>
+        start
+      ),
+    );
+    if (!restored.every((start) => secret.has(start))) {
       return reject(
         "a <redacted> value was moved to a place where it would be shown",
       );
     }
     const diagnostics = (await checkCandidate(candidate)).map((each) => ({
       ...each,
+      ...(each.file === draft.name &&
+        moveLocation(each, text, draft.text, toDraft)),
       message: secrets.clean(each.message),
     }));
     return { text, result: { diagnostics } };
@@ -150,25 +166,30 @@ export class ConfigurationEditor {
   async #open() {
     const { hash, sources } = this.#options.current();
     if (this.#known?.hash === hash) return this.#known;
-    const secrets = new HiddenSecrets(await this.#candidateOf(sources));
-    const shown = await this.#show(hash, sources, secrets);
-    return this.#known = { hash, secrets, shown };
-  }
-
-  async #show(
-    hash: string,
-    sources: readonly ConfigText[],
-    secrets: HiddenSecrets,
-  ): Promise<ShownSource> {
+    const { loaded } = await this.#candidateOf(sources);
+    const { sensitiveHeaders } = loaded.settings;
+    const scalars = await Promise.all(
+      sources.map((source) => this.#scalarsOf(source, sensitiveHeaders)),
+    );
+    const secrets = new HiddenSecrets(sources, scalars);
     const isWritable = await this.#options.source.isWritable?.() ?? false;
     const files = sources.map((each) => ({
       ...each,
-      text: secrets.hide(each.text),
+      text: secrets.hide(each),
     }));
-    if (secrets.areAllHidden) return { hash, files, isWritable };
-    const problem =
-      "the source is not shown: it writes a secret in a form that cannot be hidden; write it on one line, or as ${NAME}";
-    return { hash, files: [], isWritable: false, problem };
+    const shown = { hash, files, isWritable };
+    return this.#known = { hash, secrets, shown, sensitiveHeaders };
+  }
+
+  #scalarsOf(
+    source: ConfigText,
+    sensitiveHeaders: readonly string[],
+  ): Promise<SourceScalars> {
+    const schemas = schemasOf(this.#options.policies);
+    return runInSlices(
+      findPrivateScalars(source, { schemas, sensitiveHeaders }),
+      systemClock,
+    );
   }
 
   #candidateOf(sources: readonly ConfigText[]): Promise<Candidate> {
@@ -178,4 +199,19 @@ export class ConfigurationEditor {
     };
     return loadCandidate(source, this.#options);
   }
+}
+
+/** Converts a location in a text with secrets to that in the draft, whose lines may be fewer. */
+function moveLocation(
+  { line, column }: Pick<Diagnostic, "line" | "column">,
+  text: string,
+  draft: string,
+  toDraft: (offset: number) => number,
+): Pick<Diagnostic, "line" | "column"> {
+  let start = 0;
+  for (let count = 1; count < line; count++) {
+    start = text.indexOf("\n", start) + 1;
+  }
+  const before = draft.slice(0, toDraft(start + column - 1)).split("\n");
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }

@@ -1,181 +1,183 @@
-import { settingsSchema } from "../api/settings.ts";
-import { createSensitiveHeaders } from "../base/redaction.ts";
-import { createRedaction } from "../api/redact_configuration.ts";
-import type { GenericSchema } from "../api/schema/schema.ts";
-import { type Candidate, schemasOf } from "./candidate.ts";
+import type { ConfigText } from "../config/diagnostics/located_diagnostic.ts";
+import type { SourceScalars } from "../config/source_secrets.ts";
 
-/** Shorter secrets, such as `team: red` of a key, occur in other words by chance: they are hidden only where they are a value. */
-const MIN_SECRET_LENGTH = 4;
+/** Shorter secrets occur in other words by chance: comments and messages show them. */
+const MIN_SECRET_LENGTH = 8;
 
-const marker = /<redacted ([0-9]+)>/g;
+const COMMENT = "a comment";
 
-/** A secret that cannot be hidden, or a marker that stands for none; the message contains no secret. */
-export class SecretError extends Error {
-  override readonly name = "SecretError";
+/** A part of a source that a placeholder stands for. */
+interface HiddenPart {
+  readonly file: string;
+  readonly start: number;
+  readonly end: number;
+  /** As it is written, quotes included. */
+  readonly written: string;
+  readonly place: string;
 }
 
-/**
- * Takes the secrets of a valid configuration out of its text, and puts them back: each is replaced by `<redacted N>`.
- */
+/** A text, some parts of which were replaced. */
+export interface RestoredText {
+  readonly text: string;
+  /** Offsets in `text` of the secrets that were put back. */
+  readonly restored: readonly number[];
+  /** Converts an offset in `text` to one in the text before. */
+  toDraft(offset: number): number;
+}
+
+/** Takes the secrets out of the texts of a configuration by their places, and puts them back: each is replaced by `<redacted N>`. */
 export class HiddenSecrets {
-  readonly #secrets: readonly string[];
-  readonly #environment: readonly string[];
-  /** Strings of the configuration in force that are no secrets. */
-  readonly #shown: readonly string[];
-  /** Texts that markers stand for. */
-  readonly #hidden: string[] = [];
+  /** The placeholder of a part is its index and one. */
+  readonly #parts: readonly HiddenPart[];
+  /** Values of secrets, longest first. */
+  readonly #values: readonly string[];
 
-  constructor(candidate: Candidate) {
-    const { environment = [] } = candidate.loaded.resources;
-    const found = new Set<string>();
-    for (const [value, shown] of redactedPairs(candidate)) {
-      collectChanged(value, shown, found);
-    }
-    this.#shown = shownTexts(candidate);
-    // Longest first, so that one that contains another goes as a whole.
-    this.#secrets = [...found].toSorted((a, b) => b.length - a.length);
-    this.#environment = environment;
-  }
-
-  /** Returns the text without secrets. */
-  hide(text: string): string {
-    let shown = text;
-    for (const secret of this.#secrets) {
-      for (const form of formsOf(secret)) {
-        if (!shown.includes(form)) continue;
-        shown = isShort(secret)
-          ? shown.replace(valuesOf(form), () => this.#markerOf(form))
-          : shown.replaceAll(form, this.#markerOf(form));
-      }
-    }
-    return shown;
-  }
-
-  /** Reports whether each secret that the file itself gives was hidden in one of its texts. */
-  get areAllHidden(): boolean {
-    return this.#secrets.every((secret) =>
-      formsOf(secret).some((form) => this.#hidden.includes(form)) ||
-      this.#environment.some((given) => given !== "" && secret.includes(given))
+  /** @param scalars Of each source. */
+  constructor(
+    sources: readonly ConfigText[],
+    scalars: readonly SourceScalars[],
+  ) {
+    const values = scalars.flatMap((each) => each.private)
+      .filter(({ isSecret }) => isSecret).map(({ value }) => String(value));
+    this.#values = [...new Set(values)]
+      .filter(({ length }) => length >= MIN_SECRET_LENGTH)
+      .toSorted((a, b) => b.length - a.length);
+    this.#parts = sources.flatMap((source, index) =>
+      partsOf(source, scalars[index], this.#values)
     );
   }
 
-  /** Returns the text with its secrets. @throws {SecretError} When a marker stands for nothing. */
-  restore(text: string): string {
-    return text.replace(marker, (whole, number: string) => {
-      const secret = this.#hidden[Number(number) - 1];
-      if (secret !== undefined) return secret;
-      throw new SecretError(
-        `${whole} stands for no secret of the configuration in force: write the value, or a reference such as \${NAME}`,
-      );
-    });
+  /** Returns the text of a source without secrets. */
+  hide({ name, text }: ConfigText): string {
+    let shown = "";
+    let end = 0;
+    for (const [index, part] of this.#parts.entries()) {
+      if (part.file !== name) continue;
+      const quote = /^["']/.exec(part.written)?.[0] ?? "";
+      shown += text.slice(end, part.start);
+      shown += `${quote}<redacted ${index + 1}>${quote}`;
+      end = part.end;
+    }
+    return shown + text.slice(end);
+  }
+
+  /**
+   * Puts secrets back where their placeholders are still in the same field. All other placeholders stay; a configuration
+   * that has any is invalid.
+   */
+  restore(text: string, scalars: SourceScalars): RestoredText {
+    const pieces = [
+      ...this.#fieldsOf(scalars),
+      ...this.#commentsOf(text, scalars),
+    ]
+      .toSorted((a, b) => a.start - b.start);
+    let result = "";
+    let end = 0;
+    const restored: number[] = [];
+    const moves: {
+      readonly from: number;
+      readonly to: number;
+      readonly end: number;
+    }[] = [];
+    for (const piece of pieces) {
+      result += text.slice(end, piece.start);
+      if (!piece.isComment) restored.push(result.length);
+      moves.push({ from: result.length, to: piece.start, end: piece.end });
+      result += piece.written;
+      moves.push({ from: result.length, to: piece.end, end: Infinity });
+      end = piece.end;
+    }
+    return {
+      text: result + text.slice(end),
+      restored,
+      toDraft(offset) {
+        const move = moves.findLast(({ from }) => from <= offset);
+        if (move === undefined) return offset;
+        return Math.min(move.to + offset - move.from, move.end);
+      },
+    };
   }
 
   /** Removes secrets from a message. */
   clean(message: string): string {
-    return this.#hidden.reduce(
-      (text, secret) =>
-        text.replaceAll(
-          isShort(secret)
-            ? new RegExp(`(?<!\\w)${RegExp.escape(secret)}(?!\\w)`, "g")
-            : secret,
-          "<redacted>",
-        ),
+    return this.#values.reduce(
+      (text, secret) => text.replaceAll(secret, "<redacted>"),
       message,
     );
   }
 
-  /** Reports whether a configuration uses a secret where it would be shown, because its marker was moved. */
-  areRevealedBy(candidate: Candidate): boolean {
-    const shown = shownTexts(candidate);
-    return [...this.#hidden, ...this.#secrets].some((secret) =>
-      // Other values may have contained it before, such as the name of a team.
-      countIn(shown, secret) > countIn(this.#shown, secret)
-    );
-  }
-
-  #markerOf(form: string): string {
-    const known = this.#hidden.indexOf(form);
-    const index = known >= 0 ? known : this.#hidden.push(form) - 1;
-    return `<redacted ${index + 1}>`;
-  }
-}
-
-function isShort(secret: string): boolean {
-  return secret.length < MIN_SECRET_LENGTH;
-}
-
-function countIn(texts: readonly string[], secret: string): number {
-  return texts.filter((text) =>
-    isShort(secret) ? text === secret : text.includes(secret)
-  ).length;
-}
-
-function shownTexts(candidate: Candidate): readonly string[] {
-  const shown: string[] = [];
-  for (const [, each] of redactedPairs(candidate)) collectTexts(each, shown);
-  return shown;
-}
-
-/** Yields each part of a configuration with its redacted copy. */
-function* redactedPairs(
-  { loaded: { resources, settings }, policies }: Candidate,
-): Generator<[value: unknown, shown: unknown]> {
-  const redact = createRedaction({
-    sensitiveHeaders: createSensitiveHeaders(settings.sensitiveHeaders),
-    environment: [],
-  });
-  const kinds: Readonly<Record<string, GenericSchema>> =
-    schemasOf(policies).kinds;
-  for (const list of Object.values(resources)) {
-    if (!Array.isArray(list)) continue;
-    for (const each of list) {
-      const schema = typeof each === "object" ? kinds[each.kind] : undefined;
-      if (schema !== undefined) yield [each, redact(schema, each)];
+  /** Yields the placeholders of a draft that stand in the field of their secret. */
+  *#fieldsOf(scalars: SourceScalars) {
+    for (const { start, end, value, place } of scalars.private) {
+      const [, number] = /^<redacted ([0-9]+)>$/.exec(String(value)) ?? [];
+      const part = this.#parts[Number(number) - 1];
+      if (part?.place !== place) continue;
+      yield { start, end, written: part.written, isComment: false };
     }
   }
-  yield [settings, redact(settingsSchema, settings)];
-}
 
-/** Collects the strings of `value` that differ in its redacted copy. */
-function collectChanged(
-  value: unknown,
-  shown: unknown,
-  into: Set<string>,
-): void {
-  if (typeof value === "string") {
-    if (value !== shown && value !== "") into.add(value);
-  } else if (typeof value === "object" && value !== null) {
-    const parts = new Map<string, unknown>(
-      typeof shown === "object" && shown !== null ? Object.entries(shown) : [],
-    );
-    for (const [name, part] of Object.entries(value)) {
-      collectChanged(part, parts.get(name), into);
+  *#commentsOf(source: string, scalars: SourceScalars) {
+    for (const { start: from, text } of commentsOf(source, scalars)) {
+      for (const { index, 0: found, 1: number } of text.matchAll(numbered)) {
+        const part = this.#parts[Number(number) - 1];
+        if (part?.place !== COMMENT) continue;
+        const start = from + index;
+        const end = start + found.length;
+        yield { start, end, written: part.written, isComment: true };
+      }
     }
   }
 }
 
-function collectTexts(value: unknown, into: string[]): void {
-  if (typeof value === "string") into.push(value);
-  else if (typeof value === "object" && value !== null) {
-    for (const part of Object.values(value)) collectTexts(part, into);
+const numbered = /<redacted ([0-9]+)>/g;
+
+/** Returns the secret fields of a source, and comments that repeat them. */
+function partsOf(
+  { name, text }: ConfigText,
+  scalars: SourceScalars | undefined,
+  values: readonly string[],
+): readonly HiddenPart[] {
+  if (scalars === undefined) return [];
+  const parts: HiddenPart[] = scalars.private.filter(({ isSecret }) => isSecret)
+    .map(({ start, end, place }) => {
+      const written = text.slice(start, end).trimEnd();
+      return { file: name, start, end: start + written.length, written, place };
+    });
+  for (const { start, text: comment } of commentsOf(text, scalars)) {
+    let rest = comment;
+    for (const written of values) {
+      for (
+        let at = rest.indexOf(written);
+        at >= 0;
+        at = rest.indexOf(written)
+      ) {
+        const from = start + at;
+        const end = from + written.length;
+        parts.push({ file: name, start: from, end, written, place: COMMENT });
+        // A shorter secret may be a part of this one.
+        rest = rest.slice(0, at) + "\0".repeat(written.length) +
+          rest.slice(at + written.length);
+      }
+    }
   }
+  return parts.toSorted((a, b) => a.start - b.start);
 }
 
-/** Matches a text where it is a whole value of YAML or JSON, with or without quotes. */
-function valuesOf(form: string): RegExp {
-  const text = RegExp.escape(form);
-  return new RegExp(
-    `(?<=[:,[{-][ \\t]*(?:["']|\\n[ \\t]*)?)${text}(?=["']?[ \\t]*(?:[,}\\]#\\n]|$))`,
-    "g",
-  );
-}
-
-/** Lists the ways in which YAML and JSON write a string; several lines are written one by one. */
-function formsOf(secret: string): readonly string[] {
-  const quoted = JSON.stringify(secret).slice(1, -1);
-  const lines = secret.split("\n").map((line) => line.trim()).filter((line) =>
-    line.length >= MIN_SECRET_LENGTH
-  );
-  return [...new Set([secret, quoted, secret.replaceAll("'", "''"), ...lines])]
-    .filter((form) => form !== "");
+/** Yields the comments of a source: from a `#` that is in no scalar to the end of its line. */
+function* commentsOf(
+  text: string,
+  scalars: SourceScalars,
+): Generator<{ readonly start: number; readonly text: string }> {
+  for (
+    let start = text.indexOf("#");
+    start >= 0;
+    start = text.indexOf("#", start + 1)
+  ) {
+    const isStart = start === 0 || /\s/.test(text.charAt(start - 1));
+    if (!isStart || scalars.isWithin(start)) continue;
+    const lineEnd = text.indexOf("\n", start);
+    const end = lineEnd < 0 ? text.length : lineEnd;
+    yield { start, text: text.slice(start, end) };
+    start = end;
+  }
 }

@@ -25,6 +25,7 @@ interface Source {
 interface DraftResult {
   readonly diagnostics: readonly {
     readonly line: number;
+    readonly column: number;
     readonly message: string;
   }[];
   readonly problem?: string;
@@ -102,7 +103,7 @@ Deno.test("the source is shown without secrets, checked as it is typed, and appl
   assert.match(await Deno.readTextFile(gateway.file), /of ada/);
 });
 
-Deno.test("a redacted value that is moved to where it would be shown is rejected", async () => {
+Deno.test("a placeholder of a secret is rejected in any other field, with its position", async () => {
   await using gateway = await start();
   const client = new Client(gateway.admin, adminToken);
   const source = await client.source();
@@ -122,25 +123,53 @@ Deno.test("a redacted value that is moved to where it would be shown is rejected
     draftOf(source, (text) => text.replace('"PathPrefix"', `"${marker}"`)),
   );
 
+  const inToken = await client.post(
+    "source/apply",
+    draftOf(
+      source,
+      (text) => text.replace(/("adminToken":)"<redacted \d>"/, `$1"${marker}"`),
+    ),
+  );
+  const longer = await client.post(
+    "source/apply",
+    draftOf(source, (text) => text.replace(marker, `${marker} and more`)),
+  );
+
   assert.notEqual(marker, "");
-  assert.match(moved.problem ?? "", /moved to a place where it would be shown/);
-  assert.match(unknown.problem ?? "", /<redacted 99> stands for no secret/);
-  assert.doesNotMatch(JSON.stringify([moved, unknown, named]), /of ada/);
+  for (const { diagnostics } of [moved, unknown, named, inToken, longer]) {
+    const message = diagnostics[0]?.message ?? "";
+    assert.match(
+      message,
+      /"<redacted \d+>" is not a value: .* write the secret/,
+    );
+  }
+  const { line = 0, column = 0 } = inToken.diagnostics[0] ?? {};
+  const text = source.files[0]?.text ?? "";
+  assert.equal(line, 1);
+  assert.equal(
+    column,
+    text.indexOf('"<redacted', text.indexOf("adminToken")) + 1,
+  );
+  assert.doesNotMatch(
+    JSON.stringify([moved, unknown, named, inToken]),
+    /of ada/,
+  );
   assert.match(await Deno.readTextFile(gateway.file), /first/);
 });
 
-Deno.test("metadata of keys that other words and values contain leaves the source readable", async () => {
+Deno.test("metadata of keys, and words that equal a secret, stay readable in the source", async () => {
   const { policies } = route;
   const keys = [
-    { key: password, metadata: { team: "red" } },
-    { key: `${password} and bob`, metadata: { team: "blue" } },
+    { key: "fast", metadata: { team: "red", models: ["fast"] } },
+    { key: `${password} and bob`, metadata: { note: password } },
   ];
   await using gateway = await GatewayProcess.start({
     config: {
       config: { adminToken },
       routes: [{
         ...route,
-        name: "blue-red",
+        name: "fast",
+        matches: [{ path: { type: "PathPrefix", value: "/fast" } }],
         policies: {
           ...policies,
           directResponse: { status: 200, body: "shared" },
@@ -159,11 +188,17 @@ Deno.test("metadata of keys that other words and values contain leaves the sourc
   );
 
   assert.match(text, /"shared"/);
-  assert.doesNotMatch(text, /"red"|blue/);
+  assert.match(text, /"name":"fast","matches".*"\/fast"/);
+  assert.match(
+    text,
+    /{"key":"<redacted \d>","metadata":{"team":"red","models":\["fast"\]}}/,
+  );
+  assert.match(text, /"metadata":{"note":"<redacted \d>"}/);
   assert.deepEqual(applied, { diagnostics: [] });
   const written = await Deno.readTextFile(gateway.file);
   assert.match(written, /"hundred"/);
   assert.match(written, /"red"/);
+  assert.match(written, /"key":"fast"/);
 });
 
 Deno.test("a draft of an older configuration, and of another file, is rejected", async () => {

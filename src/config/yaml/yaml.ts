@@ -224,11 +224,13 @@ function convert(node: Node, conversion: Conversion): YamlNode {
     known.set(node, {
       kind: "scalar",
       start,
+      end: node.range?.[1] ?? start,
       value: node.value,
       plain: node.type === "PLAIN",
     });
   }
-  return known.get(node) ?? { kind: "scalar", start, value: null, plain: true };
+  return known.get(node) ??
+    { kind: "scalar", start, end: start, value: null, plain: true };
 }
 
 function keyOf(key: Node): Pick<YamlEntry, "key" | "merge"> {

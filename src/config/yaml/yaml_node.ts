@@ -5,6 +5,8 @@ export type YamlNode = YamlScalar | YamlMap | YamlList | YamlAlias;
 export interface YamlScalar {
   readonly kind: "scalar";
   readonly start: number;
+  /** Offset after the last character, that of a closing quote included. */
+  readonly end: number;
   readonly value: unknown;
   /** Unquoted, so that the type depends on the content. */
   readonly plain: boolean;

@@ -30,7 +30,6 @@ interface SourceFile {
 interface Source {
   readonly hash: string;
   readonly files: readonly SourceFile[];
-  readonly problem?: string;
   readonly isWritable: boolean;
   readonly needsToken: boolean;
 }
@@ -81,7 +80,6 @@ export function Configuration({ status }: PageProps) {
         )}
       />
       <Problem>{problem}</Problem>
-      <Problem>{source?.problem}</Problem>
       {source && file && (
         <Draft
           key={`${source.hash} ${file.name}`}
@@ -90,7 +88,7 @@ export function Configuration({ status }: PageProps) {
           canCheck={status.server === "admin"}
         />
       )}
-      {source && !file && source.problem === undefined && (
+      {source && !file && (
         <section class="panel">
           <Empty title="There is no file to show">
             This gateway reads its resources from a cluster.{" "}
