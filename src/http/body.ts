@@ -10,6 +10,8 @@ export interface Body {
   readonly length: number | undefined;
   /** Trailer fields; available once `read` has returned `undefined`. */
   readonly trailers: HeaderList | undefined;
+  /** False while the sender has not sent all of a body whose length it declared; `undefined` where nobody knows. */
+  readonly hasArrived?: boolean | undefined;
   /**
    * The bytes before a chunk in its `ArrayBuffer` are free: a writer may put a prefix there, to send it with the chunk in one
    * write. Default: false.

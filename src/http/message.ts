@@ -32,6 +32,8 @@ export interface RequestMessage {
   readonly cancellation: Cancellation;
   /** Set by the handler, for `/debug/tasks`. */
   handledBy?: unknown;
+  /** Client that shares the connections of a backend with others: its identity or address; set by the handler. */
+  owner?: string;
   /** Memory for a body that is read before it is forwarded; set by the handler, which releases it. */
   held?: HeldBytes | undefined;
   /** Sends an interim response such as 103 to the client; ignored once the final response has started. */

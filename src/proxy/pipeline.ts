@@ -4,8 +4,12 @@ import type {
   RequestMessage,
   ResponseMessage,
 } from "../http/message.ts";
+import { clientKey } from "../http/server/client_counts.ts";
+import { clientOf } from "../policy/authentication/request_identity.ts";
+import { clientAddress } from "../policy/mcp/client_address.ts";
 import { normalizeTarget } from "../route/normalize_target.ts";
 import type { PortId, Route, WeightedBackend } from "../snapshot/snapshot.ts";
+import { awaitShortBody } from "./body/early_body.ts";
 import { limitBody } from "./body/limited_body.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import { ExchangeReply, type FinishObserver } from "./finish.ts";
@@ -125,6 +129,8 @@ export class Pipeline {
   }
 
   async #respond(exchange: Exchange, route: Route): Promise<BackendResponse> {
+    const early = awaitShortBody(exchange.request);
+    if (early !== undefined) await early;
     const { groups } = route;
     if (groups === undefined) {
       const target = exchange.routed.onlyBackend(route);
@@ -173,6 +179,10 @@ export class Pipeline {
     if (pending !== undefined) await pending;
     if (spans !== undefined) await spans.readBody(exchange);
     const isTrusted = trustsPeer(request.source);
+    request.owner = clientOf(exchange.slots) ||
+      clientKey(
+        isTrusted ? clientAddress(request, trustsPeer) : request.source.address,
+      );
     addForwardingHeaders(
       request,
       requestId,

@@ -13,6 +13,8 @@ export interface Connection {
   readonly active: number;
   /** Requests sent so far. */
   readonly served: number;
+  /** Client whose request has the connection, where it serves one at a time. */
+  owner?: string | undefined;
   /** Reserves the connection for a request, whose `send` follows immediately; returns whether there is room for another. */
   reserve(): boolean;
   /** Sends a request once; otherwise like `Upstream.send`. */

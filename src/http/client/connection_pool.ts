@@ -6,6 +6,7 @@ import type { Log } from "../../base/log.ts";
 import type { Connection, ConnectionContext } from "./connection.ts";
 import { TimerWheel } from "../timer_wheel.ts";
 import type { Dialer } from "./dialer.ts";
+import { FairQueue } from "./fair_queue.ts";
 import {
   cancellationError,
   connectFailed,
@@ -22,6 +23,8 @@ import { Waiter } from "./waiter.ts";
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 const MAX_READY = 256;
+/** Smaller pools, which protect a backend from load, have no shares. */
+const MIN_SHARED = 16;
 
 /**
  * A pool of connections to one upstream.
@@ -39,7 +42,9 @@ export class ConnectionPool {
   readonly #connectTimeoutMs: number;
   readonly #all = new Set<Connection>();
   readonly #ready: Connection[] = [];
-  readonly #waiters: Waiter[] = [];
+  readonly #waiters = new FairQueue<Waiter>();
+  /** Connections in use by client, where each serves one request at a time. */
+  readonly #used = new Map<string, number>();
   readonly #dials = new Set<AbortController>();
   #sharesConnections: boolean;
   #retired = false;
@@ -97,12 +102,11 @@ export class ConnectionPool {
     return { connections: this.#maxConnections, pending: this.#maxPending };
   }
 
-  /** Returns an available connection, reserved for the caller. */
-  takeReady(): Connection | undefined {
+  /** Returns an available connection, reserved for the caller; `undefined` also if its owner has its share. */
+  takeReady(owner: string): Connection | undefined {
     const connection = this.#ready.at(-1);
-    if (connection !== undefined && !this.#reserve(connection)) {
-      this.#ready.pop();
-    }
+    if (connection === undefined || !this.#mayTake(owner)) return undefined;
+    if (!this.#reserve(connection, owner)) this.#ready.pop();
     return connection;
   }
 
@@ -110,21 +114,19 @@ export class ConnectionPool {
    * Waits for the next connection that becomes available, reserved for the caller.
    * @throws {GatewayError} `upstream_connect_failed`, `upstream_tls_failed`, `upstream_timeout`, `upstream_overloaded`.
    */
-  async nextReady(cancellation: Cancellation): Promise<Connection> {
+  async nextReady(
+    owner: string,
+    cancellation: Cancellation,
+  ): Promise<Connection> {
     if (cancellation.cancelled) throw cancellationError(cancellation.reason);
-    if (
-      !this.#mayDial() &&
-      this.#waiters.length - this.#dials.size >= this.#maxPending
-    ) {
-      throw this.#overloaded(
-        `${this.#maxPending} requests are already waiting`,
-      );
+    if (!this.#mayDial() || !this.#mayTake(owner, this.#dials.size)) {
+      this.#expectPlace(owner);
     }
-    const waiter = new Waiter(cancellation, {
+    const waiter = new Waiter(owner, cancellation, {
       leave: () => this.#leave(waiter),
       timeout: () => this.#timeout(),
     });
-    this.#waiters.push(waiter);
+    this.#waiters.add(waiter);
     this.#context.wheel.add(waiter);
     this.#context.wheel.set(waiter, this.#connectTimeoutMs);
     this.#dialAsNeeded();
@@ -145,13 +147,61 @@ export class ConnectionPool {
       "gateway",
       `Cannot use "${this.#context.endpoint}": it was closed`,
     );
-    for (const waiter of this.#waiters.slice()) waiter.fail(closed);
+    for (const waiter of this.#waiters.values()) waiter.fail(closed);
     for (const connection of this.#all) connection.close();
   }
 
-  #reserve(connection: Connection): boolean {
+  #reserve(connection: Connection, owner: string): boolean {
     if (connection.served > 0 || connection.active > 0) this.#reuses++;
+    if (owner !== "" && !connection.isShared) {
+      connection.owner = owner;
+      this.#used.set(owner, (this.#used.get(owner) ?? 0) + 1);
+    }
     return connection.reserve();
+  }
+
+  /** Counts that a connection serves its owner no more. */
+  #free(connection: Connection): void {
+    const { owner } = connection;
+    if (owner === undefined) return;
+    connection.owner = undefined;
+    const left = (this.#used.get(owner) ?? 0) - 1;
+    if (left > 0) this.#used.set(owner, left);
+    else this.#used.delete(owner);
+  }
+
+  /**
+   * Reports whether a client may take another connection: in a pool that is half in use, it may have no more than are left for all
+   * others. So one alone gets half of them, two a third each, and there is always one for somebody else.
+   * Requests of the gateway's own have no owner, and no limit.
+   * @param opening Connections that are being opened, as if all were for this client.
+   */
+  #mayTake(owner: string, opening = 0): boolean {
+    const used = this.#all.size - this.#ready.length + opening;
+    const isFree = owner === "" || this.#sharesConnections ||
+      this.#maxConnections < MIN_SHARED ||
+      2 * used < this.#maxConnections;
+    if (isFree) return true;
+    const own = (this.#used.get(owner) ?? 0) + opening;
+    return own < this.#maxConnections - used;
+  }
+
+  /** Likewise for the places of those that wait. @throws {GatewayError} `upstream_overloaded` */
+  #expectPlace(owner: string): void {
+    const waiting = Math.max(0, this.#waiters.length - this.#dials.size);
+    if (waiting >= this.#maxPending) {
+      throw this.#overloaded(
+        `${this.#maxPending} requests are already waiting`,
+      );
+    }
+    const own = this.#waiters.count(owner);
+    const hasShare = owner === "" || this.#maxConnections < MIN_SHARED ||
+      2 * waiting < this.#maxPending ||
+      own < this.#maxPending - waiting;
+    if (hasShare) return;
+    throw this.#overloaded(
+      `${own} requests of this client are already waiting, its share of ${this.#maxPending} places`,
+    );
   }
 
   #mayDial(): boolean {
@@ -162,6 +212,9 @@ export class ConnectionPool {
 
   #dialAsNeeded(): void {
     while (this.#dials.size < this.#waiters.length && this.#mayDial()) {
+      const opening = this.#dials.size;
+      const mayOpen = (owner: string) => this.#mayTake(owner, opening);
+      if (this.#waiters.next(mayOpen) === undefined) return;
       void this.#openConnection();
     }
   }
@@ -194,26 +247,31 @@ export class ConnectionPool {
     const error = connectFailed(endpoint, cause);
     this.#log?.debug("Upstream connection failed", { endpoint, error });
     const affected = this.#sharesConnections
-      ? this.#waiters.slice()
-      : this.#waiters.slice(0, 1);
-    for (const waiter of affected) waiter.fail(error);
+      ? this.#waiters.values()
+      : [this.#waiters.next(() => true)];
+    for (const waiter of affected) waiter?.fail(error);
   }
 
   /** Assigns the connection to waiting requests, else adds it to the available ones. */
   #offer(connection: Connection): void {
-    for (
-      let waiter = this.#waiters[0];
-      waiter !== undefined;
-      waiter = this.#waiters[0]
-    ) {
-      const hasRoom = this.#reserve(connection);
-      waiter.succeed(connection);
-      if (!hasRoom) return;
-    }
+    this.#free(connection);
     this.#ready.push(connection);
+    this.#serveWaiters();
+    if (this.#ready.at(-1) !== connection) return;
     if (this.#retired) connection.retire();
     else if (this.#ready.length > MAX_READY) {
       this.#ready.find(({ active }) => active === 0)?.close();
+    }
+  }
+
+  #serveWaiters(): void {
+    while (this.#waiters.length > 0) {
+      const connection = this.#ready.at(-1);
+      const waiter = connection &&
+        this.#waiters.next((owner) => this.#mayTake(owner));
+      if (connection === undefined || waiter === undefined) return;
+      if (!this.#reserve(connection, waiter.owner)) this.#ready.pop();
+      waiter.succeed(connection);
     }
   }
 
@@ -229,13 +287,15 @@ export class ConnectionPool {
       requests: connection.served,
     });
     this.#all.delete(connection);
+    this.#free(connection);
     this.#withdraw(connection);
+    this.#serveWaiters();
     this.#dialAsNeeded();
   }
 
   /** Removes a waiter; cancels a surplus dial if the waiter gave up. */
   #leave(waiter: Waiter): void {
-    this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+    this.#waiters.delete(waiter);
     this.#context.wheel.delete(waiter);
     if (!waiter.gaveUp) return;
     for (const dial of [...this.#dials].slice(this.#waiters.length)) {

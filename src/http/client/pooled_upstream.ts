@@ -80,14 +80,16 @@ class PooledUpstream implements Upstream {
   ): Promise<ResponseMessage> {
     if (cancellation.cancelled) throw cancellationError(cancellation.reason);
     const pool = request.upgrade === undefined ? this.#pool : this.#upgradePool;
-    const connection = pool.takeReady() ?? await pool.nextReady(cancellation);
+    const { owner = "" } = request;
+    const connection = pool.takeReady(owner) ??
+      await pool.nextReady(owner, cancellation);
     const isReused = connection.served > 0;
     try {
       return await connection.send(request, body, cancellation);
     } catch (error) {
       if (!mayResend(error, isReused, request)) throw error;
     }
-    const fresh = await pool.nextReady(cancellation);
+    const fresh = await pool.nextReady(owner, cancellation);
     return await fresh.send(request, body, cancellation);
   }
 

@@ -13,6 +13,7 @@ export type UpstreamRequest = Pick<
   | "upgrade"
   | "expectsContinue"
   | "sendInformational"
+  | "owner"
 >;
 
 /** A backend address with its connections. */

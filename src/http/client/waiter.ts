@@ -15,13 +15,18 @@ export interface Queue {
 /** A request waiting for a connection. */
 export class Waiter implements Deadline {
   dueAt = Infinity;
+  readonly owner: string;
   readonly #queue: Queue;
   readonly #result = Promise.withResolvers<Connection>();
   readonly #unsubscribe: () => void;
   #gaveUp = false;
 
-  /** @param cancellation Must not be cancelled yet. */
-  constructor(cancellation: Cancellation, queue: Queue) {
+  /**
+   * @param owner Client that waits.
+   * @param cancellation Must not be cancelled yet.
+   */
+  constructor(owner: string, cancellation: Cancellation, queue: Queue) {
+    this.owner = owner;
     this.#queue = queue;
     this.#unsubscribe = cancellation.onCancel((reason) =>
       this.fail(cancellationError(reason))

@@ -46,6 +46,13 @@ export class FramedBody implements Body {
     return this.#decoder.trailers;
   }
 
+  get hasArrived(): boolean | undefined {
+    const { remaining } = this.#decoder;
+    return remaining === undefined
+      ? undefined
+      : remaining <= this.#input.available;
+  }
+
   /** The body has been read from. */
   get started(): boolean {
     return this.#started;
@@ -129,17 +136,17 @@ function decoderFor(
 class LengthDecoder implements BodyDecoder {
   readonly mayEndHere = false;
   readonly trailers = undefined;
-  #remaining: number;
+  remaining: number;
 
   constructor(length: number) {
-    this.#remaining = length;
+    this.remaining = length;
   }
 
   decode(input: InputBuffer): Uint8Array | "more" | "end" {
-    if (this.#remaining === 0) return "end";
+    if (this.remaining === 0) return "end";
     if (input.available === 0) return "more";
-    const bytes = input.take(this.#remaining);
-    this.#remaining -= bytes.length;
+    const bytes = input.take(this.remaining);
+    this.remaining -= bytes.length;
     return bytes;
   }
 }

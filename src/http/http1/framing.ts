@@ -12,6 +12,8 @@ export interface BodyDecoder {
   /** The body is complete if the connection ends here. */
   readonly mayEndHere: boolean;
   readonly trailers: HeaderList | undefined;
+  /** Bytes that `decode` has not returned yet; omitted where only the end tells. */
+  readonly remaining?: number;
 }
 
 const MAX_SAFE_DIGITS = 15;

@@ -100,6 +100,11 @@ export class Http2Stream {
     return this.#written.promise;
   }
 
+  /** Reports whether so many bytes could be written now. */
+  hasRoom(bytes: number): boolean {
+    return bytes <= Math.min(this.#sendWindow, this.#output.budget);
+  }
+
   /** Writes as much of the pending chunk as there is room for. */
   writeMore(): void {
     const chunk = this.#pending;

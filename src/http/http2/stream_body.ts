@@ -41,6 +41,10 @@ export class StreamBody implements Body {
     return this.#ended;
   }
 
+  get hasArrived(): boolean | undefined {
+    return this.length === undefined ? undefined : this.#stream.remoteEnded;
+  }
+
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     if (this.#failure !== undefined) {
       // Not the end: the bytes so far would look like the whole body.

@@ -15,9 +15,6 @@ import { isPrompt } from "./silence_watch.ts";
 /** Part of the weight of an endpoint that has just been added, with slow start. */
 const FIRST_SHARE = 0.1;
 
-/** Time for a response of an endpoint that had stopped responding. */
-const TRIAL_MS = 5000;
-
 /** One request of so many is timed where its latency is shown only. */
 const TIMED = 8;
 
@@ -68,7 +65,7 @@ export class BalancedEndpoint implements AttemptTarget {
   }
 
   get trialLimitMs(): number {
-    return this.health.isTrialOfSilence ? TRIAL_MS : 0;
+    return this.health.trialLimitMs;
   }
 
   /** Gives the endpoint a growing share of the requests for the next `durationMs`. */

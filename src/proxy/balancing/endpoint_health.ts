@@ -35,8 +35,9 @@ const responseErrors: ReadonlySet<GatewayErrorCode> = new Set([
 const LATENCY_WEIGHT = 0.1;
 /** An average of fewer latencies ejects nobody. */
 const MIN_LATENCIES = 10;
-/** Shortest time without a response, while several requests wait, that ejects. */
-const SILENCE_MS = 750;
+
+/** Shortest time for the response of an endpoint that had stopped responding. */
+const MIN_TRIAL_MS = 2000;
 
 /** Dependencies of the health of an endpoint. */
 export interface EndpointHealthOptions {
@@ -63,7 +64,7 @@ export class EndpointHealth {
   #latencyMs = 0;
   /** The latest ejection: requests that may be repeated find out whether it is over. */
   #reason: EjectionReason | undefined;
-  readonly #silence = new SilenceWatch(SILENCE_MS);
+  readonly #silence = new SilenceWatch();
   readonly ejections: Record<EjectionReason, number> = {
     connect_failures: 0,
     errors: 0,
@@ -92,9 +93,10 @@ export class EndpointHealth {
     return this.#reason === "connect_failures";
   }
 
-  /** Reports whether a request finds out if the endpoint responds again. */
-  get isTrialOfSilence(): boolean {
-    return this.#isReturning && this.#reason === "silence";
+  /** Time for the response of a request that finds out if the endpoint responds again; 0 for others. */
+  get trialLimitMs(): number {
+    const isTrial = this.#isReturning && this.#reason === "silence";
+    return isTrial ? Math.max(MIN_TRIAL_MS, this.#silence.limitMs) : 0;
   }
 
   /** Records that a request is sent whose response does not wait for its client. */

@@ -4,8 +4,12 @@ import type { RequestMessage } from "../../http/message.ts";
 const MIN_UNANSWERED = 3;
 /** A silence lasts for so many times the usual time to a response. */
 const USUAL_FACTOR = 4;
-/** Part of a shorter time in the usual one. */
-const DECAY = 0.05;
+/** Part of the newest time in the usual one. */
+const WEIGHT = 0.2;
+/** Times from which the usual one is known. */
+const MIN_TIMES = 10;
+/** Shortest silence. */
+const MIN_MS = 750;
 /** Longer bodies may take their client a while. */
 const MAX_BODY_BYTES = 64 * 1024;
 
@@ -16,15 +20,16 @@ const MAX_BODY_BYTES = 64 * 1024;
  * Times are monotonic, in milliseconds.
  */
 export class SilenceWatch {
-  readonly #minMs: number;
+  readonly #unknownMs: number;
+  #times = 0;
   #unanswered = 0;
   /** Start of the first request since the latest response. */
   #since = 0;
   #usualMs = 0;
 
-  /** @param minMs Shortest silence. */
-  constructor(minMs: number) {
-    this.#minMs = minMs;
+  /** @param unknownMs Shortest silence while the usual time is not known. */
+  constructor(unknownMs = MIN_MS) {
+    this.#unknownMs = unknownMs;
   }
 
   /** Records that a request is sent. @param now Called if its time matters. */
@@ -36,14 +41,13 @@ export class SilenceWatch {
   responded(latencyMs?: number): void {
     this.#unanswered = 0;
     if (latencyMs === undefined) return;
-    this.#usualMs = latencyMs > this.#usualMs
-      ? latencyMs
-      : this.#usualMs + (latencyMs - this.#usualMs) * DECAY;
+    this.#times++;
+    this.#usualMs += (latencyMs - this.#usualMs) * WEIGHT;
   }
 
   /** Records that a client has disconnected: a request that waited for long stays unanswered. */
   abandoned(now: number): void {
-    if (now - this.#since < this.#limitMs && this.#unanswered > 0) {
+    if (now - this.#since < this.limitMs && this.#unanswered > 0) {
       this.#unanswered--;
     }
   }
@@ -51,11 +55,13 @@ export class SilenceWatch {
   /** Reports whether several requests have had no response for long. */
   isSilent(now: () => number): boolean {
     return this.#unanswered >= MIN_UNANSWERED &&
-      now() - this.#since >= this.#limitMs;
+      now() - this.#since >= this.limitMs;
   }
 
-  get #limitMs(): number {
-    return Math.max(this.#minMs, USUAL_FACTOR * this.#usualMs);
+  /** Time after which requests without a response make a silence. */
+  get limitMs(): number {
+    const minMs = this.#times < MIN_TIMES ? this.#unknownMs : MIN_MS;
+    return Math.max(minMs, USUAL_FACTOR * this.#usualMs);
   }
 }
 

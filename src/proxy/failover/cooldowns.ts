@@ -17,9 +17,9 @@ const MAX_MS = 3_600_000;
 const UNREPEATABLE_MS = 60_000;
 /** Time in which one request tries a backend after its rest, and no other does. */
 const TRIAL_MS = 5000;
-/** Shortest time without a response, while several requests wait, after which a backend rests. */
-const SILENCE_MS = 750;
-/** Likewise for LLMs, which think before they respond. */
+/** Shortest time for the response of a backend that had stopped responding. */
+const MIN_TRIAL_MS = 2000;
+/** Silence of an LLM that says something about it, while the usual time of its responses is not known. */
 const LLM_SILENCE_MS = 15_000;
 
 /** Reason of a rest after `SilenceWatch` has noticed a silence. */
@@ -105,14 +105,16 @@ export class Cooldowns {
   /**
    * Records that a request is sent to a backend; after a rest, it is the only one to try it for a while.
    * @param isPrompt The response does not wait for the client.
-   * @returns Whether it tries a backend that had stopped responding.
+   * @returns Time for the response of a backend that had stopped responding; 0 for others.
    */
-  sent(backend: Backend, isPrompt: boolean): boolean {
+  sent(backend: Backend, isPrompt: boolean): number {
     const state = this.#stateOf(backend);
     if (isPrompt) state.silence.sent(this.#now);
-    if (state.failures < MAX_FAILURES || state.until === 0) return false;
+    if (state.failures < MAX_FAILURES || state.until === 0) return 0;
     state.until = Math.max(state.until, this.#now() + TRIAL_MS);
-    return state.reason === SILENCE || state.reason === "upstream_timeout";
+    const wasSilent = state.reason === SILENCE ||
+      state.reason === "upstream_timeout";
+    return wasSilent ? Math.max(MIN_TRIAL_MS, state.silence.limitMs) : 0;
   }
 
   /** Records that a client has disconnected before the response. */
@@ -169,7 +171,7 @@ export class Cooldowns {
   #stateOf({ key, name, llm }: Backend): State {
     return this.#byBackend.getOrInsertComputed(key, () => ({
       name,
-      silence: new SilenceWatch(llm ? LLM_SILENCE_MS : SILENCE_MS),
+      silence: new SilenceWatch(llm === undefined ? undefined : LLM_SILENCE_MS),
       until: 0,
       failures: 0,
       reason: "",

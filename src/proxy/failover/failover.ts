@@ -38,8 +38,6 @@ const backendErrors: ReadonlySet<GatewayErrorCode> = new Set([
 
 /** Longer bodies are not kept for another backend, unless `maxBufferBytes` applies. */
 const MAX_REPLAY_BYTES = 64 * 1024;
-/** Time for a response of a backend that had stopped responding. */
-const TRIAL_MS = 5000;
 
 /** Dependencies of failover. */
 export interface FailoverOptions {
@@ -178,14 +176,13 @@ export class Failover {
     const { clock, cooldowns } = this.#options;
     const { backend } = target;
     const { request } = exchange;
-    const isTrial = backend !== undefined &&
-      cooldowns.sent(backend, isPrompt(request));
+    const trialMs = backend === undefined
+      ? 0
+      : cooldowns.sent(backend, isPrompt(request));
     const hasAlternative = choice.hasNext();
     const limitMs = !hasAlternative || !choice.mayRepeat
       ? undefined
-      : isTrial && backend.llm === undefined
-      ? TRIAL_MS
-      : backend?.failoverAfterMs;
+      : trialMs || backend?.failoverAfterMs;
     try {
       const outcome = await send({ target, hasAlternative, limitMs });
       const { response, isUpstream } = outcome;

@@ -1,4 +1,5 @@
 import { GatewayError } from "../../../base/errors.ts";
+import { GrowingBuffer } from "../../../base/bytes.ts";
 import type { Body } from "../../body.ts";
 import type { HeaderList } from "../../header_list.ts";
 import type { Http2Stream } from "../../http2/http2_stream.ts";
@@ -13,6 +14,8 @@ import { acceptWebSocket, relayTunnel } from "./http2_tunnel.ts";
 
 const NEVER = Infinity;
 const nothing = new Uint8Array();
+/** As much as a connection of HTTP/1.1 gathers before it waits for its client. */
+const GATHERED_BYTES = 20 * 1024;
 
 /** Writes interim responses and the response to a stream. */
 export class Http2ResponseWriter implements Deadline {
@@ -111,10 +114,15 @@ export class Http2ResponseWriter implements Deadline {
 
   async #writeBody(body: Body, acceptsTrailers: boolean): Promise<void> {
     const { length } = body;
+    let next = body.read();
     for (;;) {
-      const next = body.read();
-      const chunk = next instanceof Promise ? await next : next;
+      let chunk = next instanceof Promise ? await next : next;
       if (chunk === undefined) break;
+      next = undefined;
+      const { length: bytes } = chunk;
+      if (bytes <= GATHERED_BYTES && !this.#stream.hasRoom(bytes)) {
+        ({ chunk, next } = gather(chunk, body));
+      }
       const sent = this.bytesSent + chunk.length;
       if (length !== undefined && sent > length) throw wrongLength(body, sent);
       const written = this.#stream.send(chunk, sent === length);
@@ -124,6 +132,7 @@ export class Http2ResponseWriter implements Deadline {
         this.#stopWaiting();
       }
       this.bytesSent = sent;
+      next ??= body.read();
     }
     if (length === undefined) {
       await this.#endBody(acceptsTrailers ? body.trailers : undefined);
@@ -144,6 +153,27 @@ export class Http2ResponseWriter implements Deadline {
   #stopWaiting(): void {
     this.dueAt = NEVER;
   }
+}
+
+/**
+ * Copies a chunk, and what follows it at hand: a short body lets go of the connection that it comes from, while the client makes
+ * no room.
+ * @returns The result of the next read, too, unless nothing was read.
+ */
+function gather(
+  first: Uint8Array,
+  body: Body,
+): { readonly chunk: Uint8Array; readonly next: ReturnType<Body["read"]> } {
+  const gathered = new GrowingBuffer();
+  gathered.append(first);
+  while (gathered.length < GATHERED_BYTES) {
+    const next = body.read();
+    if (next === undefined || next instanceof Promise) {
+      return { chunk: gathered.take(), next };
+    }
+    gathered.append(next);
+  }
+  return { chunk: gathered.take(), next: undefined };
 }
 
 function wrongLength(body: Body, sent: number): RangeError {
