@@ -1,3 +1,5 @@
+import { plainPath } from "./plain_path.ts";
+
 /** Everything that differs between LLM APIs; an API is one entry of `llmApis`. */
 interface LlmApiFacts {
   /** Ends of its paths, in lower case. */
@@ -76,6 +78,13 @@ const llmApis = {
     ...usual,
     endings: [":generatecontent", ":streamgeneratecontent"],
     provider: "gemini",
+  },
+  /** Gemini's own API; many of its models report no usage. */
+  geminiEmbeddings: {
+    ...usual,
+    endings: [":embedcontent", ":batchembedcontents"],
+    provider: "gemini",
+    hasOutput: false,
   },
   /** Bedrock. */
   converse: {
@@ -187,13 +196,11 @@ function isLlmApi(name: string): name is LlmApi {
   return Object.hasOwn(llmApis, name);
 }
 
-/** Returns the end of a path, lower-cased, without trailing slashes and parameters after `;`, which many servers ignore. */
-function endOfPath(path: string): string {
-  const query = path.indexOf("?");
-  let end = query < 0 ? path.length : query;
+/** Returns the end of a path, lower-cased, without slashes. */
+function endOfPath(target: string): string {
+  const path = plainPath(target);
+  let end = path.length;
   while (path[end - 1] === "/") end--;
-  const parameters = path.indexOf(";", path.lastIndexOf("/", end - 1));
-  if (parameters >= 0 && parameters < end) end = parameters;
   return path.slice(Math.max(0, end - longestEnding), end).toLowerCase();
 }
 
@@ -203,7 +210,8 @@ function endOfPath(path: string): string {
  */
 export function readPathModel(path: string): string | undefined {
   if (realtimePath.test(path)) return readQueryModel(path);
-  const [, gemini, bedrock, deployment] = modelInPath.exec(path) ?? [];
+  const [, gemini, bedrock, deployment] = modelInPath.exec(path) ??
+    modelInPath.exec(plainPath(path)) ?? [];
   const model = gemini ?? bedrock ?? deployment;
   return model === undefined ? undefined : decode(model);
 }

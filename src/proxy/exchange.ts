@@ -31,6 +31,7 @@ import { TokenMeter, UnknownUsage } from "./body/token_meter.ts";
 import { UncountedSocket } from "./body/uncounted_socket.ts";
 import type { UsageMeter, UsageMeterOptions } from "./body/usage_meter.ts";
 import { requestIdOf } from "./forwarding_headers.ts";
+import { requestWhole } from "./llm/llm_headers.ts";
 import { PolicyRun } from "./policies/policy_run.ts";
 import {
   RequestContext,
@@ -180,7 +181,9 @@ export class Exchange implements RequestFacts {
     options: UsageMeterOptions,
     listeners: UsageListeners | undefined,
   ): UsageMeter | undefined {
-    const { originalRequest, request: { method, target } } = this;
+    const { originalRequest, request } = this;
+    if (listeners !== undefined) requestWhole(request);
+    const { method, target } = request;
     const stored = readStoredOutput(method, target);
     if (stored !== undefined) {
       const onUsed = (usage: MeteredUsage) => this.#onUsed?.(this, usage);

@@ -162,7 +162,7 @@ for (
     }],
     ["a text from elsewhere", "/orders", {
       contentType: "text/plain",
-      body: bytesOf('{"usage":{"prompt_tokens":20}}'),
+      body: bytesOf('usage: {"prompt_tokens":20}'),
     }],
   ] as const
 ) {

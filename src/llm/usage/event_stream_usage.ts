@@ -9,6 +9,7 @@ const wrappedKey = new ByteSearch('"bytes');
 /** Member of the last event, for models that do not report usage. */
 const METRICS = "amazon-bedrock-invocationMetrics";
 const metricsKey = new ByteSearch(`"${METRICS}"`);
+const blockKey = new ByteSearch('"contentBlockIndex"');
 const decoder = new TextDecoder();
 
 /** Finds usage in Bedrock's binary event streams: in the `metadata` event of `converse-stream` and in events of models. */
@@ -32,8 +33,11 @@ export class EventStreamUsage {
   #read(payload: Uint8Array): void {
     if (wrappedKey.find(payload) >= 0) {
       const event = unwrap(payload);
-      if (event !== undefined) return this.#readEvent(event);
-    }
+      if (event !== undefined) {
+        this.#tracker.isAnswer = true;
+        return this.#readEvent(event);
+      }
+    } else if (blockKey.find(payload) >= 0) this.#tracker.isAnswer = true;
     this.#readEvent(payload);
   }
 

@@ -1,4 +1,5 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
+import { isAnswerMember } from "../answer_shape.ts";
 import { usagePathsOf } from "./response_usage.ts";
 import { JsonScanner } from "../format/json_scanner.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
@@ -34,6 +35,7 @@ export class JsonUsage {
   #set(path: string, text: string): void {
     const [first = "", second] = path.split(".");
     const value = parseJson(text);
+    this.#tracker.isAnswer ||= isAnswerMember(path, value);
     if (second === undefined) {
       this.#document[first] = value;
       return;

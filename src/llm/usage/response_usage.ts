@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../base/json.ts";
 import { JsonPaths } from "../format/json_scanner.ts";
+import { shapePaths } from "../answer_shape.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import {
   plainFields,
@@ -40,6 +41,7 @@ const usagePaths = [
   "response.modelVersion",
 ];
 const commonPaths = new JsonPaths(usagePaths);
+const unknownPaths = new JsonPaths([...usagePaths, ...shapePaths]);
 const responsesPaths = new JsonPaths([
   ...usagePaths,
   ...["id", "background", "response.id", "response.background"],
@@ -47,6 +49,7 @@ const responsesPaths = new JsonPaths([
 
 /** Returns the paths of the values that `readResponseUsage` reads. */
 export function usagePathsOf(api: LlmApi | undefined): JsonPaths {
+  if (api === undefined) return unknownPaths;
   return api === "responses" ? responsesPaths : commonPaths;
 }
 

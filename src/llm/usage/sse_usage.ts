@@ -24,6 +24,8 @@ const BLANK = 0x20;
 const COLON = 0x3a;
 const M = 0x4d;
 const N = 0x6e;
+/** Events in which an answer is recognized where the path does not tell the API: some streams begin with others. */
+const MAX_FIRST_EVENTS = 8;
 
 /**
  * Finds usage in server-sent events, in any chunking.
@@ -37,7 +39,8 @@ export class SseUsage {
   readonly #pending = new GrowingBuffer();
   /** Scans the current event when it exceeds `MAX_EVENT_BYTES`. */
   #longEvent: JsonUsage | undefined;
-  #isFirst = true;
+  /** Events with data of those at the beginning. */
+  #firstEvents = 0;
   /** The latest event of Gemini or llama.cpp, which report usage in every event: only the last one is parsed. */
   #latest: Uint8Array | undefined;
 
@@ -106,7 +109,7 @@ export class SseUsage {
   }
 
   #readEvents(events: Uint8Array): void {
-    if (this.#isFirst) this.#readFirst(events);
+    if (this.#isBeginning) this.#readFirst(events);
     let done = 0;
     let latest: Uint8Array | undefined;
     const places = this.#search.findAll(events);
@@ -140,14 +143,30 @@ export class SseUsage {
     this.#latest = undefined;
   }
 
-  /** Reads the first event, which names the model; the last one may never arrive. */
+  get #isBeginning(): boolean {
+    const { api, isAnswer } = this.#tracker;
+    return this.#firstEvents === 0 ||
+      api === undefined && !isAnswer && this.#firstEvents < MAX_FIRST_EVENTS;
+  }
+
+  /** Reads the first event, which names the model; the last one may never arrive. Comments have no data. */
   #readFirst(events: Uint8Array): void {
-    this.#isFirst = false;
-    const end = firstEventEnd(events, 0);
-    const first = end > 0 ? events.subarray(0, end) : events;
+    let rest = events;
+    while (rest.length > 0 && this.#isBeginning) {
+      const end = firstEventEnd(rest, 0);
+      const event = end > 0 ? rest.subarray(0, end) : rest;
+      rest = rest.subarray(event.length);
+      const data = readEventData(event);
+      if (data !== "") this.#readBeginning(event, data);
+    }
+  }
+
+  #readBeginning(event: Uint8Array, data: string): void {
+    this.#firstEvents++;
+    const isReport = this.#observe(data);
     // A first event with counts: its shape decides, where the path did not. Text that a model generates must not.
-    const found = this.#read(first)
-      ? otherSearches.find(({ search }) => search.find(first) >= 0)
+    const found = isReport && this.#firstEvents === 1
+      ? otherSearches.find(({ search }) => search.find(event) >= 0)
       : undefined;
     if (this.#key === USAGE && found !== undefined) {
       this.#key = found.key;
@@ -157,7 +176,11 @@ export class SseUsage {
 
   /** Returns whether the event reports usage. */
   #read(event: Uint8Array): boolean {
-    const isReport = this.#tracker.observe(parseJson(readEventData(event)));
+    return this.#observe(readEventData(event));
+  }
+
+  #observe(data: string): boolean {
+    const isReport = this.#tracker.observe(parseJson(data));
     if (isReport) this.#tracker.unreported.reset();
     return isReport;
   }

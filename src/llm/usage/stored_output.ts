@@ -1,3 +1,5 @@
+import { plainPath } from "../plain_path.ts";
+
 /** Output of an earlier request, which clients may read any number of times. */
 export interface StoredOutput {
   /** A response of OpenAI, a batch, a list of batches, or the results of a batch, one in each line. */
@@ -11,20 +13,22 @@ const hint = /responses|batch|files/i;
 const ID = String.raw`([\w.-]{1,256})`;
 /** Anthropic's batches are no `batch`: their usage is in the results only. */
 const paths: readonly (readonly [StoredOutput["kind"], RegExp])[] = [
-  ["response", pathOf(`responses/+${ID}`)],
-  ["results", pathOf(`messages/+batches/+${ID}/+results`)],
-  ["results", pathOf(`files/+${ID}/+content`)],
-  ["results", pathOf(`files/+${ID}(?::|%3A)download`)],
-  ["batch", pathOf(`(?:batches|batch/+jobs)/+${ID}`)],
+  ["response", pathOf(`responses/${ID}`)],
+  ["results", pathOf(`messages/batches/${ID}/results`)],
+  ["results", pathOf(`files/${ID}/content`)],
+  ["results", pathOf(`files/${ID}:download`)],
+  ["batch", pathOf(`(?:batches|batch/jobs)/${ID}`)],
   ["batches", pathOf("batches()")],
 ];
 
 /** Reads `/v1/responses/resp_1`, `/v1/batches/b_1`, `/v1/files/f_1/content`, and others; `undefined` for other requests. */
 export function readStoredOutput(
   method: string,
-  path: string,
+  target: string,
 ): StoredOutput | undefined {
-  if (method !== "GET" || !hint.test(path)) return undefined;
+  if (method !== "GET") return undefined;
+  const path = plainPath(target);
+  if (!hint.test(path)) return undefined;
   for (const [kind, pattern] of paths) {
     const [, id] = pattern.exec(path) ?? [];
     if (id !== undefined) return { kind, id };
@@ -33,22 +37,26 @@ export function readStoredOutput(
 }
 
 const batchCreation = pathOf(
-  "(?:batches|batch/jobs|[^/?]+(?::|%3A)batchGenerateContent)",
+  "(?:batches|batch/jobs|[^/]+:batchGenerateContent)",
 );
 const batchControl = pathOf(`(?:files|(?:batches|batch/jobs)/${ID}/cancel)`);
 
 /** Reports whether a request uploads the input of a batch, creates a batch, or cancels it: the response has no usage. */
-export function isBatchControl(method: string, path: string): boolean {
-  return isBatchCreation(method, path) ||
-    method === "POST" && hint.test(path) && batchControl.test(path);
+export function isBatchControl(method: string, target: string): boolean {
+  return method === "POST" && matches(target, batchCreation, batchControl);
 }
 
 /** Reports whether a request creates a batch, whose requests name their models. */
-export function isBatchCreation(method: string, path: string): boolean {
-  return method === "POST" && hint.test(path) && batchCreation.test(path);
+export function isBatchCreation(method: string, target: string): boolean {
+  return method === "POST" && matches(target, batchCreation);
 }
 
-/** Many servers ignore parameters after `;` and slashes at the end. */
+function matches(target: string, ...patterns: readonly RegExp[]): boolean {
+  const path = plainPath(target);
+  return hint.test(path) && patterns.some((pattern) => pattern.test(path));
+}
+
+/** Many servers ignore a slash at the end. */
 function pathOf(end: string): RegExp {
-  return new RegExp(String.raw`^[^?]*/${end}/*(?:;[^?/]*)?(?:\?|$)`, "i");
+  return new RegExp(`/${end}/?$`, "i");
 }

@@ -1,3 +1,4 @@
+import { GrowingBuffer, latin1 } from "../../base/bytes.ts";
 import { EventStreamUsage } from "./event_stream_usage.ts";
 import { JsonUsage } from "./json_usage.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
@@ -14,6 +15,10 @@ import {
 export interface UsageScanner {
   /** Identifier of a response of OpenAI that runs in the background: clients may read it again. */
   readonly backgroundId: string | undefined;
+  /** The API is not known, but the content has the form of an LLM's answer. */
+  readonly isAnswer: boolean;
+  /** The content type, or what has arrived, may have usage. */
+  readonly mayHaveUsage: boolean;
   /** Takes the next bytes of the decoded body; does not retain them. */
   push(bytes: Uint8Array): void;
   /**
@@ -42,6 +47,8 @@ export interface UsageScannerOptions {
 
 /** Scans one response format; passes its findings to a `UsageTracker`. */
 interface UsageFormat {
+  /** The content is in no format that could have usage. */
+  readonly isOpaque?: boolean;
   push(bytes: Uint8Array): void;
   finish(): void;
 }
@@ -70,6 +77,14 @@ class TrackedScanner implements UsageScanner {
     return this.#tracker.backgroundId;
   }
 
+  get isAnswer(): boolean {
+    return this.#tracker.isAnswer;
+  }
+
+  get mayHaveUsage(): boolean {
+    return this.#format.isOpaque !== true;
+  }
+
   push(bytes: Uint8Array): void {
     this.#format.push(bytes);
   }
@@ -94,10 +109,7 @@ function createFormat(
   tracker: UsageTracker,
 ): UsageFormat | undefined {
   const type = contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (type === "text/event-stream") {
-    const key = api === undefined ? "usage" : llmApiFacts(api).streamKey;
-    return new SseUsage(tracker, key);
-  }
+  if (type === "text/event-stream") return createSse(api, tracker);
   if (jsonType.test(type)) {
     return api === "predict"
       ? new PredictUsage(tracker)
@@ -108,29 +120,57 @@ function createFormat(
     : undefined;
 }
 
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
+function createSse(api: LlmApi | undefined, tracker: UsageTracker): SseUsage {
+  const key = api === undefined ? "usage" : llmApiFacts(api).streamKey;
+  return new SseUsage(tracker, key);
+}
 
-/** Scans content of unknown type: as JSON if it looks like it, else by its length. */
+/** Enough to recognize a format. */
+const HEAD_BYTES = 16;
+const jsonStart = /^[\s\u00ef\u00bb\u00bf]*[{[]/;
+const sseStart = /^[\s\u00ef\u00bb\u00bf]*(?:data|event|id|retry)?:/;
+
+/** Scans content of unknown type: as JSON or events if it looks like them, else by its length. */
 class UnknownUsage implements UsageFormat {
   readonly #tracker: UsageTracker;
-  #json: JsonUsage | undefined;
-  #hasBegun = false;
+  readonly #head = new GrowingBuffer();
+  #format: UsageFormat | undefined;
+  #isOpen = false;
 
   constructor(tracker: UsageTracker) {
     this.#tracker = tracker;
   }
 
-  push(bytes: Uint8Array): void {
-    if (!this.#hasBegun && bytes.length > 0) {
-      this.#hasBegun = true;
-      const isJson = bytes[0] === OPEN_BRACE || bytes[0] === OPEN_BRACKET;
-      this.#json = isJson ? new JsonUsage(this.#tracker) : undefined;
-    }
-    if (this.#json === undefined) {
-      this.#tracker.unreported.addText(bytes.length);
-    } else this.#json.push(bytes);
+  get isOpaque(): boolean {
+    return this.#isOpen && this.#format === undefined;
   }
 
-  finish(): void {}
+  push(bytes: Uint8Array): void {
+    if (this.#isOpen) return this.#pass(bytes);
+    this.#head.append(bytes);
+    if (this.#head.length >= HEAD_BYTES) this.#open();
+  }
+
+  finish(): void {
+    if (!this.#isOpen && this.#head.length > 0) this.#open();
+    this.#format?.finish();
+  }
+
+  #open(): void {
+    this.#isOpen = true;
+    const head = this.#head.view;
+    const text = latin1(head.subarray(0, HEAD_BYTES));
+    if (jsonStart.test(text)) this.#format = new JsonUsage(this.#tracker);
+    else if (sseStart.test(text)) {
+      this.#format = createSse(this.#tracker.api, this.#tracker);
+    }
+    this.#pass(head);
+    this.#head.discard(head.length);
+  }
+
+  #pass(bytes: Uint8Array): void {
+    if (this.#format === undefined) {
+      this.#tracker.unreported.addText(bytes.length);
+    } else this.#format.push(bytes);
+  }
 }

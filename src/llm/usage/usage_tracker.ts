@@ -1,3 +1,4 @@
+import { isAnswer } from "../answer_shape.ts";
 import { readResponseUsage } from "./response_usage.ts";
 import { ContentMeter } from "./content_meter.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
@@ -31,6 +32,8 @@ export class UsageTracker {
   #isStart = false;
   #model: string | undefined;
   #backgroundId: string | undefined;
+  /** The content has the form of an LLM's answer; not looked for where the path tells the API. */
+  isAnswer = false;
 
   constructor(api: LlmApi | undefined) {
     this.api = api;
@@ -49,6 +52,7 @@ export class UsageTracker {
       this.api,
     );
     this.#model = model ?? this.#model;
+    this.isAnswer ||= this.api === undefined && isAnswer(document);
     this.#backgroundId = backgroundId ?? this.#backgroundId;
     if (report === undefined) return false;
     this.#report = mergeUsageReports(this.#report, report);

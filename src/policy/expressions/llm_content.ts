@@ -5,7 +5,7 @@ import {
 } from "../../llm/request_content.ts";
 import { InputEstimate } from "../../llm/usage/input_estimate.ts";
 import { peekBody } from "./peeked_body.ts";
-import { assertReadableContent } from "./readable_content.ts";
+import { assertReadableContent, contentProblem } from "./readable_content.ts";
 
 /**
  * Reads the body of a request to an LLM, decoded, and leaves the request unchanged.
@@ -27,3 +27,24 @@ export async function readLlmContent(
     ? { bytes: body, input: InputEstimate.ofBody(body) }
     : await readRequestContent(body, coding, maxBytes);
 }
+
+/**
+ * Reads the body of a request that may be for an LLM, as its path does not tell. Content that is no JSON is not read, as uploads may
+ * be endless: it counts as its length, or as `maxBytes` if that is not known.
+ */
+export async function readPossibleContent(
+  request: RequestMessage,
+  maxBytes: number,
+): Promise<RequestContent> {
+  const { body, headers } = request;
+  const isReadable = headers.has("content-encoding") ||
+    contentProblem(headers) === undefined;
+  if (isReadable && possibleType.test(headers.get("content-type") ?? "")) {
+    return await readLlmContent(request, maxBytes);
+  }
+  const length = body === undefined ? 0 : body.length ?? maxBytes;
+  return { bytes: undefined, input: InputEstimate.ofBytes(length) };
+}
+
+/** Many servers read JSON whatever its type is. */
+const possibleType = /^(?:$|text\/plain|application\/(?:[\w.+-]+\+)?json)/i;

@@ -1,5 +1,11 @@
-import { detectLlmApi, llmApiFacts } from "../../llm/llm_api.ts";
-import { readPathModel } from "../../llm/llm_api.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import {
+  detectLlmApi,
+  type LlmApi,
+  llmApiFacts,
+  readPathModel,
+} from "../../llm/llm_api.ts";
+import type { RequestContent } from "../../llm/request_content.ts";
 import { readRequestFacts } from "../../llm/request_facts.ts";
 import {
   readOutputLimit,
@@ -7,7 +13,10 @@ import {
   USUAL_OUTPUT_TOKENS,
 } from "../../llm/usage/output_bound.ts";
 import { noUse, type Use } from "../../ratelimit/budget.ts";
-import { readLlmContent } from "../expressions/llm_content.ts";
+import {
+  readLlmContent,
+  readPossibleContent,
+} from "../expressions/llm_content.ts";
 import type { PolicyContext } from "../policy.ts";
 import type { PolicyServices } from "../policy_services.ts";
 
@@ -29,14 +38,30 @@ export async function readExpectedUse(
     const counts = { inputTokens: 0, outputTokens: USUAL_OUTPUT_TOKENS };
     return await priced(readPathModel(target), counts, services);
   }
-  if (api === undefined || !llmApiFacts(api).isEstimated) return noUse;
-  const { maxBufferBytes } = services;
-  const { bytes, input } = await readLlmContent(request, maxBufferBytes);
-  const outputTokens = llmApiFacts(api).hasOutput ? await outputOf(bytes) : 0;
+  const content = await readContent(request, api, services.maxBufferBytes);
+  if (content === undefined) return noUse;
+  const { bytes, input } = content;
   const facts = await readRequestFacts(bytes);
   const model = readPathModel(target) ?? facts.model;
+  // At an unknown path, the model shows that it is for an LLM.
+  if (api === undefined && model === undefined) return noUse;
+  const hasOutput = api === undefined || llmApiFacts(api).hasOutput;
+  const outputTokens = hasOutput ? await outputOf(bytes) : 0;
   const counts = { inputTokens: input.tokens(model), outputTokens };
   return await priced(model, counts, services);
+}
+
+function readContent(
+  request: RequestMessage,
+  api: LlmApi | undefined,
+  maxBytes: number,
+): Promise<RequestContent | undefined> {
+  if (api === undefined && request.method === "POST") {
+    return readPossibleContent(request, maxBytes);
+  }
+  return api !== undefined && llmApiFacts(api).isEstimated
+    ? readLlmContent(request, maxBytes)
+    : Promise.resolve(undefined);
 }
 
 async function priced(

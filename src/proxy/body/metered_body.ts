@@ -14,9 +14,10 @@ export interface Metering {
     | undefined;
   /** Called once: after the last byte, or when the body is cancelled or fails. */
   end(isComplete: boolean): void;
-  /** Reads the rest when the body is cancelled, and calls `end` then. */
+  /** Reads the rest when the body is cancelled and is needed, and calls `end` then. */
   readonly drain?: {
     readonly clock: Clock;
+    isNeeded(): boolean;
     started(draining: Promise<void>): void;
   } | undefined;
 }
@@ -71,7 +72,7 @@ export class MeteredBody implements Body {
   cancel(reason: unknown): void {
     if (this.#isDraining) return;
     const { drain } = this.#metering;
-    if (drain === undefined || this.#isOver) {
+    if (drain?.isNeeded() !== true || this.#isOver) {
       this.#end(false);
       this.#source.cancel(reason);
       return;

@@ -122,6 +122,7 @@ export class StoredMeter implements UsageMeter {
     };
     const drain = this.#cancellation && {
       clock: this.#options.clock,
+      isNeeded: () => true,
       started: (draining: Promise<void>) => {
         this.#counting = draining.then(() => this.#reading);
       },

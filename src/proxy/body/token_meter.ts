@@ -21,6 +21,7 @@ import {
   readRequestFacts,
   type RequestFacts,
 } from "../../llm/request_facts.ts";
+import type { RequestContent } from "../../llm/request_content.ts";
 import type { InputEstimate } from "../../llm/usage/input_estimate.ts";
 import {
   readOutputBound,
@@ -30,12 +31,16 @@ import {
   readUsageHeaders,
   type TokenUsage,
 } from "../../llm/usage/token_usage.ts";
+import { UsageTracker } from "../../llm/usage/usage_tracker.ts";
 import { UsageChunkFilter } from "../../llm/usage/usage_chunk_filter.ts";
 import {
   createUsageScanner,
   type UsageScanner,
 } from "../../llm/usage/usage_scanner.ts";
-import { readLlmContent } from "../../policy/expressions/llm_content.ts";
+import {
+  readLlmContent,
+  readPossibleContent,
+} from "../../policy/expressions/llm_content.ts";
 import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
 import type {
   UsageListener,
@@ -152,21 +157,20 @@ export class TokenMeter implements UsageMeter {
   ): Promise<void> {
     const { prices } = this.#options;
     if (!prices.isLoaded) await prices.load();
-    // Without a known API, an estimate is never charged.
     if (this.api === undefined) {
-      return this.#denyUnknown("the path is not that of a known LLM API");
+      this.#denyUnknown("the path is not that of a known LLM API");
     }
-    if (!llmApiFacts(this.api).isEstimated) return;
-    const content = await readLlmContent(request, maxBytes);
-    this.#input = content.input;
-    const facts = await readRequestFacts(content.bytes);
+    const content = await this.#readContent(request, maxBytes);
+    const facts = await readRequestFacts(content?.bytes);
+    this.#input = content?.input;
     this.#requestModel = facts.model;
-    if (facts.isBackground) {
+    if (this.#isEstimated && facts.isBackground) {
       this.#denyUnknown('it has "background", so the response comes later');
     }
     if (this.#rules.drains) {
       this.#cancellation = outlive(request.cancellation, this.#options.clock);
     }
+    if (content === undefined || this.api === undefined) return;
     if (!llmApiFacts(this.api).needsIncludeUsage) return;
     if (this.#rules.mayRequestUsage) {
       await this.#requestUsage(request, content.bytes, facts);
@@ -180,6 +184,17 @@ export class TokenMeter implements UsageMeter {
     }
   }
 
+  /** Reads what an estimate may need; `undefined` where none is made. */
+  #readContent(
+    request: RequestMessage,
+    maxBytes: number,
+  ): Promise<RequestContent | undefined> {
+    if (this.#isEstimated) return readLlmContent(request, maxBytes);
+    return this.api === undefined
+      ? readPossibleContent(request, maxBytes)
+      : Promise.resolve(undefined);
+  }
+
   /** Finds the model of a form while its body passes. */
   #watchForm(request: RequestMessage): void {
     const { body, headers } = request;
@@ -191,7 +206,7 @@ export class TokenMeter implements UsageMeter {
     request.body = new MeteredBody(body, { sink: form, ...nothing });
   }
 
-  /** Returns whether an estimate may be charged. */
+  /** Returns whether an estimate may be charged; without a known API, the response decides. */
   get #isEstimated(): boolean {
     return this.api !== undefined && llmApiFacts(this.api).isEstimated;
   }
@@ -232,7 +247,8 @@ export class TokenMeter implements UsageMeter {
     const sink = (bytes: Uint8Array) => scanner?.push(bytes);
     const known = createDecoder(coding, sink, responseLimits);
     // A response in an unknown format or coding must not be free where usage is charged.
-    const readsAnything = this.#listeners.length > 0 && this.#isEstimated;
+    const readsAnything = this.#listeners.length > 0 &&
+      (this.#isEstimated || this.api === undefined);
     const decoder = known ??
       (readsAnything ? createDecoder("identity", sink) : undefined);
     const scanner = createUsageScanner({
@@ -250,6 +266,7 @@ export class TokenMeter implements UsageMeter {
     const filter = this.#createFilter(contentType, coding);
     const drain = this.#cancellation === undefined ? undefined : {
       clock: this.#options.clock,
+      isNeeded: () => this.api !== undefined || scanner.mayHaveUsage,
       started: (draining: Promise<void>) => {
         this.#counting = draining.then(() => this.#decoding);
       },
@@ -263,12 +280,15 @@ export class TokenMeter implements UsageMeter {
   }
 
   abandon(): void {
-    if (this.#isOver || this.#input === undefined) return;
-    const options = { api: this.api, contentType: "application/json" };
-    const scanner = createUsageScanner(options);
-    if (scanner !== undefined) {
-      this.#settle(scanner.estimate(this.#inputTokens));
-    }
+    const isLlm = this.#isEstimated || this.#model(undefined) !== undefined;
+    if (!this.#isOver && isLlm) this.#settle(this.#estimateInput());
+  }
+
+  /** Estimates a request to whose response nothing is known. */
+  #estimateInput(): TokenUsage | undefined {
+    if (this.#input === undefined) return undefined;
+    const tracker = new UsageTracker(this.api);
+    return tracker.estimate(this.#inputTokens);
   }
 
   /** Records the time of the first output. */
@@ -333,9 +353,13 @@ export class TokenMeter implements UsageMeter {
       share,
     });
     // A provider that reports no usage, or was cut short, must not be free; anything but an LLM must be.
-    const isLlm = this.#isEstimated || !usage.estimated ||
+    const isLlm = this.#isEstimated || !usage.estimated || scanner.isAnswer ||
       (!isComplete && usage.responseModel !== undefined);
-    return isLlm ? usage : undefined;
+    if (isLlm) return usage;
+    // Left before there was anything by which an answer is recognized.
+    const mayBeLlm = !isComplete && this.api === undefined &&
+      this.#model(undefined) !== undefined;
+    return mayBeLlm ? this.#estimateInput() : undefined;
   }
 
   /** Charges a response that runs in the background, unless a reader was faster. */

@@ -1,5 +1,6 @@
 import { sensitiveParameters } from "../../base/redaction.ts";
 import type { HeaderList } from "../../http/header_list.ts";
+import type { RequestMessage } from "../../http/message.ts";
 
 /**
  * Fields of clients that do not go to providers: credentials, accounts that they would be billed to, and addresses inside the
@@ -55,15 +56,45 @@ export function providerHeaders(
   return headers;
 }
 
+/** Fields that make servers act on another method. */
+const methodOverrides = [
+  "x-http-method-override",
+  "x-http-method",
+  "x-method-override",
+];
+/** Fields that select a part of a response: the usage is to be in it. */
+const partFields = ["x-goog-fieldmask", "range", "if-range"];
+
+/** Removes what would keep the usage of a request from the response: another method than that which is counted, and parts. */
+export function requestWhole(
+  request: Pick<RequestMessage, "method" | "target" | "headers">,
+): void {
+  const { method, target, headers } = request;
+  for (const name of methodOverrides) headers.delete(name);
+  if (method === "GET" || method === "HEAD") return;
+  for (const name of partFields) headers.delete(name);
+  if (!/fields/i.test(decode(target))) return;
+  const [path = ""] = target.split("?", 1);
+  request.target = path + filterQuery(target, (name) => !fieldMasks.has(name));
+}
+
 /** Returns the query of a target without credentials and field masks: `?alt=sse` of `/x?alt=sse&key=k`. */
 export function providerQuery(target: string): string {
+  return filterQuery(
+    target,
+    (name) => !sensitiveParameters.has(name) && !fieldMasks.has(name),
+  );
+}
+
+function filterQuery(
+  target: string,
+  isKept: (name: string) => boolean,
+): string {
   const start = target.indexOf("?");
   if (start < 0) return "";
   const kept = target.slice(start + 1).split("&").filter((pair) => {
     const [name = ""] = pair.split("=", 1);
-    const decoded = decode(name).toLowerCase();
-    return name !== "" && !sensitiveParameters.has(decoded) &&
-      !fieldMasks.has(decoded);
+    return name !== "" && isKept(decode(name).toLowerCase());
   });
   return kept.length === 0 ? "" : `?${kept.join("&")}`;
 }
