@@ -13,7 +13,12 @@ import {
   type ScopeCondition,
   scopeConditionOf,
 } from "./partial/scope_condition.ts";
-import { type FieldPath, fieldPathsOf, shapeAt } from "./paths.ts";
+import {
+  type FieldPath,
+  type FieldRead,
+  fieldReadsOf,
+  shapeAt,
+} from "./paths.ts";
 import { asCondition, planValue } from "./plan.ts";
 import { type ResultType, resultTypeOf } from "./result_type.ts";
 import type { FieldName, VariableName, Variables } from "./variables.ts";
@@ -38,7 +43,7 @@ export class Expression {
   /** Variables that it may read. */
   readonly variables: ReadonlySet<VariableName>;
   readonly #fields: ReadonlySet<FieldName>;
-  readonly #paths: readonly FieldPath[];
+  readonly #reads: readonly FieldRead[];
   readonly #ast: Ast;
   readonly #evaluate: (variables: Variables) => unknown;
 
@@ -47,8 +52,8 @@ export class Expression {
     this.variables = variables;
     this.#fields = fields;
     this.#ast = ast;
-    this.#paths = fieldPathsOf(ast);
-    this.#evaluate = planValue(ast, this.#paths);
+    this.#reads = fieldReadsOf(ast);
+    this.#evaluate = planValue(ast, this.#reads);
   }
 
   /** True if the result is the same for every request. */
@@ -63,7 +68,7 @@ export class Expression {
 
   /** Returns the parts that it reads of a field, such as `{ "path": "whole" }` of tool arguments; `undefined` when it reads nothing. */
   shapeAt(field: FieldPath): JsonShape | undefined {
-    return shapeAt(this.#paths, field);
+    return shapeAt(this.#reads, field);
   }
 
   /** Type of its values; `undefined` when that depends on the request. */

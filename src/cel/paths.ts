@@ -4,11 +4,21 @@ import type { Ast } from "./library.ts";
 /** A field that an expression reads, including its contents: `["mcp", "tool", "name"]`. */
 export type FieldPath = readonly [variable: string, ...fields: string[]];
 
+/** A field that an expression reads. */
+export interface FieldRead {
+  readonly path: FieldPath;
+  /** It reads only whether the field is there: `has(mcp.tool)`. */
+  readonly isPresence: boolean;
+}
+
 /** Lists the fields that an expression reads; each chain such as `mcp.tool['name']` or `has(jwt.sub)` once, in full. */
-export function fieldPathsOf(ast: Ast): readonly FieldPath[] {
-  const paths: FieldPath[] = [];
-  visitFields(ast, (_, path) => paths.push(path));
-  return paths;
+export function fieldReadsOf(ast: Ast): readonly FieldRead[] {
+  const reads: FieldRead[] = [];
+  visitFields(ast, ({ exprKind: kind }, path) => {
+    const isPresence = kind.case === "selectExpr" && kind.value.testOnly;
+    reads.push({ path, isPresence });
+  });
+  return reads;
 }
 
 /** Visits each chain of fields that an expression reads; names that macros introduce are none. */
@@ -94,18 +104,19 @@ export function pathOf(part: Ast | undefined): FieldPath | undefined {
   }
 }
 
-/** Returns the parts that `paths` read of the field at `prefix`; `undefined` when they do not read it. */
+/** Returns the parts that are read of the field at `prefix`, none of them if only its presence is; `undefined` when it is not read. */
 export function shapeAt(
-  paths: readonly FieldPath[],
+  reads: readonly FieldRead[],
   prefix: FieldPath,
 ): JsonShape | undefined {
   let shape: JsonShape | undefined;
-  for (const path of paths) {
+  for (const { path, isPresence } of reads) {
     const common = Math.min(path.length, prefix.length);
     if (!prefix.slice(0, common).every((name, i) => name === path[i])) continue;
+    if (isPresence && path.length < prefix.length) continue;
     const read = path.slice(prefix.length).reduceRight<JsonShape>(
       (inner, name) => Object.fromEntries([[name, inner]]),
-      WHOLE,
+      isPresence ? {} : WHOLE,
     );
     shape = shape === undefined ? read : joinShapes(shape, read);
   }

@@ -2,7 +2,7 @@ import { describeError } from "../base/errors.ts";
 import { environment } from "./environment.ts";
 import { EvaluationFailure } from "./evaluation_failure.ts";
 import type { Ast, Value } from "./library.ts";
-import { type FieldPath, fieldPathsOf } from "./paths.ts";
+import { type FieldRead, fieldReadsOf } from "./paths.ts";
 import { typeName } from "./result_type.ts";
 import { UNKNOWN } from "./partial/unknown.ts";
 import { isVariable, type Variables } from "./variables.ts";
@@ -10,9 +10,10 @@ import { isVariable, type Variables } from "./variables.ts";
 /** Plans an expression. The function returns its value, why there is none, or `UNKNOWN`; it never throws. */
 export function planValue(
   ast: Ast,
-  paths: readonly FieldPath[] = fieldPathsOf(ast),
+  reads: readonly FieldRead[] = fieldReadsOf(ast),
 ): (variables: Variables) => unknown {
-  const names = [...new Set(paths.map(([name]) => name))].filter(isVariable);
+  const names = [...new Set(reads.map(({ path: [name] }) => name))]
+    .filter(isVariable);
   const evaluate = environment().plan(ast);
   return (variables) => {
     try {

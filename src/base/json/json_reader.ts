@@ -28,7 +28,7 @@ import {
 } from "./json_tokens.ts";
 import { messageWork } from "../slices.ts";
 
-/** Limit of nesting of objects and lists; many servers allow less. */
+/** Limit of nesting inside a value that is read as a whole, or of a text that is parsed afterwards; many servers allow less. */
 const MAX_DEPTH = 512;
 /** Limit of values inside one that is read as a whole: `JSON.parse` takes 5 ms for so many. */
 const MAX_VALUES = 10_000;
@@ -39,6 +39,9 @@ const MAX_DECODED_NAMES = 1000;
 const MAX_ITEMS = 10_000;
 /** Bytes that are read at a time, in at most 5 ms. */
 const STEP_BYTES = 512 * 1024;
+
+/** Levels for which there is room at first. */
+const FIRST_LEVELS = 32;
 
 /** Kinds of tokens that may come next: `VALUE_OR_END` after `[`. */
 const VALUE = 0;
@@ -122,7 +125,7 @@ class JsonReader {
   #expected = VALUE;
   #depth = 0;
   /** Kinds of open values by depth: 1 for an object, 0 for a list. */
-  readonly #isObject: number[] = [];
+  #isObject = new Uint8Array(FIRST_LEVELS);
   /** Shape to read of the next value. */
   #next: WantedValue | undefined;
   /** Open values with parts to read, and the innermost of them. */
@@ -151,7 +154,8 @@ class JsonReader {
   /** Reads the next slice; returns `true` at the end. One loop with its state in locals, since it runs for every byte of a body. */
   step(): boolean {
     const bytes = this.#bytes;
-    const isObject = this.#isObject;
+    let isObject = this.#isObject;
+    const isParsed = this.#maxValues !== Infinity;
     const stop = Math.min(bytes.length, this.#at + STEP_BYTES);
     let at = this.#at;
     let expected = this.#expected;
@@ -200,9 +204,10 @@ class JsonReader {
           inWhole && ++this.#values > MAX_VALUES
         ) throw new JsonProblem("it has too many values", false);
         if (kind === KIND.OPEN_OBJECT || kind === KIND.OPEN_LIST) {
-          if (++depth > MAX_DEPTH) {
+          if (++depth > MAX_DEPTH && (inWhole || isParsed)) {
             throw new JsonProblem("it is nested too deeply", false);
           }
+          if (depth === isObject.length) isObject = this.#addLevels();
           isObject[depth] = kind === KIND.OPEN_OBJECT ? 1 : 0;
           expected = kind === KIND.OPEN_OBJECT ? NAME_OR_END : VALUE_OR_END;
           at++;
@@ -225,6 +230,14 @@ class JsonReader {
     if (at < bytes.length) return false;
     if (expected !== NOTHING) throw malformed();
     return true;
+  }
+
+  /** Makes room for more levels: a client can nest as deep as its body is long. */
+  #addLevels(): Uint8Array<ArrayBuffer> {
+    const known = this.#isObject;
+    this.#isObject = new Uint8Array(known.length * 2);
+    this.#isObject.set(known);
+    return this.#isObject;
   }
 
   /** Begins to read a value. */
@@ -282,7 +295,7 @@ class JsonReader {
 
   /** @param from Index of the quote before the name; `to` is after the quote that ends it. */
   #readName(open: OpenObject | OpenList, from: number, to: number): void {
-    if (!("wanted" in open)) return;
+    if (!("wanted" in open) || open.wanted.length === 0) return;
     const { wanted, found } = open;
     const start = from + 1;
     const end = to - 1;

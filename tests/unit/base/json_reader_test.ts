@@ -187,7 +187,7 @@ for (
     ["a number in hexadecimal", '{"x":0x1}'],
     ["a leading zero", '{"x":01}'],
     ["nothing", ""],
-    ["513 lists in one another", "[".repeat(513) + "]".repeat(513)],
+    ["512 lists in one another", `{"a":${"[".repeat(512)}${"]".repeat(512)}}`],
     ["too many values", `{"a":[${"1,".repeat(10_000)}1]}`],
     ["too long a value", `{"a":"${"x".repeat(1 << 20)}"}`],
     ["too many names with escapes", `{${'"\\u0062":1,'.repeat(1001)}"b":1}`],
@@ -200,6 +200,14 @@ for (
     );
   });
 }
+
+Deno.test("readJson only validates what is not read, however deep it is and whatever its names are", async () => {
+  const deep = "[".repeat(50_000) + "]".repeat(50_000);
+  const names = '"\\u0062":1,'.repeat(1001);
+  const text = `{"x":${deep},"o":{${names}"b":2},"a":1}`;
+  assert.deepEqual(await read(text, { a: WHOLE, o: {} }), { a: 1, o: {} });
+  await assert.rejects(() => read(`{"x":${deep.slice(1)}}`, { a: WHOLE }));
+});
 
 Deno.test("readJson reports where values are, without the blanks around them", async () => {
   const text = ' {"é":{"b": [1] ,"c":{}}, "d" : "x"} ';

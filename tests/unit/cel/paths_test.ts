@@ -8,8 +8,11 @@ for (
     ["mcp.tool['arguments']['path'] == 'a'", { path: "whole" }],
     [
       "has(mcp.tool.arguments.a.b) && mcp.tool.arguments.c > 1",
-      { a: { b: "whole" }, c: "whole" },
+      { a: { b: {} }, c: "whole" },
     ],
+    ["has(mcp.tool) && mcp.tool.name != 'a'", undefined],
+    ["has(mcp.tool.arguments)", {}],
+    ["has(mcp.tool.arguments.a) && mcp.tool.arguments.a == 1", { a: "whole" }],
     ["mcp.tool.arguments.a.b == mcp.tool.arguments.a", { a: "whole" }],
     ["mcp.tool.arguments.list[0].x == 1", { list: "whole" }],
     ["mcp.tool.arguments[request.path] == 1", "whole"],

@@ -54,19 +54,42 @@ for (
   });
 }
 
-Deno.test("a rule on the name of a tool does not mind how deep its arguments are", async () => {
-  const deep = `${"[".repeat(100)}${"]".repeat(100)}`;
+const manyValues = JSON.stringify(Array.from({ length: 40_000 }, () => 1));
+const deep = `${"[".repeat(5000)}${"]".repeat(5000)}`;
+for (
+  const [what, value] of [["many values", manyValues], [
+    "levels",
+    deep,
+  ]] as const
+) {
+  for (
+    const [rule, expected] of [
+      ["mcp.tool.name == 'query'", "pass"],
+      ["!has(mcp.tool) || mcp.tool.name != 'drop'", "pass"],
+      ["!has(mcp.tool) || mcp.tool.name != 'query'", refused],
+      ["has(mcp.tool) && has(mcp.tool.arguments)", "pass"],
+      ["has(mcp.tool.arguments.a)", "pass"],
+      ["mcp.tool.arguments.b == 1", "pass"],
+      ["toJson(mcp.tool.arguments.a) != ''", refused],
+      ["toJson(mcp.tool) != ''", refused],
+    ] as const
+  ) {
+    Deno.test(`${rule} gives ${expected} for ${what} in an argument that it does not read, or reads`, async () => {
+      const args = `{"a":${value},"b":1}`;
+      const body =
+        `{"method":"tools/call","params":{"name":"query","arguments":${args}}}`;
+      const request = { method: "POST", body };
+      assert.equal(await decide(authorization([rule]), request), expected);
+    });
+  }
+}
+
+Deno.test("arguments that no rule reads are checked for syntax", async () => {
   const body =
-    `{"method":"tools/call","params":{"name":"query","arguments":{"a":${deep}}}}`;
+    '{"method":"tools/call","params":{"name":"query","arguments":{"a":[1,]}}}';
   const request = { method: "POST", body };
-  assert.equal(
-    await decide(authorization(["mcp.tool.name == 'query'"]), request),
-    "pass",
-  );
-  assert.equal(
-    await decide(authorization(["has(mcp.tool.arguments.a)"]), request),
-    refused,
-  );
+  const rule = "!has(mcp.tool) || mcp.tool.name == 'query'";
+  assert.equal(await decide(authorization([rule]), request), refused);
 });
 
 // Whatever the shape of the claim: neither an Allow rule nor a Deny rule lets the request pass.
