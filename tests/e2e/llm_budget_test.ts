@@ -16,6 +16,7 @@ const pathOf: Readonly<Record<LlmApi, string>> = {
   embeddings: "/v1/embeddings",
   rerank: "/v2/rerank",
   gemini: "/v1beta/models/gemini-2.5-flash:generateContent",
+  geminiEmbeddings: "/v1beta/models/e:embedContent",
   converse: "/model/us.amazon.nova-lite-v1%3A0/converse",
   cohere: "/v2/chat",
   ollama: "/api/chat",
