@@ -12,11 +12,14 @@ import {
   sse,
 } from "../unit/llm/llm_responses.ts";
 
-const chunk = (content: string) => ({
-  object: "chat.completion.chunk",
-  model: "m",
-  choices: [{ index: 0, delta: { content }, finish_reason: null }],
-});
+function chunk(content: string) {
+  return {
+    object: "chat.completion.chunk",
+    model: "m",
+    choices: [{ index: 0, delta: { content }, finish_reason: null }],
+  };
+}
+
 const words = Array.from({ length: 50 }, (_, i) => chunk(`word${i} `));
 const question = '{"model":"m","stream":true,"messages":[{"content":"Hi"}]}';
 const usage = { prompt_tokens: 20, completion_tokens: 5 };
