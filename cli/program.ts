@@ -7,6 +7,7 @@ import {
   pathOf,
   shells,
 } from "./command.ts";
+import { moveLeadingOptions } from "./commands/admin_options.ts";
 import { addControlCommands } from "./commands/control_commands.ts";
 import {
   addGatewayCommands,
@@ -45,22 +46,25 @@ export async function parseCommandLine(
     });
   });
   try {
-    await program.parseAsync(args, { from: "user" });
+    await program.parseAsync(ordered(name, args), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // Commander returns 1 for usage errors and for help that is shown because of a missing argument.
     exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-    if (isMisplacedOption(error)) texts.error += help.OPTIONS_FOLLOW;
   }
   await print(texts.out);
   await printError(texts.error);
   return exitCode;
 }
 
-/** Reports whether an option precedes its command: all commands for running gateways have these options. */
-function isMisplacedOption({ code, message }: CommanderError): boolean {
-  return code === "commander.unknownOption" &&
-    /'(-p\d*|--admin|--admin-port|--token-file)'/.test(message);
+/** Lets the options that select a gateway precede the command of `gwctl`. */
+function ordered(
+  name: "gateway" | "gwctl",
+  args: readonly string[],
+): readonly string[] {
+  if (name === "gwctl") return moveLeadingOptions(args);
+  const [first, ...rest] = args;
+  return first === "ctl" ? [first, ...moveLeadingOptions(rest)] : args;
 }
 
 function createProgram(

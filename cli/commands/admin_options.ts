@@ -67,3 +67,28 @@ export function tokenFileOption(): Option {
     "file with the admin token (default: environment variable GATEWAY_ADMIN_TOKEN)",
   );
 }
+
+/** Options that select a gateway, each with a value. */
+const withValue =
+  /^(?:-p|-n|--(?:admin|admin-port|port|token-file|namespace|kubeconfig))$/;
+const complete =
+  /^(?:--local|-[pn].+|--(?:admin|admin-port|port|token-file|namespace|kubeconfig)=.*)$/;
+
+/** Moves options that select a gateway, and precede the command, behind it: `["-p", "1", "explain"]` becomes `["explain", "-p", "1"]`. */
+export function moveLeadingOptions(
+  args: readonly string[],
+): readonly string[] {
+  let end = 0;
+  for (;;) {
+    const arg = args[end] ?? "";
+    if (complete.test(arg)) end++;
+    else if (withValue.test(arg)) end += 2;
+    else break;
+  }
+  const rest = args.slice(end);
+  // Without a command, it is the place that is wrong.
+  if (end === 0 || rest.length === 0) return args;
+  const separator = rest.indexOf("--");
+  const at = separator < 0 ? rest.length : separator;
+  return [...rest.slice(0, at), ...args.slice(0, end), ...rest.slice(at)];
+}

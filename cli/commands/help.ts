@@ -223,7 +223,3 @@ Examples:
   zsh:  source <(${name} completion zsh)                               in ~/.zshrc
   fish: ${name} completion fish > ~/.config/fish/completions/${name}.fish`;
 }
-
-/** Hint for a misplaced option. */
-export const OPTIONS_FOLLOW =
-  '(options follow the command, as in "gwctl explain -p 15000")\n';

@@ -27,6 +27,7 @@ import {
   withCountedMacros,
 } from "./macros.ts";
 import { EvaluationFailure } from "./evaluation_failure.ts";
+import { findDeepBracket } from "./mistakes.ts";
 import { faultOf, type SyntaxFault } from "./syntax_fault.ts";
 import { joinTexts, replaceText, splitText } from "./texts.ts";
 import {
@@ -250,6 +251,8 @@ export function stringsOf(value: unknown): readonly string[] {
 
 /** Parses an expression; returns a fault if the syntax is invalid. */
 export function parseExpression(text: string): Parsed | SyntaxFault {
+  const tooDeep = findDeepBracket(text);
+  if (tooDeep !== undefined) return tooDeep;
   try {
     const { expr, sourceInfo } = parse(text);
     const positions: Readonly<Record<string, number>> = sourceInfo?.positions ??

@@ -1,3 +1,5 @@
+import type { SyntaxFault } from "./syntax_fault.ts";
+
 /** A mistake that is common among authors who know other languages. */
 export interface Mistake {
   /** Such as `unknown operator "and"`. */
@@ -32,6 +34,24 @@ const tokens = new RegExp(
   "gi",
 );
 
+/** The time of the parser grows with the square of the depth. */
+const MAX_DEPTH = 64;
+
+/** Finds the first bracket that is nested too deeply for the parser. */
+export function findDeepBracket(text: string): SyntaxFault | undefined {
+  let depth = 0;
+  for (const { 0: bracket, index } of withoutTexts(text).matchAll(brackets)) {
+    depth += "([{".includes(bracket) ? 1 : -1;
+    if (depth <= MAX_DEPTH) continue;
+    return {
+      message: `it has more than ${MAX_DEPTH} brackets inside each other`,
+      offset: index,
+    };
+  }
+  return undefined;
+}
+
+const brackets = /[([{}\])]/g;
 const beforeNothing = /^\s*(?:$|[)\]},:?]|&&|\|\|)/;
 const afterNothing = /(?:^|[([{,:?])\s*$/;
 

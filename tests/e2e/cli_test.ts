@@ -216,11 +216,10 @@ const rows: readonly {
       /unknown command 'lgo'\n\(Did you mean log\?\)\n\(see "gateway ctl proxy --help"\)/,
   },
   {
-    args: ["ctl", "-p", "15000", "explain"],
-    code: 2,
+    args: ["ctl", "--admin", "unix:/nowhere.sock", "explain", "id"],
+    code: 1,
     stdout: nothing,
-    stderr:
-      /unknown option '-p'\n\(see "gateway ctl --help"\)\n\(options follow the command, as in "gwctl explain -p 15000"\)\n$/,
+    stderr: /^gateway: Cannot reach the admin interface at unix:\/nowhere/,
   },
   {
     args: ["dev", "--admin", "15000"],

@@ -62,6 +62,22 @@ for (
   });
 }
 
+for (const bracket of ["(", "[", "{", "((1 + [{'a': "]) {
+  Deno.test(`hundreds of unclosed ${bracket} are rejected without the parser`, () => {
+    assert.match(
+      faultOf(bracket.repeat(400)).message,
+      /more than 64 brackets inside each other at column \d+$/,
+    );
+  });
+}
+
+Deno.test("brackets in texts, and many that are closed, are no depth", () => {
+  const text = `'${"(".repeat(400)}' == jwt.a || ${
+    "(1) == (2) || ".repeat(99)
+  }true`;
+  assert.ok(compileExpression(text) instanceof Expression);
+});
+
 Deno.test("the text of a string or comment is not taken for the fault", () => {
   assert.equal(
     faultOf("jwt.a == 'b = c' @").message,
