@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createRegistry } from "../../src/policy/policy_registry.ts";
 import { builtInPolicies } from "../../src/policy/registry.ts";
 import { blocksOf } from "./documents.ts";
-import { readFile, root } from "./repository.ts";
+import { readFile, repositoryFiles, root } from "./repository.ts";
 
 /** Returns the programs of a document, with imports as of the module at `path`. */
 async function programsIn(document: string, path: string): Promise<string[]> {
@@ -44,4 +44,34 @@ Deno.test("the programs in CONTRIBUTING.md, mod.ts and docs/library.md compile, 
   assert(check.success, new TextDecoder().decode(check.stderr));
   assert(registry.rejections.has("maintenance"));
   await Deno.remove(folder, { recursive: true });
+});
+
+/** Files that the recipes tell to write. */
+const written = new Set(["src/policy/http/maintenance.ts"]);
+
+Deno.test("the recipes name files and functions that exist", async () => {
+  const text = await readFile("CONTRIBUTING.md");
+  const recipes = text.slice(
+    text.indexOf("## Recipe:"),
+    text.indexOf("## Releases"),
+  ).replaceAll(/```[^]*?```/g, "");
+  const names = recipes.matchAll(/`([^`]+)`/g).map(([, name = ""]) => name)
+    .toArray();
+  const files = await repositoryFiles();
+  const paths = names.filter((name) => /^[\w./]+\/[\w.]+$/.test(name));
+  const unknownPaths = paths.filter((path) =>
+    !written.has(path) && !path.startsWith("/") &&
+    !files.some((file) => file === path || file.startsWith(`${path}/`))
+  );
+  const sources = await Promise.all(
+    files.filter((file) => /\.tsx?$/.test(file)).map(readFile),
+  );
+  const source = sources.join("\n");
+  const unknownNames = names.filter((name) =>
+    /^[a-z]+[A-Z]\w+$/.test(name) && !text.includes(`function ${name}(`) &&
+    !new RegExp(`\\b${name}\\b`).test(source)
+  );
+
+  assert.deepEqual(unknownPaths, []);
+  assert.deepEqual(unknownNames, []);
 });
