@@ -14,7 +14,7 @@ export const policyBackendRefSchema = s.object({
   ),
   name: s.field("Name of the backend.", referenceName),
   namespace: s.field(
-    "Namespace of the backend. Default: that of the policy.",
+    "Namespace of the backend; another than the policy's needs a `ReferenceGrant`. Default: that of the policy.",
     s.optional(namespace),
   ),
   port: s.field(

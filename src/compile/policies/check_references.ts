@@ -1,3 +1,4 @@
+import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { References } from "../../policy/policy_kind.ts";
@@ -7,7 +8,7 @@ import type { Report } from "../report.ts";
 import { suggestBackend } from "../routes/compile_backends.ts";
 import type { Lookups } from "../memory/lookups.ts";
 import { reportProblem } from "./check_policies.ts";
-import { secretsFor } from "./policy_factory.ts";
+import { mayCall, secretsFor } from "./policy_factory.ts";
 
 /** Dependencies of resolving the references of policies. */
 export interface ReferenceContext {
@@ -39,7 +40,7 @@ function referencesFrom(
   namespace: string,
   { backends, lookups, kv, report }: ReferenceContext,
 ): References {
-  const keyOf = (ref: Parameters<References["backend"]>[0]) =>
+  const keyOf = (ref: PolicyBackendRef) =>
     `${ref.namespace ?? namespace}/${ref.name}`;
   return {
     hasStore: kv !== undefined,
@@ -48,13 +49,22 @@ function referencesFrom(
     backend(ref) {
       const backend = backends.get(keyOf(ref));
       if (backend === undefined) return undefined;
+      if (!mayCall(namespace, ref, lookups)) return undefined;
       const { key, port, protocol, tls } = backend;
       return { key, port, protocol, hasTls: tls !== undefined };
     },
-    missing: (ref, path) => ({
-      path: [...path, "name"],
-      message: `Cannot find backend "${keyOf(ref)}"`,
-      suggestion: suggestBackend(ref.name, backends, report),
-    }),
+    missing: (ref, path) =>
+      mayCall(namespace, ref, lookups)
+        ? {
+          path: [...path, "name"],
+          message: `Cannot find backend "${keyOf(ref)}"`,
+          suggestion: suggestBackend(ref.name, backends, report),
+        }
+        : {
+          path: [...path, "namespace"],
+          message: `Cannot refer to backend "${
+            keyOf(ref)
+          }": no ReferenceGrant of "${ref.namespace}" allows it`,
+        },
   };
 }

@@ -1,4 +1,5 @@
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 import { describeError } from "../../base/errors.ts";
 import type { RunningPolicy } from "../../policy/policy.ts";
@@ -163,7 +164,9 @@ export class PolicyFactory {
       services,
       connectionOf(ref) {
         const key = `${ref.namespace ?? namespace}/${ref.name}`;
-        const backend = lookups.backend(key);
+        const backend = mayCall(namespace, ref, lookups)
+          ? lookups.backend(key)
+          : undefined;
         if (backend === undefined || backend.tls === "invalid") {
           return undefined;
         }
@@ -174,12 +177,25 @@ export class PolicyFactory {
   }
 }
 
+/** Reports whether policies of a namespace may call a backend themselves: one of another needs a `ReferenceGrant` there. */
+export function mayCall(
+  own: string,
+  { group, kind, name, namespace = own }: PolicyBackendRef,
+  lookups: Lookups,
+): boolean {
+  return lookups.isAllowed(referrerOf(own), { group, kind, namespace, name });
+}
+
+function referrerOf(namespace: string) {
+  return { group: POLICY_API_GROUP, kind: "GatewayPolicy", namespace };
+}
+
 /** Returns access to Secrets for policies of a namespace. */
 export function secretsFor(
   namespace: string,
   lookups: Lookups,
 ): SecretAccess["readSecret"] {
-  const from = { group: POLICY_API_GROUP, kind: "GatewayPolicy", namespace };
+  const from = referrerOf(namespace);
   return (ref, entry) => {
     try {
       return readSecretValue(from, { ...ref, entry }, lookups);
