@@ -11,10 +11,16 @@ import {
 } from "./listen.ts";
 import { type ProfileHandlers, Profiles } from "./profiles/profiles.ts";
 import { guard } from "./request_guard.ts";
-import { createRouter, type Handler } from "./router.ts";
+import { createRouter, type Handler, type PeerHandler } from "./router.ts";
 import { statsEndpoints } from "./endpoints/stats_endpoints.ts";
 import type { AdminTarget } from "./target.ts";
-import { readAdminToken, withToken } from "./check_admin_token.ts";
+import { AuditLog } from "./access/audit_log.ts";
+import { FailedAttempts } from "./access/failed_attempts.ts";
+import {
+  readAdminToken,
+  type TokenRejection,
+  withToken,
+} from "./check_admin_token.ts";
 import { createUi, isPageFile } from "./ui/ui.ts";
 
 export { ListenError } from "./listen.ts";
@@ -25,6 +31,8 @@ export interface AdminOptions {
   readonly target: AdminTarget;
   readonly clock: Clock;
   readonly log: Log;
+  /** Records changes. Default: one of this server. */
+  readonly audit?: AuditLog;
 }
 
 /**
@@ -86,15 +94,21 @@ export async function startStatsServer(
 
 /** Requires the token for all paths except the static files of the web UI, which asks for the token itself. */
 function adminHandler(
-  { target, log, clock }: AdminOptions,
+  { target, log, clock, audit = new AuditLog(clock, log) }: AdminOptions,
   profiles: ProfileHandlers,
   token: string | undefined,
-): Handler {
+): PeerHandler {
   const access = { server: "admin", readOnly: false, profiles } as const;
   const ui = createUi({ target, clock, log, ...access });
-  const endpoints = adminEndpoints({ target, clock, profiles, ui });
+  const endpoints = adminEndpoints({ target, clock, profiles, ui, audit });
   const route = withUi(ui, createRouter(endpoints, log));
-  return token === undefined ? route : withPage(ui, withToken(token, route));
+  if (token === undefined) return audit.record("none", route);
+  const attempts = new FailedAttempts(clock);
+  const count = (reason: TokenRejection) => target.countRejection(reason);
+  return withPage(
+    ui,
+    withToken({ token, attempts, log, count }, audit.record("token", route)),
+  );
 }
 
 /** Routes paths below `/ui/` to the web UI. */
@@ -105,13 +119,18 @@ function withUi(ui: Handler, next: Handler): Handler {
       : next(request);
 }
 
-function withPage(ui: Handler, next: Handler): Handler {
-  return (request) =>
-    isPageFile(new URL(request.url).pathname) ? ui(request) : next(request);
+function withPage(ui: Handler, next: PeerHandler): PeerHandler {
+  return (request, peer) =>
+    isPageFile(new URL(request.url).pathname)
+      ? ui(request)
+      : next(request, peer);
 }
 
-function guarded(next: Handler, boundHosts: readonly string[]): Handler {
-  return (request) => guard(request, boundHosts) ?? next(request);
+function guarded(
+  next: PeerHandler,
+  boundHosts: readonly string[],
+): PeerHandler {
+  return (request, peer) => guard(request, boundHosts) ?? next(request, peer);
 }
 
 function isExposed(address: Address): boolean {

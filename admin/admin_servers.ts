@@ -3,6 +3,7 @@ import {
   startAdminServer,
   startStatsServer,
 } from "./admin_server.ts";
+import { AuditLog } from "./access/audit_log.ts";
 import { text } from "./admin_responses.ts";
 import { createGatewayUi, type UiAccess } from "./ui/ui.ts";
 
@@ -15,7 +16,9 @@ export class AdminServers implements AsyncDisposable {
   readonly #running = new AsyncDisposableStack();
 
   /** @throws {ListenError} When an address is in use or not local. */
-  async start(options: AdminOptions): Promise<void> {
+  async start(dependencies: AdminOptions): Promise<void> {
+    const { clock, log } = dependencies;
+    const options = { audit: new AuditLog(clock, log), ...dependencies };
     this.#webUi = createGatewayUi(options);
     const admin = await startAdminServer(options);
     this.#running.defer(() => admin.close());

@@ -1,9 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isAdminToken } from "../src/api/admin_token.ts";
 import type { Settings } from "../src/api/settings.ts";
+import type { Log } from "../src/base/log.ts";
 import { describeReadError, readFileText } from "../src/base/regular_file.ts";
 import { text } from "./admin_responses.ts";
-import type { Handler } from "./router.ts";
+import type { FailedAttempts } from "./access/failed_attempts.ts";
+import type { PeerHandler } from "./router.ts";
 
 /** The token file contains no valid token. */
 export class AdminTokenError extends Error {
@@ -41,24 +43,61 @@ export async function readAdminToken(
   );
 }
 
-/** Passes requests with the token to `next`; returns 401 for all others (RFC 6750 section 3). */
-export function withToken(token: string, next: Handler): Handler {
+/** Reason of a rejected request, for metrics. */
+export type TokenRejection = "missing_token" | "invalid_token" | "throttled";
+
+/** Dependencies of `withToken`. */
+export interface TokenOptions {
+  readonly token: string;
+  readonly attempts: FailedAttempts;
+  readonly log: Log;
+  /** Counts a rejected request. */
+  readonly count: (reason: TokenRejection) => void;
+}
+
+/**
+ * Passes requests with the token to `next`; returns 401 for all others (RFC 6750 section 3), and 429 without a look at the token
+ * where too many were wrong.
+ */
+export function withToken(
+  { token, attempts, log, count }: TokenOptions,
+  next: PeerHandler,
+): PeerHandler {
   const expected = digest(token);
-  return (request) => {
+  const challenge = 'Bearer realm="gateway admin"';
+  return (request, peer) => {
     const [, given] =
       /^bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "") ?? [];
-    // Digests have equal lengths, so that the comparison takes constant time.
-    if (given !== undefined && timingSafeEqual(digest(given), expected)) {
-      return next(request);
+    if (given === undefined) {
+      count("missing_token");
+      return unauthorized("a bearer token is required", challenge);
     }
-    const challenge = 'Bearer realm="gateway admin"';
-    return given === undefined
-      ? unauthorized("a bearer token is required", challenge)
-      : unauthorized(
-        "invalid bearer token",
-        `${challenge}, error="invalid_token"`,
-      );
+    const waitMs = attempts.waitMs(peer);
+    if (waitMs > 0) {
+      count("throttled");
+      return tooMany(Math.ceil(waitMs / 1000));
+    }
+    // Digests have equal lengths, so that the comparison takes constant time.
+    if (timingSafeEqual(digest(given), expected)) {
+      attempts.succeeded(peer);
+      return next(request, peer);
+    }
+    count("invalid_token");
+    const { failures, skipped } = attempts.failed(peer);
+    log.warn("Invalid admin token", { address: peer, failures, skipped });
+    return unauthorized(
+      "invalid bearer token",
+      `${challenge}, error="invalid_token"`,
+    );
   };
+}
+
+function tooMany(seconds: number): Response {
+  return text(
+    429,
+    `too many invalid tokens: retry after ${seconds} seconds`,
+    { "retry-after": String(seconds) },
+  );
 }
 
 function unauthorized(reason: string, challenge: string): Response {

@@ -3,7 +3,7 @@ import type { Clock } from "../src/base/clock.ts";
 import { describeError } from "../src/base/errors.ts";
 import type { Log } from "../src/base/log.ts";
 import { RestartingServer } from "./restarting_server.ts";
-import type { Handler } from "./router.ts";
+import type { PeerHandler } from "./router.ts";
 import { removeStaleSocket, servePrivately } from "./unix_socket.ts";
 
 /** A server that accepts requests. */
@@ -25,7 +25,7 @@ export interface ServeOptions {
   /** Name of the address in messages: `config.adminAddr "localhost:15000"`. */
   readonly name: string;
   readonly address: Address;
-  readonly handler: Handler;
+  readonly handler: PeerHandler;
   readonly clock: Clock;
   readonly log: Log;
   /** Shares the port with other processes that do the same. */
@@ -114,13 +114,19 @@ function openHost(
           port: before?.port ?? port,
           reusePort,
           onListen() {},
-          handler: (request) => handler(request),
+          handler: (request, { remoteAddr }) =>
+            handler(request, withoutMapping(remoteAddr.hostname)),
         }),
     });
   } catch (error) {
     if (error instanceof Deno.errors.AddrNotAvailable) return undefined;
     throw error;
   }
+}
+
+/** Returns the IPv4 address of a client that reaches a socket of IPv6. */
+function withoutMapping(address: string): string {
+  return address.replace(/^::ffff:(?=[0-9.]+$)/i, "");
 }
 
 async function listenOnSocket(
@@ -131,7 +137,11 @@ async function listenOnSocket(
     await removeStaleSocket(path);
     const server = new RestartingServer({
       ...options,
-      open: () => servePrivately(path, options.handler),
+      open: () =>
+        servePrivately(
+          path,
+          (request) => options.handler(request, `unix:${path}`),
+        ),
     });
     // Deno removes the socket when it stops accepting; one that exists after the last request belongs to another process.
     return running([server], [`unix:${path}`], options.clock);

@@ -6,6 +6,12 @@ import { text } from "./admin_responses.ts";
 /** Handles one method of one path. Handlers that read the body of the request limit it. */
 export type Handler = (request: Request) => Response | Promise<Response>;
 
+/** Handles a request of a client. @param peer IP address of the client, or `unix:<path>`. */
+export type PeerHandler = (
+  request: Request,
+  peer: string,
+) => Response | Promise<Response>;
+
 /** A path with its handlers. */
 export interface Endpoint {
   /** A trailing `/*` matches one segment. */

@@ -27,6 +27,8 @@ export interface AdminTarget {
   setLogFilter(filter: string): Promise<void>;
   /** Shows, checks and replaces the source of the configuration; omitted where there is none. */
   readonly editor?: ConfigurationEditor;
+  /** Counts a request that the admin interface rejected for its token. */
+  countRejection(reason: string): void;
   /** Starts a graceful shutdown and returns immediately. */
   shutdown(): void;
   readiness(): Readiness;

@@ -154,6 +154,8 @@ function adminTarget(
     logFilter: () => gateway.logFilter(),
     setLogFilter: (filter) => gateway.dataPlane.setLogLevel(filter),
     editor: gateway.editor,
+    countRejection: (reason) =>
+      gateway.metrics.adminRejections.labels(reason).inc(),
     shutdown: () => shutdown.request(),
     readiness: () => gateway.readiness(),
     sourceProblem: () => gateway.sourceProblem(),

@@ -1,4 +1,5 @@
 import type { Clock } from "../../src/base/clock.ts";
+import type { AuditLog } from "../access/audit_log.ts";
 import { dumpConfig } from "./config_dump_endpoint.ts";
 import { indexPage } from "./index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
@@ -29,11 +30,12 @@ export interface EndpointOptions {
   readonly profiles: ProfileHandlers;
   /** Serves the web UI. */
   readonly ui: Handler;
+  readonly audit: AuditLog;
 }
 
 /** Lists the endpoints of the admin interface. */
 export function adminEndpoints(
-  { target, clock, profiles, ui }: EndpointOptions,
+  { target, clock, profiles, ui, audit }: EndpointOptions,
 ): readonly Endpoint[] {
   const trace = (request: Request) => traceRequests(target, clock, request);
   const endpoints: readonly Endpoint[] = [
@@ -47,6 +49,7 @@ export function adminEndpoints(
         POST: (request) => changeLogFilter(target, request),
       },
     },
+    { path: "/audit", methods: { GET: () => json(audit.read()) } },
     {
       path: "/keys/refresh",
       methods: { POST: () => refreshKeys(target) },

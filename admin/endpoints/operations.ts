@@ -86,6 +86,12 @@ export const operations: Readonly<Record<string, OperationText>> = {
       400: "Invalid level or parameter",
     },
   },
+  "get /audit": {
+    summary:
+      "The last administrative changes, newest first: who, what, and the outcome",
+    responses: { 200: "The changes" },
+    type: JSON_TYPE,
+  },
   "post /keys/refresh": {
     summary: "Fetches keys and metadata of identity providers again",
     responses: { 200: "Their state, with the error of each failed fetch" },

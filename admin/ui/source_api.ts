@@ -1,7 +1,10 @@
 import type {
   ConfigurationEditor,
   Draft,
+  DraftResult,
 } from "../../src/gateway/configuration_editor.ts";
+import { isError } from "../../src/config/diagnostics/located_diagnostic.ts";
+import { withOutcome } from "../access/audit_log.ts";
 import { json, text } from "../admin_responses.ts";
 import { hasToken } from "../check_admin_token.ts";
 import { readJsonBody, textMember } from "../request_body.ts";
@@ -32,11 +35,26 @@ export function sourceHandlers(
     },
     check: async (request) =>
       json(await editor.check(await readDraft(request))),
-    apply: async (request) =>
-      isAllowed
-        ? json(await editor.apply(await readDraft(request)))
-        : text(403, 'forbidden: changes require "config.adminToken"'),
+    apply: async (request) => {
+      if (!isAllowed) {
+        return text(403, 'forbidden: changes require "config.adminToken"');
+      }
+      const draft = await readDraft(request);
+      const result = await editor.apply(draft);
+      return withOutcome(json(result), describeResult(draft, result));
+    },
   };
+}
+
+function describeResult(
+  { name }: Draft,
+  { diagnostics, problem }: DraftResult,
+): string {
+  const errors = diagnostics.filter(isError).length;
+  if (problem !== undefined) return `rejected: ${problem}`;
+  return errors > 0
+    ? `rejected: ${errors} errors in ${JSON.stringify(name)}`
+    : `wrote ${JSON.stringify(name)}`;
 }
 
 async function readDraft(request: Request): Promise<Draft> {

@@ -1,3 +1,4 @@
+import type { AuditLog } from "../access/audit_log.ts";
 import { respond, text } from "../admin_responses.ts";
 import { createRouter, type Endpoint, type Handler } from "../router.ts";
 import { pageFiles } from "./page_files.ts";
@@ -31,13 +32,24 @@ export function createUi(options: UiOptions): Handler {
 
 /** Creates the web UI for gateways. */
 export function createGatewayUi(
-  options: Pick<UiOptions, "target" | "clock" | "log">,
+  options: Pick<UiOptions, "target" | "clock" | "log"> & {
+    readonly audit: AuditLog;
+  },
 ): (request: Request, access: UiAccess) => Promise<Response> {
-  const { target, clock, log } = options;
+  const { target, clock, log, audit } = options;
   const create = (readOnly: boolean) =>
-    createUi({ target, clock, log, server: "gateway", readOnly });
+    audit.record(
+      "gateway",
+      createUi({ target, clock, log, server: "gateway", readOnly }),
+    );
   const uis = { "read-only": create(true), "read-write": create(false) };
-  return async (request, access) => await uis[access](request);
+  return async (request, access) =>
+    await uis[access](request, clientOf(request));
+}
+
+/** Returns the client as the gateway forwards it. */
+function clientOf({ headers }: Request): string {
+  return headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() ?? "";
 }
 
 // The page is also where authorization servers send the browser of the playground back to.

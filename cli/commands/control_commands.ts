@@ -4,6 +4,7 @@ import type { ControlLogOptions } from "../ctl/change_log_levels.ts";
 import { withGatewayOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";
 import {
+  addAuditCommand,
   addKeysCommands,
   addLimitsCommand,
   addMemoryCommand,
@@ -35,6 +36,7 @@ export function addControlCommands(
   addLogCommand(proxy, name);
   addProfileCommands(proxy, name, call);
   addMemoryCommand(proxy, name);
+  addAuditCommand(proxy);
   addTasksCommand(proxy, name);
   addTraceCommand(proxy, name, call);
   addTraceCommand(program, name, call, true);

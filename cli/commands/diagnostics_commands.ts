@@ -80,6 +80,20 @@ export function addKeysCommands(
     });
 }
 
+/** Adds `audit`. */
+export function addAuditCommand(proxy: Command): void {
+  withGatewayOptions(proxy.command("audit"))
+    .description(
+      "Show the last administrative changes: who, what, and the outcome",
+    )
+    .addOption(formatOption("table", "yaml", "json"))
+    .action(async (gateway: string | undefined, options: TableOptions) => {
+      const { forEachProxy } = await import("../cluster/for_proxies.ts");
+      const { showAudit } = await import("../ctl/show_audit.ts");
+      await forEachProxy(options, gateway, showAudit);
+    });
+}
+
 /** Adds `memory`. */
 export function addMemoryCommand(proxy: Command, name: string): void {
   withGatewayOptions(proxy.command("memory"))

@@ -4,7 +4,7 @@ import type {
   RequestMessage,
   ResponseMessage,
 } from "../http/message.ts";
-import { clientKey } from "../http/server/client_counts.ts";
+import { clientKey } from "../base/wire/ip_address.ts";
 import { clientOf } from "../policy/authentication/request_identity.ts";
 import { clientAddress } from "../policy/mcp/client_address.ts";
 import { normalizeTarget } from "../route/normalize_target.ts";

@@ -58,6 +58,7 @@ export async function startTracedGateway(
         dataPlane: gateway.dataPlane,
         settings: gateway.settings,
         shownSettings: gateway.shownSettings,
+        countRejection: () => {},
         version: {},
         stores: () => [],
         systemMemory: () => ({ smaps: null, cgroup: null }),

@@ -106,3 +106,21 @@ function groupsOf(text: string): readonly bigint[] {
     return [value >> 16n, value & 0xffffn];
   });
 }
+
+/** Returns what identifies a client: an IPv4 address, or a /64 network of IPv6, which is what one customer gets. */
+export function clientKey(address: string): string {
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
+  const groups = head === "" ? [] : head.split(":");
+  const missing = tail === undefined
+    ? 0
+    : 8 - groups.length - (tail === "" ? 0 : tail.split(":").length);
+  const all = [
+    ...groups,
+    ...Array.from({ length: missing }, () => "0"),
+    ...(tail ? tail.split(":") : []),
+  ];
+  return all.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, "")).join(
+    ":",
+  );
+}

@@ -63,6 +63,11 @@ export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
       "Configurations applied or rejected, the first included",
       ["result"],
     ),
+    adminRejections: registry.counter(
+      "gateway_admin_rejections_total",
+      "Requests that the admin interface rejected for their token",
+      ["reason"],
+    ),
     configSynchronized: registry.gauge(
       "gateway_config_synchronized",
       "1 while the latest configuration is applied, 0 after a rejected one",

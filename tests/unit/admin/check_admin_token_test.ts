@@ -1,14 +1,24 @@
 import assert from "node:assert/strict";
 import { readAdminToken, withToken } from "../../../admin/check_admin_token.ts";
-import { FakeTarget } from "./fake_target.ts";
+import { FailedAttempts } from "../../../admin/access/failed_attempts.ts";
+import { FakeClock } from "../../harness/fake_clock.ts";
+import { createTestLog, FakeTarget } from "./fake_target.ts";
 
 const token = "0123456789abcdef-_.~+/==";
 
 function ask(authorization: string | undefined): Promise<Response> {
-  const handler = withToken(token, () => new Response("inside"));
+  const handler = withToken({
+    token,
+    attempts: new FailedAttempts(new FakeClock()),
+    log: createTestLog().log,
+    count: () => {},
+  }, () => new Response("inside"));
   const headers = authorization === undefined ? undefined : { authorization };
   return Promise.resolve(
-    handler(new Request("http://localhost/x", { headers: headers ?? {} })),
+    handler(
+      new Request("http://localhost/x", { headers: headers ?? {} }),
+      "127.0.0.1",
+    ),
   );
 }
 

@@ -130,6 +130,12 @@ export class FakeTarget implements AdminTarget {
     return Promise.resolve();
   }
 
+  readonly rejections: string[] = [];
+
+  countRejection(reason: string): void {
+    this.rejections.push(reason);
+  }
+
   shutdown(): void {
     this.shutdowns++;
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { adminEndpoints } from "../../../../admin/endpoints/admin_endpoints.ts";
+import { AuditLog } from "../../../../admin/access/audit_log.ts";
 import { describeApi } from "../../../../admin/endpoints/openapi.ts";
 import { operations } from "../../../../admin/endpoints/operations.ts";
 import {
@@ -23,6 +24,7 @@ const admin = adminEndpoints({
     ...(Deno.build.os === "linux" && { cpu: () => new Response() }),
   },
   ui: () => new Response(),
+  audit: new AuditLog(systemClock, createTestLog().log),
 });
 const document = describeApi({
   version: "1.2.3",
