@@ -11,6 +11,7 @@ export function formatField(
   key: string,
   value: string | number | boolean,
 ): string {
+  if (typeof value === "number") return ` ${key}=${formatNumber(value)}`;
   if (typeof value !== "string") return ` ${key}=${value}`;
   return value !== "" && !needsQuotes.test(value)
     ? ` ${key}=${value}`
@@ -44,6 +45,18 @@ function escapeUnit(unit: string): string {
 }
 /** Billionths of a US dollar in a dollar: amounts of money are whole numbers of them. */
 export const NANO_USD = 1e9;
+
+/** Formats a number without a negative exponent, as not every reader knows them: `0.0000003` for `3e-7`. */
+export function formatNumber(value: number): string {
+  const text = String(value);
+  const [, sign = "", digits, fraction = "", exponent] = small.exec(text) ?? [];
+  if (digits === undefined) return text;
+  const zeros = "0".repeat(Number(exponent) - 1);
+  return `${sign}0.${zeros}${digits}${fraction}`;
+}
+
+/** Numbers below this are not amounts of anything, and would have many zeros. */
+const small = /^(-?)(\d)(?:\.(\d+))?e-(\d|1\d|2[0-4])$/;
 
 /** Formats an amount of money in US dollars without an exponent, such as `0.000125`. */
 export function formatUsd(nanoUsd: number): string {

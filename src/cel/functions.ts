@@ -1,3 +1,4 @@
+import { formatNumber } from "../base/log_text.ts";
 import { type ExpressionFunction, toJsonValue, type Value } from "./library.ts";
 import { jsonValue } from "./values.ts";
 
@@ -16,7 +17,9 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
  * @throws {TypeError} For values without a JSON form, such as timestamps.
  */
 export function toJsonText(value: unknown): string {
-  return JSON.stringify(toJsonValue(value));
+  return typeof value === "number" && Number.isFinite(value)
+    ? formatNumber(value)
+    : JSON.stringify(toJsonValue(value));
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });

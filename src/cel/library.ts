@@ -19,6 +19,7 @@ import {
   plan,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
+import { formatNumber } from "../base/log_text.ts";
 import { resetCost } from "./cost.ts";
 import { withCountedFunctions } from "./counted_functions.ts";
 import {
@@ -191,6 +192,7 @@ export class Environment {
         celFunc("@in", [UINT, anyMap], BOOL, isKeyOf),
         celFunc("@in", [DOUBLE, anyMap], BOOL, isKeyOf),
         celFunc("@in", [BOOL, anyMap], BOOL, isKeyOf),
+        celFunc("string", [DOUBLE], STRING, formatNumber),
         celFunc(RANGE_FUNCTION, [DYN], DYN, (range) => range),
         celFunc(APPEND_FUNCTION, [DYN, DYN], DYN, appended),
         celFunc(UNKNOWN_FUNCTION, [], DYN, readUnknown),

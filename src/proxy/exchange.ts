@@ -160,13 +160,14 @@ export class Exchange implements RequestFacts {
   /** Starts to count the tokens of a request to an LLM, also when no policy needs them. */
   startMeter(): UsageMeter | undefined {
     const listeners = this.slots?.get(usageListeners);
-    const { host, port } = this.routed.backend ?? {};
+    const { host, port, llm } = this.routed.backend ?? {};
     const options = {
       prices: this.#prices,
       clock: this.#clock,
       counted: this.#counted,
       host,
       port,
+      priceHost: llm?.provider.host?.(llm.place) ?? host,
     };
     // Servers may ignore the offer of a protocol, and respond.
     this.meter = this.request.upgrade === undefined

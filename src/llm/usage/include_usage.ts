@@ -37,6 +37,14 @@ export function withIncludeUsage(
     : undefined;
 }
 
+/** Providers whose streams have the usage without being asked for it. */
+const unasked = /(?:^|\.)(?:together\.(?:ai|xyz)|openrouter\.ai)$/i;
+
+/** Reports whether the streams of a host have the usage for all clients, so that it is not to be hidden from those that did not ask. */
+export function reportsUsageUnasked(host: string | undefined): boolean {
+  return host !== undefined && unasked.test(host);
+}
+
 const OPENING_BRACE = 0x7b;
 
 function textAt(body: Uint8Array, span: JsonSpan | undefined): string {

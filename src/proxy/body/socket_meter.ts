@@ -161,7 +161,7 @@ export class SocketMeter implements UsageMeter, TunnelReader {
   }
 
   #price(usage: TokenUsage): MeteredUsage {
-    const { prices, host } = this.#options;
+    const { prices, priceHost: host } = this.#options;
     const served = { model: usage.responseModel, host };
     return { ...usage, cost: prices.price(served, usage), served };
   }

@@ -167,7 +167,7 @@ export class StoredMeter implements UsageMeter {
   }
 
   #settle(usages: readonly TokenUsage[]): void {
-    const { prices, host, onUsed } = this.#options;
+    const { prices, priceHost: host, onUsed } = this.#options;
     for (const usage of usages) {
       const served = { model: usage.responseModel, host };
       const used = { ...usage, served, cost: prices.price(served, usage) };

@@ -10,7 +10,10 @@ import {
 } from "../../llm/format/content_decoder.ts";
 import { FormModel } from "../../llm/format/form_model.ts";
 import { hasOutput, isTokenStream } from "../../llm/usage/first_output.ts";
-import { withIncludeUsage } from "../../llm/usage/include_usage.ts";
+import {
+  reportsUsageUnasked,
+  withIncludeUsage,
+} from "../../llm/usage/include_usage.ts";
 import {
   detectLlmApi,
   type LlmApi,
@@ -233,6 +236,7 @@ export class TokenMeter implements UsageMeter {
     if (asking === undefined) return;
     request.body = new BytesBody(asking);
     for (const name of bodyFields) headers.delete(name);
+    if (reportsUsageUnasked(this.#options.host)) return;
     // Usage in a compressed response could not be hidden from the client.
     headers.set("accept-encoding", "identity");
     this.#hidesUsage = true;
@@ -382,7 +386,7 @@ export class TokenMeter implements UsageMeter {
       return;
     }
     const model = this.#model(usage.responseModel);
-    const { prices, host } = this.#options;
+    const { prices, priceHost: host } = this.#options;
     const served = { model, host };
     const cost = prices.price(served, usage);
     this.#usage = { ...usage, responseModel: model, cost, served };

@@ -44,9 +44,11 @@ export interface UsageMeter {
 export interface UsageMeterOptions {
   readonly prices: PriceBook;
   readonly clock: Clock;
-  /** Host of the backend: prices depend on the provider. */
+  /** Host of the backend. */
   readonly host: string | undefined;
   readonly port: number | undefined;
+  /** Host by which the prices are known: that of the provider itself, also where the backend has another. */
+  readonly priceHost: string | undefined;
   readonly counted: Pick<CountedOutputs, "count" | "claim">;
 }
 

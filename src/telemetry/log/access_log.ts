@@ -5,7 +5,7 @@ import {
   type LogFormat,
   quote,
 } from "../../base/log_text.ts";
-import { formatUsd } from "../../base/log_text.ts";
+import { formatNumber, formatUsd } from "../../base/log_text.ts";
 import { hideSignatures } from "../../base/redaction.ts";
 import type { Attributes } from "../spans/span.ts";
 import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
@@ -93,9 +93,14 @@ function toTextLine(time: string, level: Level, fields: Fields): string {
 function toJsonLine(time: string, level: Level, fields: Fields): string {
   let line = `{"level":"${level}","time":"${time}","scope":"request"`;
   fields((key, value) => {
-    line += `,"${key}":${typeof value === "string" ? quote(value) : value}`;
+    line += `,"${key}":${toJson(value)}`;
   });
   return line + "}\n";
+}
+
+function toJson(value: string | number | boolean): string {
+  if (typeof value === "string") return quote(value);
+  return typeof value === "number" ? formatNumber(value) : String(value);
 }
 
 /** Passes the fields on, without those that the configuration leaves out, and with those that it adds. */
