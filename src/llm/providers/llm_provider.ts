@@ -72,6 +72,8 @@ export interface LlmProvider {
   readonly outputLimit?: string;
   /** Header fields of all requests that do not have them. */
   readonly headers: readonly (readonly [string, string])[];
+  /** Reports whether a response with status 400 rejects the key; of those that have 401 or 403 for that, there is none. */
+  readonly rejectsKey?: (body: unknown) => boolean;
   /** Header field of responses with the provider's id of the request. */
   readonly requestIdHeader: string;
 }

@@ -1,4 +1,5 @@
 import type { LlmProviderName } from "../../api/resources/llm_backend.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { awsAuthorization } from "./aws_authorization.ts";
 import { googleAuthorization } from "./google_authorization.ts";
 import {
@@ -73,6 +74,7 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
       family: "gemini",
     }),
     authorization: keyHeader("x-goog-api-key"),
+    rejectsKey: rejectsGoogleKey,
     translatesTo: () => "gemini",
     headers: [],
     requestIdHeader: "x-goog-request-id",
@@ -142,6 +144,17 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
     requestIdHeader: "x-amzn-requestid",
   },
 };
+
+/** Reads the reason of an error of Google; errors of streams are in a list. */
+function rejectsGoogleKey(body: unknown): boolean {
+  const answer: unknown = Array.isArray(body) ? body[0] : body;
+  const error = isJsonObject(answer) ? answer["error"] : undefined;
+  const details = isJsonObject(error) ? error["details"] : undefined;
+  return Array.isArray(details) &&
+    details.some((each) =>
+      isJsonObject(each) && each["reason"] === "API_KEY_INVALID"
+    );
+}
 
 function vertexPath(
   { basePath = "/v1", project = "", region = "global" }: ProviderPlace,

@@ -20,6 +20,8 @@ interface Delta {
   reasoning_content?: string;
   thinking_blocks?: readonly JsonObject[];
   tool_calls?: readonly JsonObject[];
+  /** OpenAI has no field for them; this is that of OpenRouter and LiteLLM. */
+  images?: readonly JsonObject[];
 }
 
 /** Writes answers of OpenAI's chat completions. Reasoning is in `reasoning_content`, and signed in `thinking_blocks`. */
@@ -58,6 +60,8 @@ export class ChatWriter implements AnswerWriter {
           event.text;
       } else if (event.type === "signature") {
         blocks.push(this.#block(event.signature));
+      } else if (event.type === "image") {
+        message.images = [...message.images ?? [], imageOf(event.url)];
       } else if (event.type === "toolCall") {
         const { id, name, signature } = event;
         calls.push({ id, name, json: "", ...(signature && { signature }) });
@@ -105,6 +109,8 @@ export class ChatWriter implements AnswerWriter {
         return this.#chunk({ reasoning_content: event.text });
       case "signature":
         return this.#chunk({ thinking_blocks: [this.#block(event.signature)] });
+      case "image":
+        return this.#chunk({ images: [imageOf(event.url)] });
       case "toolCall":
         return this.#chunk({
           tool_calls: [{
@@ -173,6 +179,10 @@ export class ChatWriter implements AnswerWriter {
     const [id, model] = [this.#id, this.#model];
     return { id, object, created: this.#created, model };
   }
+}
+
+function imageOf(url: string): JsonObject {
+  return { type: "image_url", image_url: { url } };
 }
 
 /** The place of Google's own translation, where its SDKs look. */

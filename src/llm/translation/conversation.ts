@@ -116,6 +116,8 @@ export type AnswerEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thinking"; readonly text: string }
   | { readonly type: "signature"; readonly signature: string }
+  /** An image, at a URL of any scheme. */
+  | { readonly type: "image"; readonly url: string }
   | {
     readonly type: "toolCall";
     readonly id: string;

@@ -6,6 +6,7 @@ import type {
   AnswerWriter,
   FinishReason,
 } from "./conversation.ts";
+import { type UnknownAnswerError, unknownForm } from "./answer_fields.ts";
 import { MAX_QUOTED_VALUES } from "./request_limits.ts";
 
 const stopReasons: Readonly<Record<FinishReason, string>> = {
@@ -62,7 +63,8 @@ export class MessagesWriter implements AnswerWriter {
         const { id, name, signature: thoughtSignature } = event;
         const block = { id, name, thoughtSignature, text: "", signature: "" };
         blocks.push({ type: "tool_use", ...block });
-      } else if (event.type === "toolInput") {
+      } else if (event.type === "image") throw imageError();
+      else if (event.type === "toolInput") {
         last("tool_use").text += event.json;
       } else this.#note(event);
     }
@@ -95,6 +97,8 @@ export class MessagesWriter implements AnswerWriter {
       case "signature":
         return this.#enterThinking() +
           this.#delta({ type: "signature_delta", signature: event.signature });
+      case "image":
+        throw imageError();
       case "toolCall":
         return this.#leave() +
           this.#enter("tool_use", {
@@ -193,6 +197,11 @@ export class MessagesWriter implements AnswerWriter {
     const index = this.#index;
     return eventOf({ type: "content_block_delta", index, delta });
   }
+}
+
+/** A message of a user may have images, that of the model may not. */
+function imageError(): UnknownAnswerError {
+  return unknownForm("an image, which messages have no content for");
 }
 
 function writeBlock(block: Block): JsonObject {

@@ -4,7 +4,7 @@ import {
   stringMember,
 } from "../../base/json.ts";
 import { BoundedJson } from "../../base/json/bounded_json.ts";
-import { countOf, objectOf, objectsOf } from "./answer_fields.ts";
+import { countOf, objectOf, objectsOf, unknownForm } from "./answer_fields.ts";
 import type {
   AnswerEvent,
   AnswerReader,
@@ -141,6 +141,16 @@ function writeToolConfig({ toolChoice, tools }: ChatRequest): JsonObject {
   return { toolConfig: { functionCallingConfig } };
 }
 
+/** Parts that only tools of Google, files or sound have. */
+const unknownParts = ["executableCode", "codeExecutionResult", "fileData"];
+
+function readImage(image: JsonObject): AnswerEvent {
+  const type = stringMember(image, "mimeType") ?? "";
+  if (!type.startsWith("image/")) throw unknownForm(`content of type ${type}`);
+  const data = stringMember(image, "data") ?? "";
+  return { type: "image", url: `data:${type};base64,${data}` };
+}
+
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
@@ -234,6 +244,10 @@ export class GeminiReader implements AnswerReader {
         { type: "toolInput", json: JSON.stringify(call["args"] ?? {}) },
       ];
     }
+    const image = part["inlineData"];
+    if (isJsonObject(image)) return [readImage(image)];
+    const unknown = unknownParts.find((name) => part[name] !== undefined);
+    if (unknown !== undefined) throw unknownForm(`content "${unknown}"`);
     const text = stringMember(part, "text");
     if (text === undefined || text === "") return [];
     return [{ type: part["thought"] === true ? "thinking" : "text", text }];

@@ -208,6 +208,11 @@ function readTexts(message: JsonObject): readonly AnswerEvent[] {
   const text = stringMember(message, "content") ??
     stringMember(message, "refusal");
   if (text) events.push({ type: "text", text });
+  // Of OpenRouter and others.
+  for (const image of objectsOf(message, "images")) {
+    const url = stringMember(objectOf(image, "image_url"), "url");
+    if (url) events.push({ type: "image", url });
+  }
   return events;
 }
 

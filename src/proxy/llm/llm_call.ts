@@ -13,6 +13,9 @@ import type {
   AttemptTarget,
   Destination,
 } from "../balancing/attempt_target.ts";
+import { parseJson } from "../../base/json.ts";
+import { readRequestContent } from "../../llm/request_content.ts";
+import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import { providerHeaders } from "./llm_headers.ts";
 
 /** A request to an LLM provider. */
@@ -93,6 +96,26 @@ export function sendAuthorized(
   return applied === undefined ? send() : applied.then(send);
 }
 
+/** An error that says more is not one of a key. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+async function rejectsKey(
+  { provider }: LlmTarget,
+  response: ResponseMessage,
+): Promise<boolean> {
+  if (provider.rejectsKey === undefined) return false;
+  const coding = response.headers.getJoined("content-encoding") ?? "";
+  const bytes = await peekBody(response, MAX_ERROR_BYTES);
+  if (bytes === undefined) return false;
+  const { bytes: content } = await readRequestContent(
+    bytes,
+    coding,
+    MAX_ERROR_BYTES,
+  );
+  if (content === undefined) return false;
+  return provider.rejectsKey(parseJson(new TextDecoder().decode(content)));
+}
+
 /** Fields of responses that name the account of the gateway, or track it. */
 const accountFields = [
   "openai-organization",
@@ -105,11 +128,11 @@ const accountFields = [
  * Records the provider's id of the request, and whose limit it exceeded.
  * @throws {LlmApiError} `llm_key_rejected`: that is no matter of the client, whose own key the gateway has accepted.
  */
-export function checkResponse(
+export async function checkResponse(
   { attempts, target }: LlmCall,
   form: LlmFamily,
   response: ResponseMessage,
-): ResponseMessage {
+): Promise<ResponseMessage> {
   const { name, provider } = target;
   const id = response.headers.get(provider.requestIdHeader);
   if (id !== undefined) attempts.providerRequestId = id;
@@ -117,7 +140,9 @@ export function checkResponse(
   const { status } = response;
   attempts.limitedBy = status === 429 ? name : undefined;
   if (status === 429) response.headers.set("x-gateway-limited-by", name);
-  if (status !== 401 && status !== 403) return response;
+  const isRejected = status === 401 || status === 403 ||
+    status === 400 && await rejectsKey(target, response);
+  if (!isRejected) return response;
   response.body?.cancel("key rejected");
   throw new LlmApiError(
     "llm_key_rejected",

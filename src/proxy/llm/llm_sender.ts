@@ -62,7 +62,7 @@ async function sendOperation(
       prepared.body,
       prepared.bytes,
     );
-    return checkResponse(call, operation.family, response);
+    return await checkResponse(call, operation.family, response);
   } finally {
     call.held?.release();
   }

@@ -100,7 +100,7 @@ async function fetchNames(
     },
     undefined,
   );
-  checkResponse(call, form, response);
+  await checkResponse(call, form, response);
   return await readNames(response, form);
 }
 

@@ -50,7 +50,7 @@ export async function openRealtime(
     },
     undefined,
   );
-  return checkResponse(call, FAMILY, response);
+  return await checkResponse(call, FAMILY, response);
 }
 
 /**

@@ -73,7 +73,7 @@ export async function sendTranslated(
   ).finally(() => call.held?.release());
   return await translateResponse(
     call,
-    checkResponse(call, family, response),
+    await checkResponse(call, family, response),
     translation,
     family,
   );
