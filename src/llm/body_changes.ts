@@ -16,7 +16,7 @@ export class BodyChanges {
     const names = [...Object.keys(defaults), ...Object.keys(overrides)];
     this.selection = new JsonSelection(
       Object.fromEntries(
-        ["model", "stream", ...names.flatMap(namesOf)].map((
+        ["model", "models", "stream", ...names.flatMap(namesOf)].map((
           name,
         ) => [name, WHOLE]),
       ),

@@ -24,7 +24,10 @@ import {
   decisionProblem,
   typeProblem,
 } from "../expressions/expression_checks.ts";
-import { noteFailedExpression } from "../expressions/expression_slots.ts";
+import {
+  llmRequest,
+  noteFailedExpression,
+} from "../expressions/expression_slots.ts";
 import type { Policy, PolicyContext } from "../policy.ts";
 import type { PolicyOptions, PolicyProblem } from "../policy_kind.ts";
 import type { PolicyServices } from "../policy_services.ts";
@@ -101,7 +104,7 @@ export function createAuthorization(
   }
 
   const answer = (context: PolicyContext, applied = rules) => {
-    const rejection = decide(context, applied);
+    const rejection = forEachModel(context, () => decide(context, applied));
     return rejection === undefined || denial === "Http403"
       ? rejection
       : denyByJsonRpc(context, rejection);
@@ -132,6 +135,26 @@ export function createAuthorization(
         models?.filter(context, response) ?? lists?.filter(context, response),
     }),
   });
+}
+
+/** Decides for each model that may respond, until one is rejected. */
+function forEachModel<T>(
+  { slots }: PolicyContext,
+  decide: () => T | undefined,
+): T | undefined {
+  const llm = slots.get(llmRequest);
+  if (llm?.otherModels === undefined) return decide();
+  const { otherModels, ...request } = llm;
+  let rejection = undefined;
+  for (const requestModel of [llm.requestModel, ...otherModels]) {
+    slots.set(llmRequest, {
+      ...request,
+      ...(requestModel && { requestModel }),
+    });
+    rejection ??= decide();
+  }
+  slots.set(llmRequest, llm);
+  return rejection;
 }
 
 /** A challenge stays: clients look for it in a 403. */

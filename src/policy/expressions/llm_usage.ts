@@ -35,7 +35,8 @@ export function llmValue(
   request: LlmRequest | undefined,
   usage: MeteredUsage | undefined,
 ): Value {
-  const known: Readonly<Record<string, Value | undefined>> = { ...request };
+  const { otherModels, ...fields } = request ?? {};
+  const known: Readonly<Record<string, Value | undefined>> = fields;
   const assertRead = () => {
     if (request !== undefined) return;
     throw new TypeError(
@@ -50,6 +51,9 @@ export function llmValue(
     (name) => {
       if (isUsageField(name)) return usage && readers[name](usage);
       assertRead();
+      if (name === "requestModel" && otherModels !== undefined) {
+        throw new TypeError("the request names several models");
+      }
       return Object.hasOwn(known, name) ? known[name] : undefined;
     },
   );

@@ -19,6 +19,8 @@ const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 export interface LlmRequest {
   readonly provider?: LlmApi;
   readonly requestModel?: string;
+  /** Further models, one of which may respond: `models` of OpenRouter. Rules hold for each, other expressions error. */
+  readonly otherModels?: readonly string[];
   readonly streaming: boolean;
 }
 
@@ -36,16 +38,18 @@ export async function readLlmRequest(
   return {
     ...(provider !== undefined && { provider }),
     ...(read.model !== undefined && { requestModel: read.model }),
+    ...(read.others.length > 0 && { otherModels: read.others }),
     streaming: read.streaming || isStreamingPath(target),
   };
 }
 
-/** Reads the model that a request names; `undefined` when it names none, or servers may read it differently. */
+/** Reads the model that a request names; `undefined` when it names none or several, or servers may read it differently. */
 export async function readRequestModel(
   request: RequestMessage,
 ): Promise<string | undefined> {
   try {
-    return (await readLlmRequest(request))?.requestModel;
+    const read = await readLlmRequest(request);
+    return read?.otherModels === undefined ? read?.requestModel : undefined;
   } catch (error) {
     if (error instanceof GatewayError && unreadable.has(error.code)) {
       return undefined;
@@ -61,6 +65,7 @@ const unreadable: ReadonlySet<GatewayErrorCode> = new Set([
 
 interface ReadBody {
   readonly model: string | undefined;
+  readonly others: readonly string[];
   readonly streaming: boolean;
 }
 
@@ -69,7 +74,9 @@ async function readModelOfBatch(
   pathModel: string | undefined,
 ): Promise<ReadBody | undefined> {
   const model = await readBatchModel(request, MAX_REQUEST_BYTES, pathModel);
-  return model === undefined ? undefined : { model, streaming: false };
+  return model === undefined
+    ? undefined
+    : { model, others: [], streaming: false };
 }
 
 /** Prefers the model in the path, which is the one that the provider uses. */
@@ -79,9 +86,23 @@ async function readModel(
 ): Promise<ReadBody | undefined> {
   const body = await readJsonBody(request, MAX_REQUEST_BYTES, selection);
   if (body === undefined) return undefined;
-  const model = pathModel ?? body?.["model"];
-  if (model !== undefined && typeof model !== "string") return undefined;
-  return { model, streaming: body?.["stream"] === true };
+  const named = body?.["models"] ?? [];
+  if (!Array.isArray(named) || named.length > MAX_MODELS) return undefined;
+  const first = pathModel ?? body?.["model"];
+  const models = new Set<unknown>(
+    first === undefined ? named : [first, ...named],
+  );
+  const known = [...models].filter((each) => typeof each === "string");
+  if (known.length < models.size) return undefined;
+  const [model, ...others] = known;
+  return { model, others, streaming: body?.["stream"] === true };
 }
 
-const selection = new JsonSelection({ model: WHOLE, stream: WHOLE });
+/** OpenRouter accepts fewer. */
+const MAX_MODELS = 32;
+
+const selection = new JsonSelection({
+  model: WHOLE,
+  models: WHOLE,
+  stream: WHOLE,
+});

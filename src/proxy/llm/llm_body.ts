@@ -93,6 +93,14 @@ async function changeBody(
   }
   const own = modelOf(target, requested);
   const changed = changedFields(target.changes, read, own, hasBodyModel);
+  const namesOthers = Boolean(read.fields["models"]) &&
+    changed["models"] === undefined;
+  if (target.model !== undefined && namesOthers) {
+    throw invalidRequest(
+      family,
+      '"models" is not allowed: this backend has one model',
+    );
+  }
   const edited = withFields(bytes, read, changed, api.replacesModel);
   return {
     body: new BytesBody(edited),

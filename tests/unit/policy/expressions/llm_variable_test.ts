@@ -128,6 +128,65 @@ decisions.push(
   ],
 );
 
+const fallbacks = { ...chat, body: '{"model":"a","models":["b","c"]}' };
+decisions.push(
+  [
+    "models that all may respond",
+    fallbacks,
+    "llm.requestModel in ['a', 'b', 'c']",
+    "pass",
+  ],
+  [
+    "a last model that may not",
+    fallbacks,
+    "llm.requestModel in ['a', 'b']",
+    refused,
+  ],
+  [
+    "models without a first one",
+    { ...chat, body: '{"models":["b"]}' },
+    "llm.requestModel == 'a'",
+    refused,
+  ],
+  [
+    "a model that is named twice",
+    { ...chat, body: '{"model":"a","models":["a"]}' },
+    "llm.requestModel == 'a'",
+    "pass",
+  ],
+  [
+    "no further models",
+    { ...chat, body: '{"model":"a","models":null}' },
+    "llm.requestModel == 'a'",
+    "pass",
+  ],
+  [
+    "models that are no list",
+    { ...chat, body: '{"model":"a","models":"b"}' },
+    "llm.requestModel == 'a'",
+    refused,
+  ],
+  [
+    "models that are no names",
+    { ...chat, body: '{"model":"a","models":[1]}' },
+    "llm.requestModel == 'a'",
+    refused,
+  ],
+  [
+    "models in another spelling",
+    { ...chat, body: '{"model":"a","Models":["b"]}' },
+    "llm.requestModel == 'a'",
+    "bad_request",
+  ],
+);
+
+Deno.test("a rule that denies a model denies it among others that may respond", async () => {
+  const deny = authorization(["llm.requestModel == 'c'"], "Deny");
+  assert.equal(await decide(deny, fallbacks), refused);
+  const other = authorization(["llm.requestModel == 'd'"], "Deny");
+  assert.equal(await decide(other, fallbacks), "pass");
+});
+
 for (const [what, request, rule, expected] of decisions) {
   Deno.test(`llm shows ${what}: ${rule}`, async () => {
     assert.equal(await decide(authorization([rule]), request), expected);
