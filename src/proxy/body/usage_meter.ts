@@ -42,7 +42,7 @@ export interface UsageMeter {
 
 /** Dependencies of a meter. */
 export interface UsageMeterOptions {
-  readonly prices: PriceBook;
+  readonly prices: Pick<PriceBook, "isLoaded" | "load" | "price">;
   readonly clock: Clock;
   /** Host of the backend. */
   readonly host: string | undefined;
