@@ -59,6 +59,7 @@ export function createTextRedaction(
   { sensitiveHeaders, environment }: Secrets,
 ): RedactText {
   const hide = createHiding(environment);
+  const isSensitive = (holder: object) => sensitiveHeaders.has(nameOf(holder));
   return (text, privacy, holder) => {
     switch (privacy) {
       case undefined:
@@ -72,8 +73,13 @@ export function createTextRedaction(
         return text.length > MAX_LABEL_LENGTH ? REDACTION_MARKER : hide(text);
       case "url":
         return redactUrl(text);
+      case "headerText":
+        if (isSensitive(holder) || secretName.test(nameOf(holder))) {
+          return REDACTION_MARKER;
+        }
+        break;
       case "headerValue":
-        if (sensitiveHeaders.has(nameOf(holder))) return REDACTION_MARKER;
+        if (isSensitive(holder)) return REDACTION_MARKER;
         break;
       case "parameterValue":
         if (sensitiveParameters.has(nameOf(holder))) return REDACTION_MARKER;
@@ -81,6 +87,10 @@ export function createTextRedaction(
     return hide(hideCompared(text, sensitiveHeaders));
   };
 }
+
+/** Matches names such as `x-upstream-key`, that say what their values are. */
+const secretName =
+  /(?:^|[-_.])(?:api|access)?(?:key|token|secret|password|credentials?|auth)(?:[-_.]|$)/;
 
 /** Returns the name of the header or parameter that a mapping describes, in lower case. */
 function nameOf(holder: object): string {

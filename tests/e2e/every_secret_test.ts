@@ -51,6 +51,13 @@ const environment = {
   PLANTED_METADATA: "planted-metadata-of-the-environment",
 };
 
+/** Secrets that only a part of their field has. */
+const parts = {
+  "config.kv.redis": "planted-redis-password-12",
+  "jwks.url": "planted-jwks-password-34",
+  "requestHeaderModifier": "planted-upstream-value-56",
+};
+
 async function digest(name: string, text: string): Promise<string> {
   const bytes = new TextEncoder().encode(text);
   return new Uint8Array(await crypto.subtle.digest(name, bytes)).toHex();
@@ -82,6 +89,7 @@ function configuration(collector: string, provider: string) {
         resourceAttributes: { place: "${PLANTED_ATTRIBUTE}" },
       },
       tracing: {},
+      kv: { redis: `redis://user:${parts["config.kv.redis"]}@127.0.0.1:1` },
       metrics: { otlpInterval: "1s" },
     },
     gateways: {
@@ -111,6 +119,36 @@ function configuration(collector: string, provider: string) {
             clientSecret: secrets["jwtAuthentication.mcp.clientSecret"],
             stateSecret: secrets["jwtAuthentication.mcp.stateSecret"],
             resourceMetadata: { resource: "http://localhost/login" },
+          },
+        },
+        directResponse: { status: 200 },
+      }),
+      route("remote", {
+        jwtAuthentication: {
+          providers: [{
+            issuer: `${issuer.issuer}/other`,
+            audiences: ["a"],
+            jwks: { url: `http://user:${parts["jwks.url"]}@127.0.0.1:1/` },
+          }],
+        },
+        requestHeaderModifier: {
+          set: [{
+            name: "authorization",
+            value: parts.requestHeaderModifier,
+          }],
+        },
+        directResponse: { status: 200 },
+      }),
+      route("limited", {
+        rateLimit: {
+          global: {
+            domain: "d",
+            store: "KV",
+            descriptors: [{
+              entries: [{ key: "path", value: "request.path" }],
+              requests: 5,
+              unit: "Hours",
+            }],
           },
         },
         directResponse: { status: 200 },
@@ -165,6 +203,8 @@ async function useAll(origin: string): Promise<void> {
   };
   await get("/plain");
   await get("/body");
+  await get("/remote", `Bearer ${await issuer.sign()}`);
+  await get("/limited");
   await get("/login", "Bearer wrong");
   await get("/.well-known/oauth-authorization-server/login");
   await get("/login/authorize?client_id=none");
@@ -228,7 +268,7 @@ Deno.test("no secret of a configuration appears in dumps, the web UI, logs, trac
   const written = JSON.parse(await Deno.readTextFile(gateway.file));
   const origin = `http://127.0.0.1:${written.gateways.default.port}`;
 
-  const { body } = await fetch(`${gateway.admin}/debug/trace?count=10`, {
+  const { body } = await fetch(`${gateway.admin}/debug/trace?count=12`, {
     headers: { authorization },
   });
   await useAll(origin);
@@ -263,7 +303,7 @@ Deno.test("no secret of a configuration appears in dumps, the web UI, logs, trac
       (_, value) => typeof value === "bigint" ? String(value) : value,
     ),
   };
-  const planted = { ...secrets, ...environment };
+  const planted = { ...secrets, ...parts, ...environment };
   for (const [name, text] of Object.entries(texts)) {
     assert.ok(text.length > 0, `${name} is empty`);
     for (const [place, secret] of Object.entries(planted)) {

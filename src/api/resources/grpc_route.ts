@@ -59,7 +59,7 @@ const grpcMatch = s.object({
         name: s.field("Name, case-insensitive.", headerName),
         value: s.field(
           "Value or expression.",
-          s.withPrivacy("headerValue", s.text(4096)),
+          s.withPrivacy("headerText", s.text(4096)),
         ),
       }),
       { max: 16 },

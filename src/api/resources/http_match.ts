@@ -71,7 +71,7 @@ function valueEntries(privacy: s.Privacy) {
 
 const headerMatch = s.object({
   name: s.field("Header name, case-insensitive.", headerName),
-  ...valueEntries("headerValue"),
+  ...valueEntries("headerText"),
 });
 const queryParamMatch = s.object({
   name: s.field("Parameter name, case-sensitive.", s.text(256)),

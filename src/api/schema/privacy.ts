@@ -15,6 +15,7 @@ import {
  * - `privateKey`: never shown, unless it is the path of a file.
  * - `url`: without credentials.
  * - `headerValue`: as `text`; never shown if the sibling `name` is a sensitive header.
+ * - `headerText`: as `headerValue`, of text that is no expression; never shown if the name of the header says that it is secret.
  * - `parameterValue`: as `text`; never shown if the sibling `name` is a sensitive query parameter.
  */
 export type Privacy =
@@ -26,6 +27,7 @@ export type Privacy =
   | "privateKey"
   | "url"
   | "headerValue"
+  | "headerText"
   | "parameterValue";
 
 /** Private parts of the values of a schema. A schema without any has no plan. */
@@ -135,6 +137,7 @@ const strictness: readonly Privacy[] = [
   "secret",
   "hidden",
   "privateKey",
+  "headerText",
   "headerValue",
   "parameterValue",
   "url",

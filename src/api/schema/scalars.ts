@@ -15,7 +15,7 @@ export const headerName = s.named(
  * the name of the header.
  */
 export const headerValue = s.withPrivacy(
-  "headerValue",
+  "headerText",
   s.refine(
     s.text(4096, 0),
     s.rule(

@@ -67,6 +67,8 @@ Deno.test("values of sensitive headers, credentials in URLs and texts of the env
     set: [
       { name: "X-Key", value: "abc" },
       { name: "x-team", value: "the from-the-environment team" },
+      { name: "X-Upstream-Key", value: "abc" },
+      { name: "x-monkey", value: "abc" },
     ],
     url: "https://anna:pw@idp.example/?token=abc&page=1",
   });
@@ -75,6 +77,8 @@ Deno.test("values of sensitive headers, credentials in URLs and texts of the env
     set: [
       { name: "X-Key", value: "<redacted>" },
       { name: "x-team", value: "the <redacted> team" },
+      { name: "X-Upstream-Key", value: "<redacted>" },
+      { name: "x-monkey", value: "abc" },
     ],
     url: "https://<redacted>@idp.example/?token=<redacted>&page=1",
   });
