@@ -213,12 +213,14 @@ Deno.test("a provider gets nothing that would take the usage out of the response
       "x-http-method-override": "GET",
       range: "bytes=0-9",
       "if-range": '"a"',
+      "accept-encoding": "dcb, gzip;q=0.5, *",
     },
   })).text();
 
   assert.equal(await limited.charged(700), 700);
   const [seen] = limited.upstream.requests;
   assert.equal(seen?.url, `${path}?alt=json`);
+  assert.equal(seen?.headers["accept-encoding"], "gzip;q=0.5");
   for (
     const name of [
       "x-goog-fieldmask",

@@ -86,8 +86,7 @@ for (const workers of [1, 2]) {
 
     assert.deepEqual(await usageOf(gateway), [
       "team=blue gpt-4o llm: 2 2000+2000 0.025 0",
-      "team=red  llm: 1 0+0 0 1",
-      "team=red gpt-4o llm: 1 1000+1000 0.0125 0",
+      "team=red gpt-4o llm: 2 1000+1000 0.0125 1",
     ]);
 
     const { dataPlane } = gateway.gateway;

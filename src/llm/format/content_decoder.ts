@@ -91,6 +91,16 @@ export function createDecoder(
   return decoder;
 }
 
+/** Returns the codings of `Accept-Encoding` that can be decoded: `gzip;q=0.5` of `gzip;q=0.5, dcb, *`. */
+export function decodableCodings(acceptEncoding: string): string {
+  const kept = acceptEncoding.split(",").filter((item) => {
+    const [name = ""] = item.split(";", 1);
+    const coding = name.trim().toLowerCase();
+    return coding === "identity" || inflaters.has(coding);
+  });
+  return kept.join(",").trim() || "identity";
+}
+
 class Identity implements ContentDecoder {
   readonly share = 1;
   readonly #sink: (bytes: Uint8Array) => void;

@@ -1,4 +1,5 @@
 import { sensitiveParameters } from "../../base/redaction.ts";
+import { decodableCodings } from "../../llm/format/content_decoder.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
 
@@ -65,7 +66,7 @@ const methodOverrides = [
 /** Fields that select a part of a response: the usage is to be in it. */
 const partFields = ["x-goog-fieldmask", "range", "if-range"];
 
-/** Removes what would keep the usage of a request from the response: another method than that which is counted, and parts. */
+/** Removes what would keep the usage of a request from the response: another method than that which is counted, parts, unknown codings. */
 export function requestWhole(
   request: Pick<RequestMessage, "method" | "target" | "headers">,
 ): void {
@@ -73,6 +74,10 @@ export function requestWhole(
   for (const name of methodOverrides) headers.delete(name);
   if (method === "GET" || method === "HEAD") return;
   for (const name of partFields) headers.delete(name);
+  const codings = headers.getJoined("accept-encoding");
+  if (codings !== undefined) {
+    headers.set("accept-encoding", decodableCodings(codings));
+  }
   if (!/fields/i.test(decode(target))) return;
   const [path = ""] = target.split("?", 1);
   request.target = path + filterQuery(target, (name) => !fieldMasks.has(name));
