@@ -107,4 +107,5 @@ const TEXT_TYPE = "text/plain";
 const rejections = {
   401: "Missing or invalid token",
   403: "Cross-origin request or unexpected Host",
+  429: "Too many invalid tokens",
 };
