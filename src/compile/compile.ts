@@ -171,6 +171,7 @@ function* compileInSteps(
     lookups,
     report,
     unusablePorts: resources.unusablePorts ?? [],
+    separatesGateways: resources.separatesGateways ?? false,
   });
   yield;
   const outcomes = yield* describeOutcomes(resources, {

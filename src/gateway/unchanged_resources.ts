@@ -64,6 +64,7 @@ function listsOf(
   {
     environment: _,
     isolatesErrors: _i,
+    separatesGateways: _s,
     reserved: _r,
     unusablePorts: _p,
     ...lists

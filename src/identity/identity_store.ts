@@ -112,16 +112,24 @@ export class IdentityStore {
     };
   }
 
-  /** Describes all key sets in use, each with the issuers whose tokens it verifies. */
+  /** Describes all key sets in use, each with the issuers whose tokens it verifies, and the policies that use it. */
   describe() {
-    return [...this.#keys.values()].map((keys) => ({
-      issuers: [
-        ...new Set(
-          [...this.#verifiers].flatMap((each) => each.issuersOf(keys)),
-        ),
-      ],
-      ...keys.describe(),
-    }));
+    return [...this.#keys.values()].map((keys) => {
+      const issuers = new Set<string>();
+      const policies = new Set<string>();
+      for (const verifier of this.#verifiers) {
+        const own = verifier.issuersOf(keys);
+        for (const issuer of own) issuers.add(issuer);
+        if (own.length > 0 && verifier.owner !== undefined) {
+          policies.add(verifier.owner);
+        }
+      }
+      return {
+        issuers: [...issuers],
+        policies: [...policies],
+        ...keys.describe(),
+      };
+    });
   }
 
   /** Describes the key sets that this store fetches itself. */

@@ -21,6 +21,8 @@ export interface TokenVerifierOptions {
   readonly providers: readonly TokenProvider[];
   readonly clockSkewMs: number;
   readonly clock: Clock;
+  /** Resource that configures it, such as `default/login`. */
+  readonly owner?: string;
 }
 
 /** Awaits a pending result and records what the token waits for, such as `keys of https://idp.example.com/`. */
@@ -46,7 +48,10 @@ export class TokenVerifier {
   readonly #clock: Clock;
   readonly #cache = new TokenCache<VerifiedToken>();
 
-  constructor({ providers, clockSkewMs, clock }: TokenVerifierOptions) {
+  readonly owner: string | undefined;
+
+  constructor({ providers, clockSkewMs, clock, owner }: TokenVerifierOptions) {
+    this.owner = owner;
     this.#providers = new Map(providers.map((each) => [each.issuer, each]));
     this.#clockSkewMs = clockSkewMs;
     this.#clock = clock;

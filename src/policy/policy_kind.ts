@@ -51,6 +51,8 @@ export interface PolicyOptions
   extends CheckOptions, BackendAccess, SecretAccess {
   /** Port of the listener that accepted the request. */
   readonly listenerPort: number;
+  /** Resource with the configuration, such as `default/login`. */
+  readonly owner: string;
   readonly services: PolicyServices;
 }
 

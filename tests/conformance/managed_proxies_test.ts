@@ -299,6 +299,92 @@ Deno.test("a status that someone wipes is written again", async () => {
   }
 });
 
+Deno.test("gateways of two namespaces with one port and hostname are independent", async () => {
+  const namespace = "other-team";
+  const ofOther = <T extends { metadata: object }>(object: T) => ({
+    ...object,
+    metadata: { ...object.metadata, namespace },
+  });
+  const policy = {
+    apiVersion: "policy.gateway.internal/v1alpha1",
+    kind: "GatewayPolicy",
+    metadata: { name: "limit", namespace },
+    spec: {
+      targetRefs: [{
+        group: "gateway.networking.k8s.io",
+        kind: "Gateway",
+        name: "one",
+      }],
+      traffic: { rateLimit: { local: [{ requests: 1000, unit: "Minutes" }] } },
+    },
+  };
+  await apply(
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    ofOther(gateway("one", 80, {})),
+    ofOther(route("one")),
+    policy,
+  );
+
+  const statusOf = async (kind: string, name: string) =>
+    JSON.stringify(
+      (await get(
+        cluster,
+        `/apis/${
+          kind === "gatewaypolicies"
+            ? "policy.gateway.internal/v1alpha1"
+            : "gateway.networking.k8s.io/v1"
+        }/namespaces/${namespace}/${kind}/${name}`,
+      ))?.["status"],
+    );
+  await until("the other gateway is programmed", async () => {
+    const text = await statusOf("gateways", "one");
+    return /"status":"True"[^{]*"type":"Programmed"|"type":"Programmed"[^{]*"status":"True"/
+        .test(text) && !text.includes("HostnameConflict")
+      ? true
+      : undefined;
+  });
+  await until("its route is accepted", async () => {
+    const text = await statusOf("httproutes", "one");
+    return text?.includes('"Accepted"') && !text.includes("NoMatchingParent")
+      ? true
+      : undefined;
+  });
+  await until("its policy has a status", async () => {
+    const text = await statusOf("gatewaypolicies", "limit");
+    return text?.includes('"Attached"') ? true : undefined;
+  });
+  await untilCondition("one", "Programmed", /^True/);
+});
+
+Deno.test("a gateway that claims labels of the controller, or that is invalid, gets no proxies", async () => {
+  await apply(
+    gateway("greedy", 80, {
+      labels: { "app.kubernetes.io/managed-by": "gateway.internal-controller" },
+    }),
+    {
+      ...gateway("unsupported", 80, {}),
+      spec: {
+        ...gateway("unsupported", 80, {}).spec,
+        addresses: [{ type: "Hostname", value: "a.example.com" }],
+      },
+    },
+  );
+
+  await untilCondition(
+    "greedy",
+    "Accepted",
+    /^False\/InvalidParameters: infrastructure\.labels: "app\.kubernetes\.io/,
+  );
+  await untilCondition("unsupported", "Accepted", /^False/);
+  for (const name of ["greedy", "unsupported"]) {
+    assert.equal(
+      await get(cluster, `${DEPLOYMENTS}/${nameOf(name)}`),
+      undefined,
+      name,
+    );
+  }
+});
+
 Deno.test("invalid parameters are said in the status, and the proxies stay", async () => {
   await untilReady("one", 2);
   await apply(configMap({ replicas: "many" }));
@@ -337,8 +423,7 @@ Deno.test("a rolling update loses no request", async () => {
   await apply(
     gateway("one", 80, {
       ...parameters,
-      labels: { team: "a" },
-      annotations: { "example.com/revision": "2" },
+      labels: { team: "a", revision: "2" },
     }),
   );
   await until("other proxies", async () => {

@@ -50,6 +50,8 @@ export interface ResourceSet {
   readonly environment?: readonly string[];
   /** The resources have many authors, as in a cluster: an invalid one does not keep the others from being applied. */
   readonly isolatesErrors?: boolean;
+  /** Each gateway has proxies of its own: those of one port do not share it. */
+  readonly separatesGateways?: boolean;
   /** Addresses that backends and policies of a cluster must not reach; their authors reach less than those of files. */
   readonly reserved?: readonly ReservedAddress[];
   /** Ports that could not be opened, and are left out. */

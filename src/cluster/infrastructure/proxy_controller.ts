@@ -18,6 +18,7 @@ import {
   proxyName,
   proxyObjects,
   type ProxyTemplate,
+  reservedLabelsOf,
 } from "./proxy_objects.ts";
 import {
   ParametersError,
@@ -59,6 +60,8 @@ export class ProxyController {
   #certificate: string | undefined;
   #changes = 0;
   #listenerSets: Outcomes["listenerSets"] = [];
+  /** Gateways that are accepted, as `namespace/name`. */
+  #accepted: ReadonlySet<string> = new Set();
 
   constructor(options: ProxyControllerOptions) {
     this.#options = options;
@@ -68,8 +71,11 @@ export class ProxyController {
   }
 
   /** Takes note of gateways that are in force. */
-  onApplied({ listenerSets }: Outcomes): void {
+  onApplied({ gateways, listenerSets }: Outcomes): void {
     this.#listenerSets = listenerSets;
+    this.#accepted = new Set(
+      gateways.filter(isAccepted).map(({ name }) => name),
+    );
     this.#refresh();
   }
 
@@ -93,7 +99,7 @@ export class ProxyController {
     }
     const status = this.#find("Deployment", gateway)?.["status"];
     const available = isJsonObject(status) ? status["availableReplicas"] : 0;
-    if (Number(available ?? 0) === 0 && parameters.replicas !== 0) {
+    if (Number(available ?? 0) === 0) {
       return [conditionNo("Programmed", "Pending", "No proxy is available")];
     }
     if (this.addressesOf(gateway).length > 0) return [];
@@ -151,6 +157,12 @@ export class ProxyController {
   #parametersOf(gateway: KubernetesObject): ProxyParameters | ParametersError {
     const { cache } = this.#options.source;
     try {
+      const [reserved] = reservedLabelsOf(gateway);
+      if (reserved !== undefined) {
+        throw new ParametersError(
+          `infrastructure.labels: "${reserved}" is reserved, as Kubernetes and this controller select pods by it`,
+        );
+      }
       return readParameters(
         gateway,
         this.#classOf(gateway),
@@ -191,13 +203,14 @@ export class ProxyController {
     return isComplete;
   }
 
-  /** Returns the objects of a gateway; none while its parameters are invalid, so that what runs stays. */
+  /** Returns the objects of a gateway; none while it is not accepted or its parameters are invalid, so that what runs stays. */
   #objectsOf(gateway: KubernetesObject): readonly KubernetesObject[] {
     const gatewayClass = this.#classOf(gateway);
     const parameters = this.#parametersOf(gateway);
     const certificate = this.#certificate;
     if (
       gatewayClass === undefined || certificate === undefined ||
+      !this.#accepted.has(objectKey(gateway)) ||
       parameters instanceof ParametersError
     ) return [];
     const { template } = this.#options;
@@ -211,8 +224,7 @@ export class ProxyController {
   #portsOfSets(gateway: string): readonly number[] {
     const accepted = new Set(
       this.#listenerSets.filter((set) =>
-        set.gateway === gateway &&
-        set.conditions.some(({ type, status }) => type === "Accepted" && status)
+        set.gateway === gateway && isAccepted(set)
       ).map(({ name }) => name),
     );
     const sets = this.#options.source.taken?.listenerSets ?? [];
@@ -265,6 +277,12 @@ export class ProxyController {
       return false;
     }
   }
+}
+
+function isAccepted(
+  { conditions }: { readonly conditions: readonly Condition[] },
+): boolean {
+  return conditions.some(({ type, status }) => type === "Accepted" && status);
 }
 
 function collectionOf(kind: string, namespace: string): string {

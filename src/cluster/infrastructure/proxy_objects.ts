@@ -89,14 +89,15 @@ export function proxyObjects(
   const selector = { ...proxyLabels(gateway), [MANAGED_BY_LABEL]: managedBy };
   const spec = isJsonObject(gateway["spec"]) ? gateway["spec"] : {};
   const { labels, annotations } = infrastructureOf(spec);
+  const podAnnotations = allowedAnnotations(
+    annotations,
+    parameters.podAnnotations,
+  );
   const allLabels = {
     ...labels,
     ...selector,
     [CLASS_LABEL]: labelValue(gatewayClass.metadata.name),
   };
-  // The API server stores no empty ones, which would look like a difference.
-  const someAnnotations = Object.keys(annotations).length > 0 &&
-    { annotations };
   const object = (
     apiVersion: string,
     kind: string,
@@ -108,7 +109,10 @@ export function proxyObjects(
       name: proxyName(gateway),
       namespace,
       labels: allLabels,
-      ...someAnnotations,
+      // Load balancers read those of the Service. Those of other objects may be rights, such as the role of a ServiceAccount; and the
+      // API server stores no empty ones, which would look like a difference.
+      ...(kind === "Service" && Object.keys(annotations).length > 0 &&
+        { annotations }),
       // The gateway itself cannot own objects of another namespace; the controller deletes them with it.
       ownerReferences: [{
         apiVersion: "gateway.networking.k8s.io/v1",
@@ -125,7 +129,7 @@ export function proxyObjects(
     template,
     selector,
     certificate,
-    metadata: { labels: allLabels, annotations },
+    metadata: { labels: allLabels, annotations: podAnnotations },
   });
   const { replicas } = parameters;
   return [
@@ -154,6 +158,32 @@ export function proxyObjects(
       spec: { maxUnavailable: 1, selector: { matchLabels: selector } },
     }),
   ];
+}
+
+/** Prefixes of labels by which Kubernetes, and the objects of this controller, select pods. */
+const reservedLabels =
+  /^(?:(?:[^/]+\.)?(?:kubernetes\.io|k8s\.io|gateway\.internal))\//;
+
+/** Returns the labels of a gateway's infrastructure that its author may not set. */
+export function reservedLabelsOf(
+  { spec }: KubernetesObject,
+): readonly string[] {
+  const { labels } = infrastructureOf(isJsonObject(spec) ? spec : {});
+  return Object.keys(labels).filter((name) => reservedLabels.test(name));
+}
+
+/** Selects annotations by their names, or prefixes that end with `*`. */
+function allowedAnnotations(
+  annotations: Readonly<Record<string, string>>,
+  allowed: readonly string[],
+): Readonly<Record<string, string>> {
+  const isAllowed = (name: string) =>
+    allowed.some((each) =>
+      each.endsWith("*") ? name.startsWith(each.slice(0, -1)) : name === each
+    );
+  return Object.fromEntries(
+    Object.entries(annotations).filter(([name]) => isAllowed(name)),
+  );
 }
 
 function infrastructureOf({ infrastructure }: JsonObject) {

@@ -16,6 +16,8 @@ export interface ProxyParameters {
   readonly resources: JsonObject;
   /** More environment variables of the container. */
   readonly env: readonly JsonObject[];
+  /** Names of annotations of `infrastructure` that pods get, or prefixes that end with `*`. */
+  readonly podAnnotations: readonly string[];
   /** Fields of the specification of pods that say where they run; see `podFields`. */
   readonly pod: JsonObject;
 }
@@ -29,7 +31,11 @@ const serviceTypes = ["LoadBalancer", "ClusterIP", "NodePort"];
 /** Keys that authors of gateways may set. */
 const openKeys = ["replicas", "serviceType", "resources"];
 /** Keys of classes: proxies run in the namespace of the controller, with rights that authors of gateways do not have. */
-const classKeys = [...openKeys, "image", "imagePullPolicy", "env", "pod"];
+const classKeys = [
+  ...openKeys,
+  ...["image", "imagePullPolicy", "env", "pod", "podAnnotations"],
+  ...["maxReplicas", "maxResources"],
+];
 const pullPolicies = ["Always", "IfNotPresent", "Never"];
 /** Fields of `pod`, with their types. */
 const podFields: ReadonlyMap<string, "list" | "mapping" | "text"> = new Map([
@@ -41,6 +47,9 @@ const podFields: ReadonlyMap<string, "list" | "mapping" | "text"> = new Map([
   ["topologySpreadConstraints", "list"],
 ]);
 const MAX_REPLICAS = 1000;
+/** Bounds of the parameters of gateways, unless those of the class say otherwise. */
+const DEFAULT_MAX_REPLICAS = 20;
+const DEFAULT_MAX_RESOURCES = "{ cpu: 8, memory: 16Gi }";
 
 /**
  * Reads the parameters of a gateway: those of its class, then its own, key by key.
@@ -66,10 +75,65 @@ export function readParameters(
   const infrastructure = isJsonObject(gateway["spec"])
     ? gateway["spec"]["infrastructure"]
     : undefined;
-  return decode({
-    ...find(gatewayClass?.["spec"], classKeys),
-    ...find(infrastructure, openKeys, gateway.metadata.namespace),
-  });
+  const ofClass = find(gatewayClass?.["spec"], classKeys);
+  const own = find(infrastructure, openKeys, gateway.metadata.namespace);
+  expectBounds(own, ofClass);
+  return decode({ ...ofClass, ...own });
+}
+
+/** Checks what the author of a gateway asks for against the bounds of the operator. @throws {ParametersError} */
+function expectBounds(own: JsonObject, ofClass: JsonObject): void {
+  const maxReplicas = readReplicas(
+    String(ofClass["maxReplicas"] || DEFAULT_MAX_REPLICAS),
+  );
+  const replicas = Number(own["replicas"] || 0);
+  if (replicas > maxReplicas) {
+    throw new ParametersError(
+      `replicas: ${replicas} are more than ${maxReplicas}, the "maxReplicas" of the GatewayClass`,
+    );
+  }
+  const max = readYaml(
+    { maxResources: DEFAULT_MAX_RESOURCES, ...ofClass },
+    "maxResources",
+    isJsonObject,
+    {},
+  );
+  const asked = readYaml(own, "resources", isResources, {});
+  for (const amounts of Object.values(asked).filter(isJsonObject)) {
+    for (const [name, amount] of Object.entries(amounts)) {
+      const bound = max[name];
+      if (bound === undefined) {
+        throw new ParametersError(
+          `resources: "${name}" is not in "maxResources" of the GatewayClass`,
+        );
+      }
+      if (!(quantityOf(amount) <= quantityOf(bound))) {
+        throw new ParametersError(
+          `resources: "${name}" of ${String(amount)} is more than ${
+            String(bound)
+          }, the "maxResources" of the GatewayClass`,
+        );
+      }
+    }
+  }
+}
+
+const suffixes: ReadonlyMap<string, number> = new Map([
+  ["m", 1e-3],
+  ["", 1],
+  ...["k", "M", "G", "T", "P", "E"].map((suffix, index) =>
+    [suffix, 1000 ** (index + 1)] as const
+  ),
+  ...["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].map((suffix, index) =>
+    [suffix, 1024 ** (index + 1)] as const
+  ),
+]);
+
+/** Returns the value of a quantity such as `500m` or `2Gi`; `NaN` if it is none, which no bound allows. */
+function quantityOf(value: unknown): number {
+  const [, number, suffix = ""] =
+    /^(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(String(value)) ?? [];
+  return Number(number) * (suffixes.get(suffix) ?? NaN);
 }
 
 /** Returns the data of the ConfigMap, empty without a reference. */
@@ -127,6 +191,8 @@ function decode(data: JsonObject): ProxyParameters {
     resources: readYaml(data, "resources", isResources, {}),
     env: readYaml(data, "env", isEnv, []),
     pod: readYaml(data, "pod", isPod, {}),
+    podAnnotations: String(data["podAnnotations"] ?? "").split(",")
+      .map((name) => name.trim()).filter((name) => name !== ""),
     ...(pullPolicy !== "" && { imagePullPolicy: pullPolicy }),
     ...(typeof image === "string" && image !== "" && { image }),
     ...(replicas !== undefined && replicas !== "" &&
@@ -165,6 +231,7 @@ function readYaml<Value>(
 const examples: ReadonlyMap<string, string> = new Map([
   ["resources", "requests: { cpu: 500m, memory: 256Mi }"],
   ["env", "[{ name: LEVEL, value: info }]"],
+  ["maxResources", DEFAULT_MAX_RESOURCES],
   ["pod", "nodeSelector: { pool: edge }"],
 ]);
 

@@ -151,7 +151,11 @@ export class ClusterSource implements ObjectSource {
     this.#hasChanged = false;
     this.#slices.takeChanged();
     return {
-      resources: { ...this.#taken.resources, isolatesErrors: true },
+      resources: {
+        ...this.#taken.resources,
+        isolatesErrors: true,
+        separatesGateways: this.#options.isManaged,
+      },
       version: String(this.cache.version),
     };
   }

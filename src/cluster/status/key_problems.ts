@@ -8,22 +8,30 @@ import {
   conditionNo,
   conditionYes,
 } from "../../compile/conditions.ts";
-import type { KubernetesObject } from "../client/kubernetes_object.ts";
+import {
+  type KubernetesObject,
+  objectKey,
+} from "../client/kubernetes_object.ts";
 
-/** Errors that keep the keys of issuers from being fetched, by issuer. */
-export type KeyProblems = ReadonlyMap<string, string>;
+/** Errors that keep keys from being fetched, by policy (`namespace/name`) and issuer. */
+export type KeyProblems = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** Selects, from the state of all key sets, those that have no keys yet and could not be fetched. */
 export function keyProblemsOf(keySets: readonly unknown[]): KeyProblems {
-  return new Map(
-    keySets.filter(isJsonObject).flatMap((state) => {
-      const error = stringMember(state, "lastError");
-      const { issuers, fetchedAt } = state;
-      if (error === undefined || fetchedAt !== null) return [];
-      const names = Array.isArray(issuers) ? issuers : [];
-      return names.map((issuer) => [String(issuer), error] as const);
-    }),
-  );
+  const problems = new Map<string, Map<string, string>>();
+  for (const state of keySets.filter(isJsonObject)) {
+    const error = stringMember(state, "lastError");
+    if (error === undefined || state["fetchedAt"] !== null) continue;
+    for (const policy of stringsOf(state["policies"])) {
+      const own = problems.getOrInsertComputed(policy, () => new Map());
+      for (const issuer of stringsOf(state["issuers"])) own.set(issuer, error);
+    }
+  }
+  return problems;
+}
+
+function stringsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }
 
 /** Returns the conditions of a policy: without keys it is accepted, and rejects tokens. */
@@ -32,14 +40,15 @@ export function withKeyProblems(
   object: KubernetesObject,
   problems: KeyProblems,
 ): readonly Condition[] {
-  if (problems.size === 0 || conditions.some(({ status }) => !status)) {
+  const own = problems.get(objectKey(object));
+  if (own === undefined || conditions.some(({ status }) => !status)) {
     return conditions;
   }
-  const issuer = issuersOf(object).find((each) => problems.has(each));
+  const issuer = issuersOf(object).find((each) => own.has(each));
   if (issuer === undefined) return conditions;
   const message =
     `The keys of issuer "${issuer}" are not available, so its tokens get 503: ${
-      problems.get(issuer)
+      own.get(issuer)
     }`;
   return [
     { ...conditionYes("Accepted"), reason: "PartiallyValid", message },

@@ -1,5 +1,5 @@
-import { addressesOverlap } from "../../base/bind_address.ts";
 import { formatHostPort } from "../../base/host_port.ts";
+import { addressesOverlap } from "../../base/bind_address.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Listener as ListenerSpec } from "../../api/resources/gateway_resource.ts";
@@ -13,6 +13,7 @@ import {
   compareOfCluster,
   type ListenerSite,
   pathOf,
+  portKey,
   reportDisagreement,
   type SharedSetting,
 } from "./listener_sites.ts";
@@ -40,11 +41,16 @@ export function compilePorts(
   const bound = sites.flatMap((compiled) =>
     compiled.site.addresses.map((address) => ({ ...compiled, address }))
   );
+  const { separatesGateways } = context;
   const groups = Map.groupBy(
     bound,
-    ({ site, address }) => keyOf(site.spec.port, address),
+    ({ site, address }) => keyOf(site, address, separatesGateways),
   );
-  reportOverlaps([...groups.values()], context.report);
+  const byPort = Map.groupBy(
+    groups.values(),
+    ([first]) => first && portKey(first.site, separatesGateways),
+  );
+  for (const groups of byPort.values()) reportOverlaps(groups, context.report);
   return groups.entries().flatMap(([key, group]) =>
     isUsable(group, context) ? compilePort(key, group, context) : []
   ).toArray();
@@ -53,6 +59,8 @@ export function compilePorts(
 /** Dependencies of compiling ports. */
 interface PortContext extends TlsContext {
   readonly unusablePorts: NonNullable<ResourceSet["unusablePorts"]>;
+  /** As in `ResourceSet`. */
+  readonly separatesGateways: boolean;
 }
 
 function isUsable(
@@ -74,8 +82,15 @@ function isUsable(
   return false;
 }
 
-function keyOf(port: number, address: string | undefined): string {
-  return address === undefined ? String(port) : formatHostPort(address, port);
+function keyOf(
+  site: ListenerSite,
+  address: string | undefined,
+  separatesGateways: boolean,
+): string {
+  const port = portKey(site, separatesGateways);
+  if (address === undefined) return port;
+  const bound = formatHostPort(address, site.spec.port);
+  return separatesGateways ? `${port} ${bound}` : bound;
 }
 
 /** Reports addresses that contain another of the same port, such as all addresses and 127.0.0.1: only one can be opened. */

@@ -46,26 +46,40 @@ interface SitesContext {
  * `ListenerSetSpec.listeners`).
  */
 export function listListeners(
-  { gateways, listenerSets }: Pick<ResourceSet, "gateways" | "listenerSets">,
+  { gateways, listenerSets, separatesGateways = false }: Pick<
+    ResourceSet,
+    "gateways" | "listenerSets" | "separatesGateways"
+  >,
   context: SitesContext,
 ): ListenerSite[] {
   const own = gateways.toSorted(compareOfCluster)
     .flatMap((gateway) => sitesOf(gateway, gateway));
-  const byPort = Map.groupBy(own, ({ spec }) => spec.port);
+  const portOf = (site: ListenerSite) => portKey(site, separatesGateways);
+  const byPort = Map.groupBy(own, portOf);
   const distinct = own.filter((site) =>
-    !yieldsToOther(site, byPort.get(site.spec.port) ?? [], context.report)
+    !yieldsToOther(site, byPort.get(portOf(site)) ?? [], context.report)
   );
   for (const set of listenerSets.toSorted(comparePrecedence)) {
     const gateway = gatewayOf(set, gateways, context);
     if (gateway === undefined) continue;
     for (const site of sitesOf(set, gateway)) {
-      const others = byPort.getOrInsertComputed(site.spec.port, () => []);
+      const others = byPort.getOrInsertComputed(portOf(site), () => []);
       if (hasConflict(site, others, context.report)) continue;
       others.push(site);
       distinct.push(site);
     }
   }
   return distinct;
+}
+
+/** Identifies the port of a listener, which all gateways share unless each has proxies of its own. */
+export function portKey(
+  { gateway, spec }: ListenerSite,
+  separatesGateways: boolean,
+): string {
+  return separatesGateways
+    ? `${namespacedName(gateway)} ${spec.port}`
+    : String(spec.port);
 }
 
 /** Reports whether a listener of a gateway conflicts with one of the same gateway, or of an older one. */

@@ -1,3 +1,4 @@
+import { namespacedName } from "../precedence.ts";
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
@@ -154,13 +155,15 @@ export class PolicyFactory {
   }
 
   #optionsFor(
-    { listenerPort, resource: { metadata: { namespace } } }: PolicySite,
+    { listenerPort, resource }: PolicySite,
     services: PolicyServices,
   ): PolicyOptions {
     const { checks, lookups } = this.#options;
+    const { namespace } = resource.metadata;
     return {
       ...checks.options,
       listenerPort,
+      owner: namespacedName(resource),
       services,
       connectionOf(ref) {
         const key = `${ref.namespace ?? namespace}/${ref.name}`;

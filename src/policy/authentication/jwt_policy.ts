@@ -45,6 +45,7 @@ export function createJwtAuthentication(
     })),
     clockSkewMs: parseDuration(config.clockSkew),
     clock: services.clock,
+    owner: options.owner,
   });
   const mcp = createMcpOAuth(config, options);
   return new JwtAuthenticationPolicy(config, verifier, mcp);

@@ -7,14 +7,19 @@ import {
 
 const ISSUER = "https://idp.example";
 const policy = {
-  metadata: { name: "p" },
+  metadata: { namespace: "blue", name: "p" },
   spec: { traffic: { jwtAuthentication: { providers: [{ issuer: ISSUER }] } } },
 };
 const fine = [conditionYes("Accepted"), conditionYes("Attached")];
 
 Deno.test("a policy whose keys cannot be had is accepted and not attached, and names the cause", () => {
   const problems = keyProblemsOf([
-    { issuers: [ISSUER], fetchedAt: null, lastError: "connection refused" },
+    {
+      issuers: [ISSUER],
+      policies: ["blue/p"],
+      fetchedAt: null,
+      lastError: "connection refused",
+    },
   ]);
   const message =
     `The keys of issuer "${ISSUER}" are not available, so its tokens get 503: connection refused`;
@@ -30,5 +35,21 @@ Deno.test("keys that are there, or were once, are no problem", () => {
     { issuers: ["https://other"], fetchedAt: null, lastError: null },
   ]);
   assert.equal(problems.size, 0);
+  assert.equal(withKeyProblems(fine, policy, problems), fine);
+});
+
+Deno.test("keys of another namespace's policy for the same issuer are not this one's problem", () => {
+  const problems = keyProblemsOf([{
+    issuers: [ISSUER],
+    policies: ["red/p"],
+    fetchedAt: null,
+    lastError: "connection refused",
+  }, {
+    issuers: [ISSUER],
+    policies: ["blue/p"],
+    fetchedAt: "2026-01-01",
+    lastError: null,
+  }]);
+
   assert.equal(withKeyProblems(fine, policy, problems), fine);
 });

@@ -29,6 +29,7 @@ function setUp() {
     }],
     mcp: { provider: "IdpA", forwardToken: false },
   }, {
+    owner: "default/policy",
     listenerPort: 80,
     readFile: () => "",
     hide: (text) => text,

@@ -27,6 +27,7 @@ function createPolicy(issuer: TokenIssuer, mode: "Strict" | "Permissive") {
     clockSkew: "60s",
     providers: [{ issuer: issuer.issuer, jwks: { inline: jwksOf(issuer) } }],
   }, {
+    owner: "default/policy",
     listenerPort: 80,
     readFile: () => "",
     hide: (text) => text,

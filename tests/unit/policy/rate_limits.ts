@@ -23,6 +23,7 @@ export class Process {
 
   policy(...layers: readonly (readonly [scope: string, RateLimit])[]): Policy {
     const options = {
+      owner: "default/policy",
       listenerPort: 80,
       readFile: () => "",
       hide: (text: string) => text,

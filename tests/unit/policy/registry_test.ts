@@ -57,6 +57,7 @@ Deno.test("authorization and rate limits of every level apply, other kinds repla
 });
 
 const options: PolicyOptions = {
+  owner: "default/policy",
   listenerPort: 8080,
   readFile: () => "",
   hide: (text) => text,

@@ -29,6 +29,7 @@ function jwtAuthentication(inline: string | undefined): Policy {
       mcp: { provider: "IdpA", forwardToken: false },
     },
     {
+      owner: "default/policy",
       listenerPort: 80,
       readFile: () => "",
       hide: (text) => text,

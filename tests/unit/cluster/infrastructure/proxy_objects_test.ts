@@ -3,6 +3,7 @@ import type { KubernetesObject } from "../../../../src/cluster/client/kubernetes
 import {
   proxyName,
   proxyObjects,
+  reservedLabelsOf,
 } from "../../../../src/cluster/infrastructure/proxy_objects.ts";
 import { readParameters } from "../../../../src/cluster/infrastructure/proxy_parameters.ts";
 import { serviceAddresses } from "../../../../src/cluster/infrastructure/service_addresses.ts";
@@ -151,6 +152,7 @@ Deno.test("parameters of the gateway replace those of its class, key by key", ()
     resources: { limits: { memory: "2Gi" } },
     env: [{ name: "LEVEL", value: "info" }],
     pod: {},
+    podAnnotations: [],
   });
 });
 
@@ -217,7 +219,12 @@ const invalid = [
   ],
   [{ replica: "1" }, /"replica": expected replicas, serviceType, resources/],
   [{ replicas: "-1" }, /replicas: expected 0 to 1000/],
-  [{ replicas: "1e9" }, /replicas: expected 0 to 1000/],
+  [{ replicas: "1e3x" }, /replicas: expected 0 to 1000/],
+  [{ replicas: "21" }, /21 are more than 20, the "maxReplicas"/],
+  [{ resources: "requests: { cpu: 9 }" }, /"cpu" of 9 is more than 8/],
+  [{ resources: "limits: { memory: 17Gi }" }, /"memory" of 17Gi is more/],
+  [{ resources: "limits: { memory: much }" }, /"memory" of much is more/],
+  [{ resources: "limits: { gpu: 1 }" }, /"gpu" is not in "maxResources"/],
   [{ serviceType: "ExternalName" }, /serviceType: expected LoadBalancer/],
   [{ resources: "}{" }, /resources: expected YAML such as/],
   [{ resources: "claims: []" }, /resources: expected YAML such as/],
@@ -298,4 +305,57 @@ Deno.test("another certificate of the controller replaces the pods", () => {
     )
   );
   assert.notEqual(first, second);
+});
+
+Deno.test("the operator bounds what authors of gateways ask for", () => {
+  const read = (bounds: Readonly<Record<string, string>>) =>
+    readParameters(gateway("gw", own), gatewayClass, [
+      configMap("system", "defaults", bounds),
+      configMap("team", "own", {
+        replicas: "30",
+        resources: "limits: { cpu: 1500m, memory: 2Gi }",
+      }),
+    ]);
+
+  const bounds = { maxReplicas: "30", maxResources: "{ cpu: 2, memory: 4G }" };
+  assert.equal(read(bounds).replicas, 30);
+  assert.throws(
+    () => read({ ...bounds, maxResources: "{ cpu: 1, memory: 4G }" }),
+    /"cpu" of 1500m is more than 1/,
+  );
+  assert.throws(() => read({ ...bounds, maxReplicas: "29" }), /more than 29/);
+});
+
+for (
+  const label of [
+    "app.kubernetes.io/managed-by",
+    "gateway.internal/serves",
+    "gateway.networking.k8s.io/gateway-name",
+    "kubernetes.io/hostname",
+  ]
+) {
+  Deno.test(`authors of gateways cannot claim the label ${label}`, () => {
+    const labels = { team: "blue", [label]: "mine" };
+    assert.deepEqual(reservedLabelsOf(gateway("gw", { labels })), [label]);
+  });
+}
+
+Deno.test("annotations of a gateway reach its Service, and its pods where the class allows", () => {
+  const annotations = {
+    "eks.amazonaws.com/role-arn": "admin",
+    "example.com/team": "blue",
+  };
+  const parameters = readParameters(gateway("gw"), gatewayClass, [
+    configMap("system", "defaults", { podAnnotations: "example.com/*, x" }),
+  ]);
+  const objects = proxyObjects(gateway("gw", { annotations }), {
+    ...{ gatewayClass, parameters, template, ports: [], certificate: "PEM" },
+  });
+
+  const having = objects.filter((object) =>
+    JSON.stringify(object).includes("role-arn")
+  );
+  assert.deepEqual(having.map(({ kind }) => kind), ["Service"]);
+  const deployment = objects.find(({ kind }) => kind === "Deployment");
+  assert.match(JSON.stringify(deployment), /"example.com\/team":"blue"/);
 });

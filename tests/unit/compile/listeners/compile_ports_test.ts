@@ -451,6 +451,29 @@ Deno.test("a newer gateway of a cluster cannot have another protocol on the port
   ]);
 });
 
+Deno.test("gateways with proxies of their own have the same port and hostname without a conflict", () => {
+  const compiled = compileAll({
+    ...clusterGateways(
+      [https({ port: 80 })],
+      [https({ port: 80 }, { minVersion: "TLSv1.3" })],
+    ),
+    separatesGateways: true,
+  }, files);
+
+  assert.deepEqual(
+    compiled.snapshot.ports.map(({ port, tls, listeners }) => [
+      port,
+      tls?.minVersion,
+      listeners.map(({ key }) => key),
+    ]),
+    [
+      [80, "TLSv1.2", ["default/z/http"]],
+      [80, "TLSv1.3", ["default/a-newer/http"]],
+    ],
+  );
+  assert.deepEqual(diagnosticLines(compiled), []);
+});
+
 Deno.test("a newer gateway of a cluster cannot change the socket of an older one, and is not served without what it needs", () => {
   const compiled = compileAll(
     clusterGateways(
