@@ -158,6 +158,7 @@ Deno.test("helm install, then a Gateway has proxies with an address", async () =
     ...["install", "gateway", "deploy/helm/gateway", "-n", SYSTEM],
     ...["--set", "proxies.serviceType=ClusterIP"],
     ...["--set", "config.lameDuck=1s"],
+    ...["--set", "proxies.podAnnotations=example.com/*"],
     ...["--set", "imagePullSecrets[0].name=registry"],
     ...["--set", "nodeSelector.pool=edge"],
     ...["--set", "proxies.tolerations[0].operator=Exists"],
@@ -354,6 +355,19 @@ Deno.test("gateways of two namespaces with one port and hostname are independent
     return text?.includes('"Attached"') ? true : undefined;
   });
   await untilCondition("one", "Programmed", /^True/);
+  await until("all proxies of the other gateway", async () => {
+    const metadata = { namespace, name: "one" };
+    const own = await readyEndpoints(cluster, SYSTEM, proxyName({ metadata }));
+    return own.length === 2 ? true : undefined;
+  });
+  await cluster.api.request({
+    method: "DELETE",
+    path: GATEWAYS.replace("/team/", `/${namespace}/`) + "/one",
+  });
+  await until(
+    "only the proxies of the first are left",
+    async () => (await podsOf("one")).length === 2 ? true : undefined,
+  );
 });
 
 Deno.test("a gateway that claims labels of the controller, or that is invalid, gets no proxies", async () => {
@@ -423,7 +437,8 @@ Deno.test("a rolling update loses no request", async () => {
   await apply(
     gateway("one", 80, {
       ...parameters,
-      labels: { team: "a", revision: "2" },
+      labels: { team: "a" },
+      annotations: { "example.com/revision": "2" },
     }),
   );
   await until("other proxies", async () => {
