@@ -10,6 +10,8 @@ import {
   condition,
   gatewayCommand,
   get,
+  helm,
+  installChart,
   print,
   readyEndpoints,
   startTestCluster,
@@ -24,16 +26,6 @@ const cluster = await startTestCluster();
 
 function nameOf(gateway: string): string {
   return proxyName({ metadata: { namespace: "team", name: gateway } });
-}
-
-async function helm(...args: readonly string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(
-    `${cluster.programs}/helm`,
-    { args: [...args, "--kubeconfig", cluster.kubeconfig] },
-  ).output();
-  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  assert(success, decode(stderr));
-  return decode(stdout);
 }
 
 async function apply(...objects: readonly object[]): Promise<void> {
@@ -138,6 +130,7 @@ for (const values of variants) {
     const sets = values.flatMap((each) => ["--set", each]);
     const chart = "deploy/helm/gateway";
     const text = await helm(
+      cluster,
       "template",
       "gateway",
       chart,
@@ -154,8 +147,7 @@ function namespace(name: string) {
 }
 
 Deno.test("helm install, then a Gateway has proxies with an address", async () => {
-  await helm(
-    ...["install", "gateway", "deploy/helm/gateway", "-n", SYSTEM],
+  await installChart(cluster, [
     ...["--set", "proxies.serviceType=ClusterIP"],
     ...["--set", "config.lameDuck=1s"],
     ...["--set", "proxies.podAnnotations=example.com/*"],
@@ -168,7 +160,7 @@ Deno.test("helm install, then a Gateway has proxies with an address", async () =
       "--set",
       "proxies.topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway",
     ],
-  );
+  ]);
   await apply(
     configMap({ replicas: "2" }),
     gateway("one", 80, { ...parameters, labels: { team: "a" } }),

@@ -41,6 +41,34 @@ export async function startTestCluster(): Promise<TestCluster> {
   return { api, kubeconfig, issueClient, programs, directory };
 }
 
+/** Runs Helm. @throws {Error} With what it printed. */
+export async function helm(
+  { programs, kubeconfig }: TestCluster,
+  ...args: readonly string[]
+): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(
+    `${programs}/helm`,
+    { args: [...args, "--kubeconfig", kubeconfig] },
+  ).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  if (!success) throw new Error(decode(stderr));
+  return decode(stdout);
+}
+
+/** Installs the chart as `gateway` in the namespace `gateway-system`, with more arguments. */
+export async function installChart(
+  cluster: TestCluster,
+  args: readonly string[],
+): Promise<void> {
+  const namespace = "gateway-system";
+  const chart = "deploy/helm/gateway";
+  await helm(
+    cluster,
+    ...["install", "gateway", chart, "-n", namespace, "--create-namespace"],
+    ...args,
+  );
+}
+
 /** Returns the command that runs the gateway: the source, or the executable `GATEWAY_BIN`. */
 export function gatewayCommand(): readonly string[] {
   const executable = Deno.env.get("GATEWAY_BIN");
