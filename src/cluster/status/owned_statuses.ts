@@ -11,6 +11,7 @@ import type { DesiredStatus, StatusSources } from "./status_sources.ts";
 import {
   contextOf,
   isSameGeneration,
+  isStored,
   storeConditions,
 } from "./stored_conditions.ts";
 
@@ -139,8 +140,9 @@ function* withEntries(
       conditions,
       contextOf(
         object,
+        // The API server returns members in an order of its own.
         before.find((entry) =>
-          JSON.stringify(entry[reference]) === JSON.stringify(ref)
+          isStored(entry[reference], ref) && isStored(ref, entry[reference])
         ),
         now,
       ),

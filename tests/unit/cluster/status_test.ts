@@ -320,8 +320,27 @@ function policyOn(name: string, traffic: object) {
   });
 }
 
-/** Ancestors of the policy with their conditions. */
-function policyStatus(policy: KubernetesObject) {
+Deno.test("the status of a policy stays as it is, in whatever order the API server has its members", () => {
+  const policy = policyOn("r", { timeouts: { request: "1s" } });
+  const stored = ancestorsOf(policy).map((
+    { ancestorRef, conditions, ...entry },
+  ) => ({
+    ...entry,
+    ancestorRef: Object.fromEntries(
+      Object.entries(ancestorRef).toSorted(([a], [b]) => a < b ? -1 : 1),
+    ),
+    conditions: conditions.map((each: object) => ({
+      ...each,
+      lastTransitionTime: "2020-01-01T00:00:00Z",
+    })),
+  }));
+  assert.notDeepEqual(stored, []);
+  const again = ancestorsOf({ ...policy, status: { ancestors: stored } });
+  assert.deepEqual(again, stored);
+});
+
+/** Entries of the policy's status. */
+function ancestorsOf(policy: KubernetesObject) {
   const { GatewayPolicy } = statusesOf([
     gatewayClass,
     gatewayWith([http]),
@@ -330,8 +349,12 @@ function policyStatus(policy: KubernetesObject) {
     policy,
   ]);
   const ancestors = GatewayPolicy?.["ancestors"];
-  if (!Array.isArray(ancestors)) return [];
-  return ancestors.map(({ ancestorRef, conditions }) => [
+  return Array.isArray(ancestors) ? ancestors : [];
+}
+
+/** Ancestors of the policy with their conditions. */
+function policyStatus(policy: KubernetesObject) {
+  return ancestorsOf(policy).map(({ ancestorRef, conditions }) => [
     `${ancestorRef.kind}/${ancestorRef.name}`,
     ...short(conditions),
   ]);
