@@ -15,7 +15,9 @@ import { POLICY_API_GROUP } from "../../src/api/resources/group.ts";
 import { isHostPort, parseAddress } from "../../src/api/schema/address.ts";
 import { parseDuration } from "../../src/api/schema/duration.ts";
 import { systemClock } from "../../src/base/clock.ts";
+import { splitHostPort } from "../../src/base/host_port.ts";
 import { createLogger } from "../../src/base/log.ts";
+import type { ReservedAddress } from "../../src/base/wire/egress_rules.ts";
 import { parseLogFilter } from "../../src/base/log_filter.ts";
 import {
   type ConfigurationSource,
@@ -155,7 +157,10 @@ function createCluster(
     controllerName: options.controllerName,
     namespaces: options.watchNamespaces ?? [],
     addresses: options.publishAddress ?? [],
-    reserved: environmentAddresses(Deno.env.toObject(), access.server),
+    reserved: [
+      ...environmentAddresses(Deno.env.toObject(), access.server),
+      ...controllerHost(options.controllerAddress),
+    ],
     identity: `${Deno.hostname()}-${crypto.randomUUID().slice(0, 8)}`,
     ...(proxies !== undefined && { proxies }),
     ...(options.gateway !== undefined && { gateway: options.gateway }),
@@ -167,6 +172,11 @@ function createCluster(
     ...(options.addressPool !== undefined &&
       { addressPool: options.addressPool }),
   });
+}
+
+function controllerHost(address = ""): readonly ReservedAddress[] {
+  const parts = splitHostPort(address);
+  return parts === undefined ? [] : [{ address: parts.host, of: "gateway" }];
 }
 
 /** Time that a pod has beyond lame duck and drain. */

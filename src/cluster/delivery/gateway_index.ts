@@ -67,6 +67,7 @@ export class GatewayIndex {
 
   /** Returns what comes with a resource. */
   *#withEntry(resource: Resource): Generator<Entry> {
+    if (resource.kind === "Namespace") return;
     const key = resourceKey(resource);
     yield* this.#policies.get(key) ?? [];
     yield* this.#byKey.get(

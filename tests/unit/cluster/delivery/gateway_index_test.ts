@@ -95,6 +95,7 @@ Deno.test("proxies get their gateway with its routes, policies, backends, Servic
   const { names, services } = partOf("team/gw", [
     gateway("team/gw", {}, { certificateRefs: [{ name: "tls" }] }),
     read("Namespace", "/team", {}),
+    read("Namespace", "/default", {}),
     read("Secret", "team/tls", { type: "kubernetes.io/tls", data: {} }),
     read("Secret", "team/key", { data: {} }),
     read("ConfigMap", "team/ca", { data: {} }),
