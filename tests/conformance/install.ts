@@ -12,13 +12,18 @@ const MANAGER = "tests";
 export async function install(
   api: KubernetesApi,
   texts: readonly string[],
-  { dryRun = false }: { readonly dryRun?: boolean } = {},
+  { dryRun = false, isStrict = false }: {
+    readonly dryRun?: boolean;
+    /** Unknown fields are errors. */
+    readonly isStrict?: boolean;
+  } = {},
 ): Promise<void> {
   const objects = texts.flatMap((text) =>
     parseAllYaml(text).filter(isKubernetesObject)
   );
   for (const object of objects) {
     if (dryRun) await checkObject(api, object);
+    else if (isStrict) await applyStrictly(api, object);
     else await api.apply(pathOf(object), MANAGER, object);
   }
   if (dryRun) return;
@@ -32,23 +37,31 @@ export async function install(
   }
 }
 
-/** Lets the API server validate an object without storing it. Unknown fields are errors. */
+/** Lets the API server validate an object without storing it. */
 async function checkObject(
   api: KubernetesApi,
   object: KubernetesObject,
+): Promise<void> {
+  await applyStrictly(api, object, "&dryRun=All");
+}
+
+async function applyStrictly(
+  api: KubernetesApi,
+  object: KubernetesObject,
+  query = "",
 ): Promise<void> {
   await api.request({
     method: "PATCH",
     path: `${
       pathOf(object)
-    }?fieldManager=${MANAGER}&dryRun=All&force=true&fieldValidation=Strict`,
+    }?fieldManager=${MANAGER}&force=true&fieldValidation=Strict${query}`,
     body: object,
     contentType: "application/apply-patch+yaml",
   });
 }
 
 /** Returns the path of an object; its plural is derived from the kind. */
-function pathOf(
+export function pathOf(
   { apiVersion = "v1", kind = "", metadata }: KubernetesObject,
 ): string {
   const root = apiVersion.includes("/") ? "/apis" : "/api";

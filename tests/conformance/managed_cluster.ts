@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import type { KubernetesObject } from "../../src/cluster/client/kubernetes_object.ts";
 import { proxyName } from "../../src/cluster/infrastructure/proxy_objects.ts";
 import { install } from "./install.ts";
 import { SERVERS_ADDRESS } from "./api_server.ts";
@@ -87,8 +88,8 @@ export function object(
   path: string,
   fields: object,
   metadata: object = {},
-) {
-  const [namespace, name] = path.split("/");
+): KubernetesObject & { readonly kind: string } {
+  const [namespace = "", name = ""] = path.split("/");
   const apiVersion = versions[kind] ?? "v1";
   return {
     ...{ apiVersion, kind, ...fields },

@@ -42,7 +42,9 @@ export async function run(...command: readonly string[]): Promise<void> {
 
 /** Creates the bridge that pods are connected to. */
 export async function createBridge(): Promise<void> {
-  await run("ip", "link", "add", "cni0", "type", "bridge");
+  // Else it takes the lowest address of its ports, and pods lose packets when that changes.
+  const address = ["address", "02:00:00:00:00:01"];
+  await run("ip", "link", "add", "cni0", ...address, "type", "bridge");
   await run("ip", "addr", "add", "10.244.0.1/16", "dev", "cni0");
   await run("ip", "addr", "add", `${SERVERS_ADDRESS}/32`, "dev", "cni0");
   await run("ip", "link", "set", "cni0", "up");
