@@ -4,6 +4,9 @@ import type { RequestMessage } from "../../http/message.ts";
 const MIN_UNANSWERED = 3;
 /** A silence lasts for so many times the usual time to a response. */
 const USUAL_FACTOR = 4;
+/** Likewise for a single request. */
+const LONE_FACTOR = 20;
+const MIN_LONE_MS = 2000;
 /** Part of the newest time in the usual one. */
 const WEIGHT = 0.2;
 /** Times from which the usual one is known. */
@@ -52,10 +55,20 @@ export class SilenceWatch {
     }
   }
 
-  /** Reports whether several requests have had no response for long. */
+  /** Reports whether several requests have had no response for long, or one for very long. */
   isSilent(now: () => number): boolean {
-    return this.#unanswered >= MIN_UNANSWERED &&
-      now() - this.#since >= this.limitMs;
+    if (this.#unanswered === 0) return false;
+    const limitMs = this.#unanswered >= MIN_UNANSWERED
+      ? this.limitMs
+      : this.#loneLimitMs;
+    return limitMs < Infinity && now() - this.#since >= limitMs;
+  }
+
+  /** An endpoint with the fewest requests gets the next one only after the one that waits there is given up. */
+  get #loneLimitMs(): number {
+    return this.#times < MIN_TIMES
+      ? Infinity
+      : Math.max(MIN_LONE_MS, LONE_FACTOR * this.#usualMs);
   }
 
   /** Time after which requests without a response make a silence. */
