@@ -48,7 +48,7 @@ export class ServiceProxy {
   }
 
   async #serve(socket: string, hostname: string, port: number): Promise<void> {
-    for await (const client of Deno.listen({ hostname, port })) {
+    for await (const client of await listen(hostname, port)) {
       void this.#forward(socket, client);
     }
   }
@@ -71,6 +71,23 @@ export class ServiceProxy {
       } catch {
         // The pipe has closed it.
       }
+    }
+  }
+}
+
+const RETRY_MS = 100;
+
+/** Listens; waits while an outgoing connection has the port. */
+async function listen(
+  hostname: string,
+  port: number,
+): Promise<Deno.TcpListener> {
+  for (;;) {
+    try {
+      return Deno.listen({ hostname, port });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }
 }

@@ -19,6 +19,12 @@ Deno.test("every decision has a title with its number, a date, a context, a choi
   assert.deepEqual(malformed, []);
 });
 
+Deno.test("no two decisions have one number", () => {
+  const byNumber = Map.groupBy(records, (path) => /\d{4}/.exec(path)?.[0]);
+  const double = [...byNumber.values()].filter(({ length }) => length > 1);
+  assert.deepEqual(double, []);
+});
+
 Deno.test("the index of decisions lists every record", async () => {
   const index = await readFile("docs/decisions/README.md");
   const missing = records.filter((path) =>
