@@ -224,6 +224,7 @@ Deno.test("the state of keys that cannot be had is in the configuration dump, th
   assert.equal(refreshAt, retryAt);
   assert.deepEqual(keySet, {
     issuers: [issuer],
+    policies: ["default/mcp/policies"],
     source,
     fetchedAt: null,
     ageSeconds: null,
