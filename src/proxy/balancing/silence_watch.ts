@@ -10,7 +10,7 @@ const MIN_LONE_MS = 2000;
 /** Part of the newest time in the usual one. */
 const WEIGHT = 0.2;
 /** Times from which the usual one is known. */
-const MIN_TIMES = 10;
+const MIN_TIMES = 4;
 /** Shortest silence. */
 const MIN_MS = 750;
 /** Longer bodies may take their client a while. */
