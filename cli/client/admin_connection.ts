@@ -82,14 +82,16 @@ function sendTo(
  * environment and its list of blocked ports.
  */
 function proxiesFor(name: string): readonly Deno.Proxy[] {
-  const address = parseAddress(name);
+  // The log has the address as a URL.
+  const bare = name.replace(/^http:\/\/([^/]*)\/?$/, "$1");
+  const address = parseAddress(bare);
   if (address?.kind === "unix") {
     return [{ transport: "unix", path: address.path }];
   }
   if (address?.kind === "tcp") {
     return address.hosts.map((host) => tcpProxy(host, address.port));
   }
-  const parts = splitHostPort(name);
+  const parts = splitHostPort(bare);
   if (parts === undefined) {
     throw new UsageError(
       `Invalid admin address: expected "host:port" or "unix:<path>", got "${name}"`,

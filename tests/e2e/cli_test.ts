@@ -216,6 +216,12 @@ const rows: readonly {
       /unknown command 'lgo'\n\(Did you mean log\?\)\n\(see "gateway ctl proxy --help"\)/,
   },
   {
+    args: ["ctl", "--admin", "http://127.0.0.1:1/", "explain", "id"],
+    code: 1,
+    stdout: nothing,
+    stderr: /^gateway: Cannot reach the admin interface at http:\/\/127/,
+  },
+  {
     args: ["ctl", "--admin", "unix:/nowhere.sock", "explain", "id"],
     code: 1,
     stdout: nothing,
