@@ -10,8 +10,8 @@ import { pack, runFlags } from "./pack.ts";
 import { appendSourceMap } from "./source_map.ts";
 
 const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
-const bundle = `${root}dist/bundle.js`;
-const worker = `${root}dist/worker.js`;
+/** `main.js`, `worker.js`, and the files that they load: at their start, or on demand. */
+const folder = `${root}dist/program`;
 const page = `${root}dist/page.ts`;
 const importMap = `${root}dist/imports.json`;
 const target = Deno.env.get("BUILD_TARGET") ?? Deno.build.target;
@@ -25,8 +25,35 @@ type Kind = "compiled" | "packed";
 async function bundlePrograms(): Promise<void> {
   await Deno.mkdir(`${root}dist`, { recursive: true });
   await bundleWebUi();
-  await bundleProgram("main.ts", bundle);
-  await bundleProgram("worker.ts", worker);
+  await Deno.remove(folder, { recursive: true }).catch(ignoreMissing);
+  const bundled = await deno(
+    "bundle",
+    "--quiet",
+    // A command loads what it needs, and both programs share files. Not minified: that would not start faster.
+    "--code-splitting",
+    `--import-map=${importMap}`,
+    "--sourcemap=external",
+    `--outdir=${folder}`,
+    "main.ts",
+    "worker.ts",
+  );
+  if (!bundled.success) {
+    throw new Error(`Cannot bundle the programs: ${bundled.errorText}`);
+  }
+  for (const name of programFiles()) await addSourceMap(`${folder}/${name}`);
+}
+
+function programFiles(): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name)
+    .filter((name) => name.endsWith(".js")).sort();
+}
+
+/** Moves the source map of a file into it. */
+async function addSourceMap(path: string): Promise<void> {
+  const program = await Deno.readTextFile(path);
+  const map = JSON.parse(await Deno.readTextFile(`${path}.map`));
+  await Deno.writeTextFile(path, appendSourceMap(program, map, "../../"));
+  await Deno.remove(`${path}.map`);
 }
 
 /** Writes the module that replaces `#page`, and an import map that says so. */
@@ -50,8 +77,11 @@ async function build(): Promise<Kind> {
     await pack(
       staging,
       {
-        program: await Deno.readFile(bundle),
-        worker: await Deno.readFile(worker),
+        program: Object.fromEntries(
+          programFiles().map((name) =>
+            [name, Deno.readTextFileSync(`${folder}/${name}`)] as const
+          ),
+        ),
         runtime: await Deno.readFile(Deno.execPath()),
         help: {
           gateway: await helpOf("gateway"),
@@ -69,30 +99,10 @@ async function build(): Promise<Kind> {
 /** Returns what the program prints under this name. */
 async function helpOf(name: string): Promise<string> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", ...runFlags, bundle, "--help"],
+    args: ["run", ...runFlags, `${folder}/main.js`, "--help"],
     env: { GATEWAY_ARGV0: name },
   }).output();
   return new TextDecoder().decode(stdout);
-}
-
-/** Bundles a module, with its source map inside. */
-async function bundleProgram(entry: string, output: string): Promise<void> {
-  // Not minified: that would not start faster, and stack traces stay readable.
-  const options = [
-    "--quiet",
-    `--import-map=${importMap}`,
-    "--sourcemap=external",
-    "-o",
-    output,
-  ];
-  const bundled = await deno("bundle", ...options, entry);
-  if (!bundled.success) {
-    throw new Error(`Cannot bundle "${entry}": ${bundled.errorText}`);
-  }
-  const program = await Deno.readTextFile(output);
-  const map = JSON.parse(await Deno.readTextFile(`${output}.map`));
-  await Deno.writeTextFile(output, appendSourceMap(program, map, "../"));
-  await Deno.remove(`${output}.map`);
 }
 
 function ignoreMissing(error: unknown): void {
@@ -107,13 +117,13 @@ async function compile(required: boolean): Promise<boolean> {
     "--target",
     target,
     "--include",
-    worker,
+    folder,
     "-o",
     staging,
-    bundle,
+    `${folder}/main.js`,
   );
   if (!success && (required || !errorText.includes("Setting up base binary"))) {
-    throw new Error(`Cannot compile "dist/bundle.js": ${errorText}`);
+    throw new Error(`Cannot compile "dist/program/main.js": ${errorText}`);
   }
   return success;
 }
@@ -178,11 +188,13 @@ print(
     ? "dist/gateway is compiled, and contains its runtime"
     : "dist/gateway is packed: it unpacks Deno when it first starts (the runtime for deno compile is not available)",
 );
-const [whole, program] = [await Deno.stat(executable), await Deno.stat(bundle)];
+const { size } = await Deno.stat(executable);
+const files = programFiles().map((name) => Deno.statSync(`${folder}/${name}`));
+const bytes = files.reduce((sum, file) => sum + file.size, 0);
 print(
-  `  size      ${(whole.size / 1e6).toFixed(1)} MB; the program is ${
-    (program.size / 1e3).toFixed(0)
-  } kB of it`,
+  `  size      ${(size / 1e6).toFixed(1)} MB; the program is ${
+    (bytes / 1e3).toFixed(0)
+  } kB of it, in ${files.length} files`,
 );
 if (target === Deno.build.target) {
   const { cold, warm } = await measureStart();

@@ -1,19 +1,20 @@
 #!/bin/sh
-# The gateway in one file: this script, the bundled programs of the gateway and of its workers, and the Deno executable, each compressed and padded to whole blocks. The first
-# start unpacks them into a cache directory that only this user can change. Every start then replaces this shell with them,
+# The gateway in one file: this script, the program, and the Deno executable, each compressed and padded to whole blocks.
+# The program is a script that writes its files: those of the gateway, of its workers, and of each command. The first start
+# unpacks them into a cache directory that only this user can change. Every start then replaces this shell with them,
 # so process ID, signals and exit code are those of the gateway.
 # Names in the cache contain the hash of their contents, so builds never mix. Unpacking a new build deletes copies that were
 # not started for a month. Any copy can be deleted: it is unpacked again, and a running gateway needs it no more, because it
-# has the runtime open and has read its program.
+# has the runtime open and has read all files of its program.
 set -uf
 
 newline='
 '
 block_bytes=@BLOCK_BYTES@
 program_entry=@PROGRAM_ENTRY@ runtime_entry=@RUNTIME_ENTRY@
-program_bytes=@PROGRAM_BYTES@ worker_bytes=@WORKER_BYTES@ runtime_bytes=@RUNTIME_BYTES@
+program_bytes=@PROGRAM_BYTES@ runtime_bytes=@RUNTIME_BYTES@
 # Where each part stands in this file: its first block, blocks, and compressed bytes.
-program_part='@PROGRAM_PART@' worker_part='@WORKER_PART@' runtime_part='@RUNTIME_PART@'
+program_part='@PROGRAM_PART@' runtime_part='@RUNTIME_PART@'
 run_flags='@RUN_FLAGS@'
 
 has_size() {
@@ -31,11 +32,18 @@ is_private() {
   esac
 }
 
+# Succeeds if the files of the program are whole and private.
+has_program() {
+  (
+    set +f
+    is_private "$folder" "$folder"/*.js &&
+      [ "$(wc -c "$folder"/*.js | tail -n 1 | tr -dc 0-9)" -eq "$program_bytes" ]
+  ) 2>/dev/null
+}
+
 # is_unpacked CACHE
 is_unpacked() {
-  has_size "$runtime" "$runtime_bytes" && has_size "$program" "$program_bytes" &&
-    has_size "$worker" "$worker_bytes" &&
-    is_private "$1" "${runtime%/*}" "$runtime" "${program%/*}" "$program" "$worker"
+  has_size "$runtime" "$runtime_bytes" && is_private "$1" "${runtime%/*}" "$runtime" && has_program
 }
 
 # prune CACHE: deletes old copies; the time of a file is that of its last start.
@@ -48,21 +56,33 @@ prune() {
   ) >/dev/null 2>&1
 }
 
-# place FILE BYTES FIRST_BLOCK BLOCKS COMPRESSED_BYTES: unpacks next to the target and renames, so that simultaneous and
-# interrupted starts do no harm.
-place() {
-  mkdir -p "${1%/*}" 2>/dev/null &&
-    partial=$(mktemp "${1%/*}/new.XXXXXX" 2>/dev/null) || { reason='not writable'; return 1; }
-  dd if="$0" bs="$block_bytes" skip="$3" count="$4" 2>/dev/null | head -c "$5" | gzip -dc >"$partial" 2>/dev/null
-  if ! has_size "$partial" "$2"; then
-    reason='no space left, or this file is incomplete'
-  elif ! chmod 700 "$partial" || ! mv -f "$partial" "$1"; then
+# part FIRST_BLOCK BLOCKS COMPRESSED_BYTES: prints a part of this file.
+part() {
+  dd if="$0" bs="$block_bytes" skip="$1" count="$2" 2>/dev/null | head -c "$3" | gzip -dc 2>/dev/null
+}
+
+incomplete='no space left, or this file is incomplete'
+
+# Unpacks next to the target and renames, so that simultaneous and interrupted starts do no harm.
+place_runtime() {
+  mkdir -p "${runtime%/*}" 2>/dev/null &&
+    partial=$(mktemp "${runtime%/*}/new.XXXXXX" 2>/dev/null) || { reason='not writable'; return 1; }
+  part $runtime_part >"$partial"
+  if ! has_size "$partial" "$runtime_bytes"; then
+    reason=$incomplete
+  elif ! chmod 700 "$partial" || ! mv -f "$partial" "$runtime"; then
     reason='not writable'
   else
     return 0
   fi
   rm -f "$partial"
   return 1
+}
+
+place_program() {
+  mkdir -p "$folder" 2>/dev/null || { reason='not writable'; return 1; }
+  part $program_part | DENO_DIR=$deno_directory "$runtime" run $run_flags --ext=js - "$folder" >/dev/null 2>&1
+  has_program || { reason=$incomplete; return 1; }
 }
 
 unpack() {
@@ -75,24 +95,24 @@ unpack() {
   mkdir -p "$1" 2>/dev/null
   [ -d "$1" ] || { reason='cannot be created'; return 1; }
   is_private "$1" || { reason='not a directory that only this user can change'; return 1; }
-  for path in "${runtime%/*}" "$runtime" "${program%/*}" "$program" "$worker"; do
+  for path in "${runtime%/*}" "$runtime"; do
     [ ! -e "$path" ] && [ ! -L "$path" ] || is_private "$path" || rm -rf "$path"
   done
   if ! has_size "$runtime" "$runtime_bytes"; then
-    place "$runtime" "$runtime_bytes" $runtime_part || return 1
+    place_runtime || return 1
     "$runtime" --version >/dev/null 2>&1 || {
       reason=$("$runtime" --version 2>&1 | tail -n 1)
       rm -f "$runtime"
       return 1
     }
   fi
-  has_size "$program" "$program_bytes" ||
-    place "$program" "$program_bytes" $program_part || return 1
-  has_size "$worker" "$worker_bytes" ||
-    place "$worker" "$worker_bytes" $worker_part || return 1
-  # A process that runs the program for the first time analyzes it, and would keep 90 MB for that until it ends.
-  DENO_DIR=$deno_directory "$runtime" run $run_flags "$program" version >/dev/null 2>&1
-  DENO_DIR=$deno_directory "$runtime" run $run_flags "$worker" >/dev/null 2>&1
+  has_program || {
+    is_private "$folder" 2>/dev/null || rm -rf "$folder"
+    place_program || { rm -rf "$folder" && place_program; } || return 1
+  }
+  # A process that runs the program for the first time analyzes it, and would keep the memory for that until it ends.
+  echo '{}' | DENO_DIR=$deno_directory "$runtime" run $run_flags "$program" validate - >/dev/null 2>&1
+  DENO_DIR=$deno_directory "$runtime" run $run_flags "$folder/worker.js" >/dev/null 2>&1
   prune "$1"
   return 0
 }
@@ -102,9 +122,8 @@ start() {
   cache=$1
   shift
   [ -n "$cache" ] || return 0
-  runtime=$cache/$runtime_entry/gateway program=$cache/$program_entry/main.js
-  worker=$cache/$program_entry/worker.js
-  deno_directory=$cache/$program_entry/deno
+  runtime=$cache/$runtime_entry/gateway folder=$cache/$program_entry
+  program=$folder/main.js deno_directory=$folder/deno
   if ! is_unpacked "$cache" 2>/dev/null; then
     # In a subshell, which limits umask and traps to it.
     reason=$(unpack "$cache" >&2 || { printf '%s' "$reason" && exit 1; }) || {
@@ -164,7 +183,7 @@ case $#:${1-} in
 esac
 
 forget_tool_settings
-require wc ls id mkdir mktemp dd head gzip chmod mv rm
+require wc ls id mkdir mktemp dd head gzip chmod mv rm tail tr
 tried=
 start "${GATEWAY_CACHE_DIR-}" "$@"
 start "${XDG_CACHE_HOME:+$XDG_CACHE_HOME/gateway}" "$@"

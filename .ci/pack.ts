@@ -32,7 +32,7 @@ export const engineFlags: readonly string[] = [
   "--v8-flags=--max-semi-space-size=4",
 ];
 
-/** Flags of `deno run` and `deno compile` for the bundled program. */
+/** Flags of `deno run` and `deno compile` for the bundled programs. */
 export const runFlags: readonly string[] = [
   ...isolation,
   ...permissions,
@@ -44,10 +44,8 @@ const BLOCK_BYTES = 64 * 1024;
 
 /** Contents of an executable. */
 export interface PackedFiles {
-  /** The main program. */
-  readonly program: Uint8Array;
-  /** The program of workers. */
-  readonly worker: Uint8Array;
+  /** `main.js`, `worker.js`, and the files that they import, by their names. */
+  readonly program: Readonly<Record<string, string>>;
   /** The Deno executable. */
   readonly runtime: Uint8Array;
   /** Output of `--help`, by the name of the program. */
@@ -55,18 +53,19 @@ export interface PackedFiles {
 }
 
 /**
- * Writes `launcher.sh`, the programs and the Deno executable one after the other, each compressed, and padded to whole blocks so
+ * Writes `launcher.sh`, the program and the Deno executable one after the other, each compressed, and padded to whole blocks so
  * that `dd` can extract them. Compression halves the file and costs half a second at the first start; every system has gzip.
  */
 export async function pack(
   output: string,
-  { program, worker, runtime, help }: PackedFiles,
+  { program, runtime, help }: PackedFiles,
 ): Promise<void> {
-  const parts = [program, worker, runtime].map((bytes) =>
+  const unpacker = new TextEncoder().encode(unpackerOf(program));
+  const parts = [unpacker, runtime].map((bytes) =>
     gzipSync(bytes, { level: 9 })
   );
   const blocks = parts.map(({ length }) => Math.ceil(length / BLOCK_BYTES));
-  const [programPart, workerPart, runtimePart] = parts.map(
+  const [programPart, runtimePart] = parts.map(
     ({ length }, index) => {
       const before = blocks.slice(0, index).reduce((sum, n) => sum + n, 1);
       return `${before} ${blocks[index]} ${length}`;
@@ -74,11 +73,9 @@ export async function pack(
   );
   const launcher = await readLauncher({
     BLOCK_BYTES: BLOCK_BYTES,
-    PROGRAM_ENTRY: `gateway-${config.version}-${fingerprint(program, worker)}`,
-    PROGRAM_BYTES: program.length,
+    PROGRAM_ENTRY: `gateway-${config.version}-${fingerprint(unpacker)}`,
+    PROGRAM_BYTES: bytesOf(program),
     PROGRAM_PART: programPart,
-    WORKER_BYTES: worker.length,
-    WORKER_PART: workerPart,
     RUNTIME_ENTRY: `deno-${Deno.version.deno}-${fingerprint(runtime)}`,
     RUNTIME_BYTES: runtime.length,
     RUNTIME_PART: runtimePart,
@@ -130,8 +127,28 @@ function pad(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return padded;
 }
 
-function fingerprint(...parts: readonly Uint8Array[]): string {
-  const hash = createHash("sha256");
-  for (const bytes of parts) hash.update(bytes);
-  return hash.digest("hex").slice(0, 32);
+/**
+ * Returns a script that writes the files into the folder that its argument names. It renames each, so that simultaneous and
+ * interrupted starts do no harm.
+ */
+function unpackerOf(program: PackedFiles["program"]): string {
+  return `const files = ${JSON.stringify(program)};
+const [folder] = Deno.args;
+for (const [name, text] of Object.entries(files)) {
+  const partial = Deno.makeTempFileSync({ dir: folder, prefix: "new." });
+  Deno.writeTextFileSync(partial, text);
+  Deno.chmodSync(partial, 0o700);
+  Deno.renameSync(partial, folder + "/" + name);
+}
+`;
+}
+
+function bytesOf(program: PackedFiles["program"]): number {
+  const encoder = new TextEncoder();
+  return Object.values(program).map((text) => encoder.encode(text).length)
+    .reduce((sum, length) => sum + length, 0);
+}
+
+function fingerprint(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 32);
 }

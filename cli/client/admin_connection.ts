@@ -1,4 +1,3 @@
-import { parseAddress } from "../../src/api/schema/address.ts";
 import { splitHostPort } from "../../src/base/host_port.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
@@ -84,20 +83,17 @@ function sendTo(
 function proxiesFor(name: string): readonly Deno.Proxy[] {
   // The log has the address as a URL.
   const bare = name.replace(/^http:\/\/([^/]*)\/?$/, "$1");
-  const address = parseAddress(bare);
-  if (address?.kind === "unix") {
-    return [{ transport: "unix", path: address.path }];
-  }
-  if (address?.kind === "tcp") {
-    return address.hosts.map((host) => tcpProxy(host, address.port));
-  }
+  const [, path] = /^unix:(.+)$/s.exec(bare) ?? [];
+  if (path !== undefined) return [{ transport: "unix", path }];
   const parts = splitHostPort(bare);
   if (parts === undefined) {
     throw new UsageError(
       `Invalid admin address: expected "host:port" or "unix:<path>", got "${name}"`,
     );
   }
-  return [tcpProxy(parts.host, parts.port)];
+  const { host, port } = parts;
+  const hosts = host === "localhost" ? ["127.0.0.1", "::1"] : [host];
+  return hosts.map((each) => tcpProxy(each, port));
 }
 
 function tcpProxy(host: string, port: number): Deno.Proxy {

@@ -23,8 +23,9 @@ async function createImage(): Promise<string> {
     await copy(await Deno.realPath(path), `${root}${path}`);
   }
   await copy(Deno.execPath(), `${root}/bin/deno`);
-  await copy("dist/bundle.js", `${root}/app/main.js`);
-  await copy("dist/worker.js", `${root}/app/worker.js`);
+  for await (const { name } of Deno.readDir("dist/program")) {
+    await copy(`dist/program/${name}`, `${root}/app/${name}`);
+  }
   for (const folder of ["tmp", "proc", "dev", "etc/gateway"]) {
     await Deno.mkdir(`${root}/${folder}`, { recursive: true });
   }
@@ -73,7 +74,11 @@ Deno.test("the image serves without a shell, not as root, with a root filesystem
   const dockerfile = await Deno.readTextFile("deploy/Dockerfile");
   const [, entry = "[]"] = /^ENTRYPOINT (.*)$/m.exec(dockerfile) ?? [];
   const command: string[] = JSON.parse(entry);
-  for (const args of [["/app/main.js", "version"], ["/app/worker.js"]]) {
+  for (
+    const args of [["/app/main.js", "validate", "-"], [
+      "/app/worker.js",
+    ]]
+  ) {
     await inImage(root, false, [...command.slice(0, -1), ...args]).output();
   }
   await output("chmod", "-R", "a+rX", root);

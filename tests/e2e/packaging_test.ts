@@ -108,3 +108,24 @@ Deno.test("executable is gwctl when it is called so", async () => {
     gateway.stdout.replaceAll("gateway ctl", "gwctl"),
   );
 });
+
+Deno.test("executable has the playground, importers and terminal UI in files that load on demand", async () => {
+  const folder = `${executable.replace(/[^/]*$/, "")}program`;
+  const read = (name: string) => Deno.readTextFileSync(`${folder}/${name}`);
+  const loaded = new Set(["main.js"]);
+  for (const name of loaded) {
+    for (
+      const [, imported = ""] of read(name).matchAll(
+        /^(?:import|\}|export .*) ?(?:from )?"\.\/([^"]+)";$/gm,
+      )
+    ) loaded.add(imported);
+  }
+  const all = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
+
+  const [eager, whole] = [[...loaded], all].map((names) =>
+    names.map(read).join("\n").length
+  );
+
+  assert(loaded.size > 5, [...loaded].join());
+  assert(eager !== undefined && whole !== undefined && eager < whole / 20);
+});

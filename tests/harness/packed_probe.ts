@@ -64,8 +64,7 @@ export class Sandbox {
       return sandbox;
     }
     await pack(sandbox.executable, {
-      program: new TextEncoder().encode(program),
-      worker: new TextEncoder().encode("postMessage('worker')"),
+      program: { "main.js": program, "worker.js": "postMessage('worker')" },
       runtime: withRuntime,
       help: { gateway: "it's gateway", gwctl: "gwctl" },
     });

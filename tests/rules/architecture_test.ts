@@ -4,9 +4,10 @@ import {
   findOffences,
   findUnwrappedPackages,
   type ImportTable,
+  packagesOf,
+  readClosure,
   readEdges,
   readImportTable,
-  readPackagesWith,
 } from "./import_graph.ts";
 import { productFiles, readFile } from "./repository.ts";
 
@@ -82,11 +83,27 @@ Deno.test("every package is imported by only one file", () => {
 });
 
 Deno.test("the start of a gateway without expressions, tokens and passwords loads only three packages", async () => {
-  assert.deepEqual(await readPackagesWith("main.ts", "cli/run.ts"), [
+  assert.deepEqual(packagesOf(await readClosure("main.ts", "cli/run.ts")), [
     "commander",
     "valibot",
     "yaml",
   ]);
+});
+
+Deno.test("a running gateway loads neither the playground nor what commands need", async () => {
+  const onDemand =
+    /^(?:cli\/(?:cluster|ctl|dev|import|mcp|tui)|admin\/ui\/playground\/(?!playground_api)|src\/(?:cel|cluster))\//;
+
+  const loaded = await readClosure("main.ts", "cli/run.ts");
+
+  assert.deepEqual(loaded.filter((path) => onDemand.test(path)), []);
+});
+
+Deno.test("a command that asks a running gateway loads commander only", async () => {
+  const loaded = await readClosure("main.ts", "cli/ctl/show_limits.ts");
+
+  assert.deepEqual(packagesOf(loaded), ["commander"]);
+  assert(!loaded.includes("cli/serve.ts"));
 });
 
 Deno.test("the import table has a row for every folder of src", async () => {

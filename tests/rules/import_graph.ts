@@ -30,8 +30,8 @@ export async function readEdges(): Promise<
   return edges;
 }
 
-/** Lists the packages that load together with these modules; dynamic imports do not count. */
-export async function readPackagesWith(
+/** Lists what loads together with these modules: files, and specifiers of packages; dynamic imports do not count. */
+export async function readClosure(
   ...paths: readonly string[]
 ): Promise<string[]> {
   const modules = new Map(
@@ -47,7 +47,12 @@ export async function readPackagesWith(
       }
     }
   }
-  const names = [...loaded].filter((each) => each.startsWith("npm:"));
+  return [...loaded].map((specifier) => relative(specifier) ?? specifier);
+}
+
+/** Lists the packages of a closure by their names. */
+export function packagesOf(closure: readonly string[]): string[] {
+  const names = closure.filter((each) => each.startsWith("npm:"));
   return [...new Set(names.map(packageOf))].sort();
 }
 

@@ -8,14 +8,14 @@ export interface SourceLine {
   readonly line: number;
 }
 
-/** Precedes the source map at the end of the executable's program; see `.ci/source_map.ts`. */
+/** Precedes the source map at the end of each file of the executable's program; see `.ci/source_map.ts`. */
 const MARKER = "\n//# gateway source map ";
 
 /**
  * Maps lines of running code to source lines.
  *
- * Deno keeps source maps of the TypeScript that it transpiles. The executable's program contains its own map, which is not
- * registered with Deno, as that would keep it in memory.
+ * Deno keeps source maps of the TypeScript that it transpiles. The files of the executable's program contain their own maps, which
+ * are not registered with Deno, as that would keep them in memory.
  */
 export class SourceLines {
   readonly #maps = new Map<string, SourceMap | undefined>();
@@ -42,8 +42,7 @@ export class SourceLines {
     if (!url.startsWith("file:")) return undefined;
     if (this.#maps.has(url)) return this.#maps.get(url);
     const path = decodeURIComponent(new URL(url).pathname);
-    const map = findSourceMap(path) ??
-      (url === import.meta.url ? readOwnMap(path) : undefined);
+    const map = findSourceMap(path) ?? readOwnMap(path);
     this.#maps.set(url, map);
     return map;
   }
@@ -55,7 +54,7 @@ export class SourceLines {
   }
 }
 
-/** Reads the program's own map; returns `undefined` if there is none or it cannot be read, in favor of the program's lines. */
+/** Reads the map in a file of the program; returns `undefined` if there is none or it cannot be read, in favor of the program's lines. */
 function readOwnMap(path: string): SourceMap | undefined {
   try {
     const program = Deno.readTextFileSync(path);

@@ -192,7 +192,7 @@ Deno.test("launcher has a process of its own analyze the program when it unpacks
   }
 
   const runs = await Deno.readTextFile(`${cache}/runs`);
-  assert.equal(runs, "version\nfirst\nsecond\n");
+  assert.equal(runs, "validate\nfirst\nsecond\n");
 });
 
 for (const file of ["gateway", "main.js", "worker.js"]) {
@@ -203,7 +203,7 @@ for (const file of ["gateway", "main.js", "worker.js"]) {
     const path = pathOf(cache, file);
     const { size } = await Deno.stat(path);
 
-    await Deno.truncate(path, 1000);
+    await Deno.truncate(path, Math.min(size - 1, 1000));
     (await sandbox.run({ env: { GATEWAY_CACHE_DIR: cache } })).report();
 
     assert.equal((await Deno.stat(path)).size, size);

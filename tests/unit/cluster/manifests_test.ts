@@ -35,7 +35,7 @@ Deno.test("the image runs the programs with the flags of the executable", async 
     "/app/main.js",
   ]);
   const flags = runFlags.join(" ");
-  assert(text.includes(`deno run ${flags} /app/main.js version`));
+  assert(text.includes(`deno run ${flags} /app/main.js validate -`));
   assert(text.includes(`deno run ${flags} /app/worker.js`));
   const [, version] = /DENO_VERSION=(\S+)/.exec(text) ?? [];
   assert.match(
