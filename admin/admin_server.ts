@@ -10,21 +10,21 @@ import {
   type RunningServer,
 } from "./listen.ts";
 import { type ProfileHandlers, Profiles } from "./profiles/profiles.ts";
-import { guard } from "./request_guard.ts";
-import { createRouter, type Handler, type PeerHandler } from "./router.ts";
+import { guard } from "./http/request_guard.ts";
+import { createRouter, type Handler, type PeerHandler } from "./http/router.ts";
 import { statsEndpoints } from "./endpoints/stats_endpoints.ts";
-import type { AdminTarget } from "./target.ts";
+import type { AdminTarget } from "./target/target.ts";
 import { AuditLog } from "./access/audit_log.ts";
 import { FailedAttempts } from "./access/failed_attempts.ts";
 import {
   readAdminToken,
   type TokenRejection,
   withToken,
-} from "./check_admin_token.ts";
+} from "./access/check_admin_token.ts";
 import { createUi, isPageFile } from "./ui/ui.ts";
 
 export { ListenError } from "./listen.ts";
-export { AdminTokenError } from "./check_admin_token.ts";
+export { AdminTokenError } from "./access/check_admin_token.ts";
 
 /** Dependencies of the admin and stats servers. */
 export interface AdminOptions {

@@ -4,7 +4,7 @@ import {
   startStatsServer,
 } from "./admin_server.ts";
 import { AuditLog } from "./access/audit_log.ts";
-import { text } from "./admin_responses.ts";
+import { text } from "./http/admin_responses.ts";
 import { createGatewayUi, type UiAccess } from "./ui/ui.ts";
 
 /** The admin and stats servers. */

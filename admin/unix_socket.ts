@@ -1,4 +1,4 @@
-import type { Handler } from "./router.ts";
+import type { Handler } from "./http/router.ts";
 
 /**
  * Serves at a socket that only its user can access. The mask applies from its creation, as changing permissions later would be a

@@ -2,7 +2,7 @@ import process from "node:process";
 import { describeError } from "../src/base/errors.ts";
 import { exitCodes, UsageError } from "./process/exit.ts";
 import { printError } from "./output/output.ts";
-import { parseCommandLine } from "./program.ts";
+import { parseCommandLine } from "./commands/program.ts";
 
 /** Runs the command that `args` describe; returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../src/base/clock.ts";
 import type { Log } from "../../src/base/log.ts";
 import { escapeControls } from "../../src/base/log_text.ts";
-import type { PeerHandler } from "../router.ts";
+import type { PeerHandler } from "../http/router.ts";
 
 /** Changes that are kept; new ones replace the oldest. */
 const MAX_ENTRIES = 256;

@@ -7,12 +7,12 @@ import { showMemory } from "./memory_endpoint.ts";
 import { describeApi } from "./openapi.ts";
 import { refreshKeys } from "./keys_endpoint.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
-import { json, text } from "../admin_responses.ts";
-import type { Endpoint, Handler } from "../router.ts";
+import { json, text } from "../http/admin_responses.ts";
+import type { Endpoint, Handler } from "../http/router.ts";
 import { statsEndpoints } from "./stats_endpoints.ts";
-import type { AdminTarget } from "../target.ts";
+import type { AdminTarget } from "../target/target.ts";
 import { showTasks } from "./tasks_endpoint.ts";
-import { hasToken } from "../check_admin_token.ts";
+import { hasToken } from "../access/check_admin_token.ts";
 import { resetLimits, showUsage } from "./usage_endpoint.ts";
 import {
   listFailures,

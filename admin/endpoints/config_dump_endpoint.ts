@@ -1,5 +1,5 @@
-import { largeJson } from "../large_json.ts";
-import type { AdminTarget } from "../target.ts";
+import { largeJson } from "../http/large_json.ts";
+import type { AdminTarget } from "../target/target.ts";
 
 /** Returns the active configuration as a JSON document without secrets. */
 export async function dumpConfig(target: AdminTarget): Promise<Response> {

@@ -1,5 +1,5 @@
-import { json } from "../admin_responses.ts";
-import type { AdminTarget } from "../target.ts";
+import { json } from "../http/admin_responses.ts";
+import type { AdminTarget } from "../target/target.ts";
 
 /** Returns the state of keys and metadata of identity providers. */
 export async function showKeys({ dataPlane }: AdminTarget): Promise<Response> {

@@ -7,9 +7,9 @@ import {
   parseLogFilter,
 } from "../../src/base/log_filter.ts";
 import { escapeControls } from "../../src/base/log_text.ts";
-import { InvalidParameter, requireKnown } from "../query_parameters.ts";
-import { text } from "../admin_responses.ts";
-import type { AdminTarget } from "../target.ts";
+import { InvalidParameter, requireKnown } from "../http/query_parameters.ts";
+import { text } from "../http/admin_responses.ts";
+import type { AdminTarget } from "../target/target.ts";
 
 const USAGE = `usage:
   GET  /logging                            shows the log filter

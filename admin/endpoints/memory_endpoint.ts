@@ -5,8 +5,8 @@ import {
   type HeapInfo,
 } from "node:v8";
 import type { Clock } from "../../src/base/clock.ts";
-import { json } from "../admin_responses.ts";
-import type { AdminTarget } from "../target.ts";
+import { json } from "../http/admin_responses.ts";
+import type { AdminTarget } from "../target/target.ts";
 
 /** Reports the memory of the process in bytes and the occupancy of bounded stores. */
 export async function showMemory(

@@ -1,5 +1,5 @@
 import { operationOf, type OperationText, toTemplate } from "./operations.ts";
-import { allowedMethods, type Endpoint } from "../router.ts";
+import { allowedMethods, type Endpoint } from "../http/router.ts";
 
 /** Content of the document. */
 export interface ApiDescription {

@@ -1,8 +1,8 @@
 import { trafficDimensions } from "../../src/telemetry/traffic/traffic_bucket.ts";
 import { trafficRanges } from "../../src/telemetry/traffic/traffic_range.ts";
 import { allocationSeconds, cpuRanges } from "../profiles/profiles.ts";
-import type { IntegerRange } from "../query_parameters.ts";
-import type { Endpoint } from "../router.ts";
+import type { IntegerRange } from "../http/query_parameters.ts";
+import type { Endpoint } from "../http/router.ts";
 import {
   failureLimit,
   requestLimit,

@@ -1,13 +1,13 @@
 import type { RequestReport } from "../../src/telemetry/requests/logged_request.ts";
-import { json, text } from "../admin_responses.ts";
+import { json, text } from "../http/admin_responses.ts";
 import {
   type IntegerRange,
   InvalidParameter,
   readChoice,
   readInteger,
   requireKnown,
-} from "../query_parameters.ts";
-import type { AdminTarget } from "../target.ts";
+} from "../http/query_parameters.ts";
+import type { AdminTarget } from "../target/target.ts";
 
 /** Range of `limit`. */
 export const requestLimit: IntegerRange = { from: 0, to: 10_000, or: 100 };

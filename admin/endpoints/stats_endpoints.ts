@@ -1,7 +1,7 @@
 import { toOpenMetrics } from "../../src/telemetry/metrics/open_metrics.ts";
-import { respond, text } from "../admin_responses.ts";
-import type { Endpoint } from "../router.ts";
-import type { AdminTarget } from "../target.ts";
+import { respond, text } from "../http/admin_responses.ts";
+import type { Endpoint } from "../http/router.ts";
+import type { AdminTarget } from "../target/target.ts";
 
 const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 const OPEN_METRICS =

@@ -9,9 +9,9 @@ import {
   InvalidParameter,
   readInteger,
   requireKnown,
-} from "../query_parameters.ts";
-import { respond, text } from "../admin_responses.ts";
-import type { AdminTarget } from "../target.ts";
+} from "../http/query_parameters.ts";
+import { respond, text } from "../http/admin_responses.ts";
+import type { AdminTarget } from "../target/target.ts";
 
 const USAGE = `usage:
   GET or POST /debug/trace[?filter=<cel>][&count=<n>][&gateway=<name>][&port=<port>]

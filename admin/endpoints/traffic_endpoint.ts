@@ -1,8 +1,8 @@
 import { trafficDimensions } from "../../src/telemetry/traffic/traffic_bucket.ts";
 import { trafficRanges } from "../../src/telemetry/traffic/traffic_range.ts";
-import { json } from "../admin_responses.ts";
-import { readChoice, requireKnown } from "../query_parameters.ts";
-import type { AdminTarget } from "../target.ts";
+import { json } from "../http/admin_responses.ts";
+import { readChoice, requireKnown } from "../http/query_parameters.ts";
+import type { AdminTarget } from "../target/target.ts";
 
 /**
  * Describes the traffic of the last minutes or hours.

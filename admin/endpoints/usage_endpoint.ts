@@ -7,13 +7,13 @@ import {
   mergeSums,
   type RequestSums,
 } from "../../src/telemetry/traffic/request_sums.ts";
-import { json } from "../admin_responses.ts";
+import { json } from "../http/admin_responses.ts";
 import {
   InvalidParameter,
   readChoice,
   requireKnown,
-} from "../query_parameters.ts";
-import type { AdminTarget } from "../target.ts";
+} from "../http/query_parameters.ts";
+import type { AdminTarget } from "../target/target.ts";
 
 const groups = ["key", "model", "route"] as const;
 type Group = typeof groups[number];

@@ -4,9 +4,9 @@ import { HeapSampling } from "../../src/telemetry/profiles/heap_profile.ts";
 import type { StackProfile } from "../../src/telemetry/profiles/stack_profile.ts";
 import { takeCpuProfile } from "./cpu_of_all_threads.ts";
 import { encodePprof } from "./pprof.ts";
-import { type IntegerRange, readInteger } from "../query_parameters.ts";
-import { respond, text } from "../admin_responses.ts";
-import type { Handler } from "../router.ts";
+import { type IntegerRange, readInteger } from "../http/query_parameters.ts";
+import { respond, text } from "../http/admin_responses.ts";
+import type { Handler } from "../http/router.ts";
 
 /** Ranges of the parameters of a CPU profile. */
 export const cpuRanges = {

@@ -1,5 +1,5 @@
 import type { BudgetDescription } from "../../src/dataplane/data_plane.ts";
-import { readInteger } from "../query_parameters.ts";
+import { readInteger } from "../http/query_parameters.ts";
 
 /** A selection of budgets for the page. */
 export interface BudgetSelection {

@@ -5,11 +5,11 @@ import type {
 } from "../../src/gateway/configuration_editor.ts";
 import { isError } from "../../src/config/diagnostics/located_diagnostic.ts";
 import { withOutcome } from "../access/audit_log.ts";
-import { json, text } from "../admin_responses.ts";
-import { hasToken } from "../check_admin_token.ts";
-import { readJsonBody, textMember } from "../request_body.ts";
-import type { Handler } from "../router.ts";
-import type { AdminTarget } from "../target.ts";
+import { json, text } from "../http/admin_responses.ts";
+import { hasToken } from "../access/check_admin_token.ts";
+import { readJsonBody, textMember } from "../http/request_body.ts";
+import type { Handler } from "../http/router.ts";
+import type { AdminTarget } from "../target/target.ts";
 
 /** Handlers of the page that edits the configuration. */
 export interface SourceHandlers {

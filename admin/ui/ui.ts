@@ -1,6 +1,6 @@
 import type { AuditLog } from "../access/audit_log.ts";
-import { respond, text } from "../admin_responses.ts";
-import { createRouter, type Endpoint, type Handler } from "../router.ts";
+import { respond, text } from "../http/admin_responses.ts";
+import { createRouter, type Endpoint, type Handler } from "../http/router.ts";
 import { pageFiles } from "./page_files.ts";
 import { uiApi, type UiOptions } from "./ui_api.ts";
 

@@ -12,13 +12,13 @@ import { listRequests, showRequest } from "../endpoints/requests_endpoint.ts";
 import { showTraffic } from "../endpoints/traffic_endpoint.ts";
 import { showTasks } from "../endpoints/tasks_endpoint.ts";
 import { showUsage } from "../endpoints/usage_endpoint.ts";
-import { json, respond, text } from "../admin_responses.ts";
+import { json, respond, text } from "../http/admin_responses.ts";
 import { selectBudgets } from "./select_budgets.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
 import { playgroundHandlers } from "./playground/playground_api.ts";
 import { sourceHandlers } from "./source_api.ts";
-import type { Endpoint, Handler } from "../router.ts";
-import type { AdminTarget } from "../target.ts";
+import type { Endpoint, Handler } from "../http/router.ts";
+import type { AdminTarget } from "../target/target.ts";
 import { traceRequests } from "../endpoints/trace_endpoint.ts";
 
 /** Dependencies and access of the web UI. */

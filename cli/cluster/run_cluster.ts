@@ -32,7 +32,7 @@ import {
 } from "../../src/gateway/candidate.ts";
 import { printError } from "../output/output.ts";
 import { exitCodes, UsageError } from "../process/exit.ts";
-import { serve } from "../serve.ts";
+import { serve } from "../run/serve.ts";
 
 /** Options of `gateway --cluster`. */
 export interface ClusterRunOptions {

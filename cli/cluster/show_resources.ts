@@ -6,9 +6,9 @@ import {
   ApiError,
   KubernetesApi,
 } from "../../src/cluster/client/kubernetes_api.ts";
-import { listOf } from "../ctl/json_fields.ts";
-import { printAs } from "../ctl/print_as.ts";
-import { tableOf } from "../ctl/table.ts";
+import { listOf } from "../output/json_fields.ts";
+import { printAs } from "../output/print_as.ts";
+import { tableOf } from "../output/table.ts";
 import { print } from "../output/output.ts";
 import { printable } from "../output/printable.ts";
 import { exitCodes } from "../process/exit.ts";

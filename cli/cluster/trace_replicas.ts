@@ -1,5 +1,5 @@
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
-import type { Show } from "../ctl/trace/show.ts";
+import type { Show } from "../tui/show.ts";
 import { mergeLanes, openLanes } from "../ctl/trace/lanes.ts";
 import {
   hasMany,

@@ -1,4 +1,4 @@
-import { type Command, Option, parsePort } from "../command.ts";
+import { type Command, Option, parsePort } from "./command.ts";
 
 /** Adds the options that select a gateway on this machine. */
 export function withAdminOptions(command: Command): Command {

@@ -1,6 +1,6 @@
-import { type Command, formatOption } from "../command.ts";
+import { type Command, formatOption } from "./command.ts";
 import type { ShowConfigOptions } from "../ctl/show_config.ts";
-import type { TableOptions } from "../ctl/print_as.ts";
+import type { TableOptions } from "../output/print_as.ts";
 import { withGatewayOptions } from "./admin_options.ts";
 import * as help from "./help.ts";
 

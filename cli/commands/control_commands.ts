@@ -1,5 +1,5 @@
 import { nearest } from "../../src/api/schema/suggest.ts";
-import { type Call, collect, type Command, rejectCommand } from "../command.ts";
+import { type Call, collect, type Command, rejectCommand } from "./command.ts";
 import type { ControlLogOptions } from "../ctl/change_log_levels.ts";
 import { withGatewayOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";

@@ -4,8 +4,8 @@ import {
   formatOption,
   Option,
   wholeNumber,
-} from "../command.ts";
-import type { TableOptions } from "../ctl/print_as.ts";
+} from "./command.ts";
+import type { TableOptions } from "../output/print_as.ts";
 import type { ProfileOptions } from "../ctl/take_profile.ts";
 import type { ResetLimitsOptions, UsageOptions } from "../ctl/show_usage.ts";
 import type { ShowTasksOptions } from "../ctl/show_tasks.ts";

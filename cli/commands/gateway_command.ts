@@ -5,7 +5,7 @@ import {
   Option,
   parsePort,
   rejectCommand,
-} from "../command.ts";
+} from "./command.ts";
 import type { ClusterRunOptions } from "../cluster/run_cluster.ts";
 import { addControlCommands } from "./control_commands.ts";
 import * as help from "./help.ts";
@@ -90,7 +90,7 @@ export function addGatewayCommands(program: Command, call: Call): void {
       if (options.strict && !options.validateOnly) {
         program.error("error: --strict requires --validate-only");
       }
-      const { run, validate } = await import("../run.ts");
+      const { run, validate } = await import("../run/run.ts");
       call.finish(
         options.validateOnly === true
           ? await validate(options.file, options)
@@ -115,7 +115,7 @@ export function addVersionCommand(program: Command): void {
     .description("Print the version")
     .option("--json", "print JSON, including runtime versions")
     .action(async ({ json }: { json?: boolean }) => {
-      const { printVersion } = await import("../print_version.ts");
+      const { printVersion } = await import("../run/print_version.ts");
       await printVersion(json === true);
     });
 }
@@ -139,7 +139,7 @@ function addDevCommand(program: Command, call: Call): void {
       "localhost:15020",
     )
     .action(async (options: { port: number; admin: string; stats: string }) => {
-      const { runPlayground } = await import("../dev_command.ts");
+      const { runPlayground } = await import("../run/dev_command.ts");
       call.finish(await runPlayground(options));
     });
 }
@@ -152,7 +152,7 @@ function addSchemaCommand(program: Command): void {
     .addHelpText("after", help.SCHEMA_EXAMPLES)
     .action(
       async ({ markdown, crds }: { markdown?: boolean; crds?: boolean }) => {
-        const printing = await import("../print_schema.ts");
+        const printing = await import("../schema/print_schema.ts");
         if (crds === true) await printing.printResourceDefinitions();
         else await printing.printSchema(markdown === true);
       },

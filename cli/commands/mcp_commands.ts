@@ -1,4 +1,4 @@
-import { type Command, Option } from "../command.ts";
+import { type Command, Option } from "./command.ts";
 import type { DoctorOptions } from "../mcp/doctor.ts";
 import type { ToolOptions } from "../mcp/use_tools.ts";
 import * as help from "./help.ts";

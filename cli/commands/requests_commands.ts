@@ -5,7 +5,7 @@ import {
   Option,
   parsePort,
   wholeNumber,
-} from "../command.ts";
+} from "./command.ts";
 import type { ExplainOptions } from "../ctl/show_explanation.ts";
 import type { TraceOptions } from "../ctl/trace/trace_options.ts";
 import {
@@ -89,7 +89,7 @@ export function addTraceCommand(
     )
     .addHelpText("after", help.traceExamples(name))
     .action(async (words: string[], options: TraceOptions) => {
-      const { traceRequests } = await import("../ctl/watch_traces.ts");
+      const { traceRequests } = await import("../cluster/watch_traces.ts");
       // Commander does not distinguish arguments before and after `--`.
       const dashes = call.args.indexOf("--");
       const request = dashes < 0 ? undefined : call.args.slice(dashes + 1);

@@ -1,4 +1,4 @@
-import { Argument, type Call, type Command, formatOption } from "../command.ts";
+import { Argument, type Call, type Command, formatOption } from "./command.ts";
 import type {
   ResourceKind,
   ShowResourcesOptions,

@@ -1,4 +1,4 @@
-import { type Call, type Command, once, Option } from "../command.ts";
+import { type Call, type Command, once, Option } from "./command.ts";
 import type { DiffOptions } from "../ctl/diff_configurations.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import * as help from "./help.ts";
@@ -62,7 +62,7 @@ function addRunCommand(program: Command, call: Call): void {
     .addOption(fileOption())
     .action(async (word: string | undefined, options: { file?: string }) => {
       const file = chooseFile(command, word, options.file);
-      const { run } = await import("../run.ts");
+      const { run } = await import("../run/run.ts");
       call.finish(await run(file));
     });
 }
@@ -79,7 +79,7 @@ function addValidateCommand(program: Command, call: Call): void {
         { file, ...options }: { file?: string; strict?: boolean },
       ) => {
         const chosen = chooseFile(command, word, file);
-        const { validate } = await import("../run.ts");
+        const { validate } = await import("../run/run.ts");
         call.finish(await validate(chosen, options));
       },
     );

@@ -5,7 +5,7 @@ import { type AdminAddress, readAdmin } from "../client/admin_client.ts";
 import { print } from "../output/output.ts";
 import { printable } from "../output/printable.ts";
 import { exitCodes } from "../process/exit.ts";
-import { diffSnapshots } from "../tui/snapshot_diff.ts";
+import { diffSnapshots } from "../tui/state/snapshot_diff.ts";
 
 /** Options of `gateway config diff`. */
 export interface DiffOptions extends AdminAddress {

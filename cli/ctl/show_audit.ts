@@ -1,8 +1,8 @@
 import { readAdmin } from "../client/admin_client.ts";
 import { print } from "../output/output.ts";
-import { fieldOf, listOf, textOf } from "./json_fields.ts";
-import { printAs, type TableOptions } from "./print_as.ts";
-import { tableOf } from "./table.ts";
+import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
+import { printAs, type TableOptions } from "../output/print_as.ts";
+import { tableOf } from "../output/table.ts";
 
 const fields = ["at", "address", "access", "action", "status", "outcome"];
 

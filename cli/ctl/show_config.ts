@@ -3,9 +3,9 @@ import { type AdminAddress, readAdmin } from "../client/admin_client.ts";
 import { print } from "../output/output.ts";
 import { Failure, UsageError } from "../process/exit.ts";
 import { readInput } from "../process/read_input.ts";
-import { listOf, textOf } from "./json_fields.ts";
-import { printAs } from "./print_as.ts";
-import { tableOf } from "./table.ts";
+import { listOf, textOf } from "../output/json_fields.ts";
+import { printAs } from "../output/print_as.ts";
+import { tableOf } from "../output/table.ts";
 
 /** Source of a dump and output format. */
 export interface ShowConfigOptions extends AdminAddress {

@@ -5,8 +5,8 @@ import {
 } from "../client/admin_client.ts";
 import { Failure } from "../process/exit.ts";
 import { print } from "../output/output.ts";
-import { fieldOf, listOf, textOf } from "./json_fields.ts";
-import { printAs } from "./print_as.ts";
+import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
+import { printAs } from "../output/print_as.ts";
 import { decodeEvent } from "./trace/decode_event.ts";
 import { textLine } from "./trace/text.ts";
 

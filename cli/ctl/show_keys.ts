@@ -2,9 +2,9 @@ import { readAdmin, requestJson } from "../client/admin_client.ts";
 import { print } from "../output/output.ts";
 import { printable } from "../output/printable.ts";
 import { exitCodes } from "../process/exit.ts";
-import { fieldOf, listOf, textOf } from "./json_fields.ts";
-import { printAs, type TableOptions } from "./print_as.ts";
-import { tableOf } from "./table.ts";
+import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
+import { printAs, type TableOptions } from "../output/print_as.ts";
+import { tableOf } from "../output/table.ts";
 
 /** Prints the keys and the metadata of identity providers with their age and errors. */
 export async function showKeys(

@@ -1,9 +1,9 @@
 import { readAdmin } from "../client/admin_client.ts";
 import { print } from "../output/output.ts";
 import { printable } from "../output/printable.ts";
-import { fieldOf, listOf } from "./json_fields.ts";
-import { printAs, type TableOptions } from "./print_as.ts";
-import { tableOf } from "./table.ts";
+import { fieldOf, listOf } from "../output/json_fields.ts";
+import { printAs, type TableOptions } from "../output/print_as.ts";
+import { tableOf } from "../output/table.ts";
 
 /** Prints the rate limits of a running gateway with their remaining budgets. */
 export async function showLimits(

@@ -1,5 +1,5 @@
 import { describeError } from "../../src/base/errors.ts";
-import type { Effect } from "./model.ts";
+import type { Effect } from "./state/model.ts";
 
 /** Terminals ignore longer texts for the clipboard. */
 const MAX_COPIED_BYTES = 56_000;

@@ -2,10 +2,10 @@ import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import { summarize } from "../ctl/trace/summary.ts";
 import { textColumns } from "../ctl/trace/text.ts";
 import { printable } from "../output/printable.ts";
-import { fit } from "./columns.ts";
-import type { Pane } from "./layout.ts";
-import { type Model, selectedRequest } from "./model.ts";
-import { durationOf } from "./requests.ts";
+import { fit } from "../output/columns.ts";
+import type { Pane } from "./state/layout.ts";
+import { type Model, selectedRequest } from "./state/model.ts";
+import { durationOf } from "./state/requests.ts";
 import { firstVisible, highlight, type Row } from "./style.ts";
 import { timingBar } from "./timing_bar.ts";
 

@@ -1,5 +1,5 @@
-import { fit } from "./columns.ts";
-import type { Size } from "./layout.ts";
+import { fit } from "../output/columns.ts";
+import type { Size } from "./state/layout.ts";
 import { commands } from "./prompt.ts";
 import type { Row } from "./style.ts";
 

@@ -1,8 +1,8 @@
 import { nearest } from "../../src/api/schema/suggest.ts";
 import type { Key } from "./keys.ts";
-import type { Size } from "./layout.ts";
-import { type Model, openRequest, selectedRequest } from "./model.ts";
-import type { TracedRequest } from "./requests.ts";
+import type { Size } from "./state/layout.ts";
+import { type Model, openRequest, selectedRequest } from "./state/model.ts";
+import type { TracedRequest } from "./state/requests.ts";
 import { search } from "./search.ts";
 
 /** Applies a key to the prompt. */

@@ -1,15 +1,15 @@
 import { formatTime } from "../ctl/trace/summary.ts";
 import { printable } from "../output/printable.ts";
-import { fit } from "./columns.ts";
-import type { Pane } from "./layout.ts";
-import type { Model } from "./model.ts";
+import { fit } from "../output/columns.ts";
+import type { Pane } from "./state/layout.ts";
+import type { Model } from "./state/model.ts";
 import {
   durationOf,
   endOf,
   factsOf,
   hasFailed,
   type TracedRequest,
-} from "./requests.ts";
+} from "./state/requests.ts";
 import { firstVisible, highlight, type Row, type Style } from "./style.ts";
 import { timingBar } from "./timing_bar.ts";
 

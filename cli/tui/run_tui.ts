@@ -4,8 +4,13 @@ import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import { onSignal, type signalExitCodes } from "../process/signals.ts";
 import { KeyDecoder } from "./keys.ts";
 import { clipboardSequence, save } from "./effects.ts";
-import type { Size } from "./layout.ts";
-import { addEvents, type Effect, initialModel, type Model } from "./model.ts";
+import type { Size } from "./state/layout.ts";
+import {
+  addEvents,
+  type Effect,
+  initialModel,
+  type Model,
+} from "./state/model.ts";
 import { type KeyInput, Screen } from "./screen.ts";
 import { toTerminal } from "./style.ts";
 import { update } from "./update.ts";

@@ -1,4 +1,4 @@
-import type { Size } from "./layout.ts";
+import type { Size } from "./state/layout.ts";
 
 /** The part of a terminal that the screen needs. */
 export interface ScreenOutput {

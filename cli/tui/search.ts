@@ -1,8 +1,8 @@
 import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
 import { summarize } from "../ctl/trace/summary.ts";
-import { detailLines, type WrappedLine } from "./detail.ts";
-import { layoutOf, type Size } from "./layout.ts";
-import { eventsOf, type Model, select, selectRequest } from "./model.ts";
+import { detailLines, type WrappedLine } from "./state/detail.ts";
+import { layoutOf, type Size } from "./state/layout.ts";
+import { eventsOf, type Model, select, selectRequest } from "./state/model.ts";
 
 /**
  * Moves to the next match; wraps around. In the list, a match is a request; else it is a line of the details, or an event: the

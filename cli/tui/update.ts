@@ -1,14 +1,14 @@
 import { fieldAt } from "./copy_field.ts";
-import { detailLines, type DetailMode, wholeLines } from "./detail.ts";
+import { detailLines, type DetailMode, wholeLines } from "./state/detail.ts";
 import type { Key, KeyName } from "./keys.ts";
-import { layoutOf, type Size } from "./layout.ts";
+import { layoutOf, type Size } from "./state/layout.ts";
 import {
   eventsOf,
   type Model,
   openRequest,
   select,
   selectRequest,
-} from "./model.ts";
+} from "./state/model.ts";
 import { startSaving, type } from "./prompt.ts";
 import { search } from "./search.ts";
 

@@ -1,13 +1,13 @@
 import { summarize } from "../ctl/trace/summary.ts";
 import { printable } from "../output/printable.ts";
-import { fit, widthOf } from "./columns.ts";
-import { type DetailLine, detailLines } from "./detail.ts";
+import { fit, widthOf } from "../output/columns.ts";
+import { type DetailLine, detailLines } from "./state/detail.ts";
 import { eventRows } from "./event_rows.ts";
 import { helpRows } from "./help_page.ts";
-import { type Layout, layoutOf, type Size, smallest } from "./layout.ts";
-import { eventsOf, type Model, selectedRequest } from "./model.ts";
+import { type Layout, layoutOf, type Size, smallest } from "./state/layout.ts";
+import { eventsOf, type Model, selectedRequest } from "./state/model.ts";
 import { requestRows } from "./request_rows.ts";
-import { endOf, hasFailed } from "./requests.ts";
+import { endOf, hasFailed } from "./state/requests.ts";
 import {
   firstVisible,
   highlight,

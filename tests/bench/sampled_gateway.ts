@@ -1,6 +1,6 @@
 // A gateway that samples memory allocations between one SIGUSR2 and the next. Arguments: its port and the port of the upstream.
 import { HeapSampling } from "../../src/telemetry/profiles/heap_profile.ts";
-import { run } from "../../cli/run.ts";
+import { run } from "../../cli/run/run.ts";
 
 const [port, upstreamPort] = Deno.args;
 const file = await Deno.makeTempFile({ suffix: ".json" });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { textSource } from "../../mod.ts";
-import { describeFile } from "../../cli/reference.ts";
+import { describeFile } from "../../cli/schema/reference.ts";
 import { formatDiagnostic } from "../../src/config/diagnostics/located_diagnostic.ts";
 import { fileSchema } from "../../src/config/file_schema.ts";
 import {

@@ -32,7 +32,7 @@ const table: ImportTable = {
     "src/telemetry",
     "src/gateway",
   ],
-  "cli/print_schema.ts": [
+  "cli/schema/print_schema.ts": [
     "cli",
     "src/config",
     "src/cluster",
@@ -46,7 +46,7 @@ const table: ImportTable = {
     "src/cluster",
     "src/gateway",
   ],
-  "cli/serve.ts": [
+  "cli/run/serve.ts": [
     "cli",
     "admin",
     "src/base",
@@ -68,6 +68,20 @@ Deno.test("no files import each other in a cycle, type imports included", () => 
   assert.deepEqual(findCycles(local), []);
 });
 
+Deno.test("no two folders of admin and cli import each other", () => {
+  const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/"));
+  const pairs = new Set(
+    local.map(({ from, to }) => `${folderOf(from)} ${folderOf(to)}`),
+  );
+  const isMutual = (pair: string) => {
+    const [from = "", to = ""] = pair.split(" ");
+    return /^(admin|cli)/.test(from) && from < to && pairs.has(`${to} ${from}`);
+  };
+
+  assert(pairs.has("admin/ui/page/app admin/ui/page/pages/limits"));
+  assert.deepEqual([...pairs].filter(isMutual), []);
+});
+
 /** Reports whether an import is that which the compiler adds to every module with elements. */
 function isOfJsx(from: string, to: string): boolean {
   return from.endsWith(".tsx") && to === "preact";
@@ -83,7 +97,7 @@ Deno.test("every package is imported by only one file", () => {
 });
 
 Deno.test("the start of a gateway without expressions, tokens and passwords loads only three packages", async () => {
-  assert.deepEqual(packagesOf(await readClosure("main.ts", "cli/run.ts")), [
+  assert.deepEqual(packagesOf(await readClosure("main.ts", "cli/run/run.ts")), [
     "commander",
     "valibot",
     "yaml",
@@ -92,9 +106,9 @@ Deno.test("the start of a gateway without expressions, tokens and passwords load
 
 Deno.test("a running gateway loads neither the playground nor what commands need", async () => {
   const onDemand =
-    /^(?:cli\/(?:cluster|ctl|dev|import|mcp|tui)|admin\/ui\/playground\/(?!playground_api)|src\/(?:cel|cluster))\//;
+    /^(?:cli\/(?:cluster|ctl|dev|import|mcp|schema|tui)|admin\/ui\/playground\/(?!playground_api)|src\/(?:cel|cluster))\//;
 
-  const loaded = await readClosure("main.ts", "cli/run.ts");
+  const loaded = await readClosure("main.ts", "cli/run/run.ts");
 
   assert.deepEqual(loaded.filter((path) => onDemand.test(path)), []);
 });
@@ -103,7 +117,7 @@ Deno.test("a command that asks a running gateway loads commander only", async ()
   const loaded = await readClosure("main.ts", "cli/ctl/show_limits.ts");
 
   assert.deepEqual(packagesOf(loaded), ["commander"]);
-  assert(!loaded.includes("cli/serve.ts"));
+  assert(!loaded.includes("cli/run/serve.ts"));
 });
 
 Deno.test("the import table has a row for every folder of src", async () => {

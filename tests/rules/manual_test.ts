@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { schemasOf } from "../../src/gateway/candidate.ts";
 import { logModules } from "../../src/base/log_filter.ts";
-import { describeFile } from "../../cli/reference.ts";
+import { describeFile } from "../../cli/schema/reference.ts";
 import { textSource, validateConfiguration } from "../../mod.ts";
 import { GatewayError, type GatewayErrorCode } from "../../src/base/errors.ts";
 import { fileSchema } from "../../src/config/file_schema.ts";
@@ -35,7 +35,7 @@ Deno.test("the manual shows the error of an invalid configuration as the gateway
 });
 
 Deno.test("README shows a request that make run prints", async () => {
-  const guide = await readFile("cli/dev_command.ts");
+  const guide = await readFile("cli/run/dev_command.ts");
   const [request = ""] = blocksOf(await readFile("README.md"), "console")
     .map(({ text }) => text)
     .filter((text) => text.startsWith("$ curl http://localhost:3000"));

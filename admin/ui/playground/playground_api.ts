@@ -4,10 +4,10 @@ import type {
   DataPlane,
   DataPlaneDescription,
 } from "../../../src/dataplane/data_plane.ts";
-import { json, respond, text } from "../../admin_responses.ts";
-import { InvalidParameter } from "../../query_parameters.ts";
-import { readJsonBody, textMember } from "../../request_body.ts";
-import type { Handler } from "../../router.ts";
+import { json, respond, text } from "../../http/admin_responses.ts";
+import { InvalidParameter } from "../../http/query_parameters.ts";
+import { readJsonBody, textMember } from "../../http/request_body.ts";
+import type { Handler } from "../../http/router.ts";
 import type { OwnListener } from "./listener_relay.ts";
 import {
   frame,

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../../src/base/json.ts";
-import { InvalidParameter } from "../../query_parameters.ts";
-import { readJsonBody, textMember } from "../../request_body.ts";
+import { InvalidParameter } from "../../http/query_parameters.ts";
+import { readJsonBody, textMember } from "../../http/request_body.ts";
 
 /** A request of the playground. */
 export interface PlaygroundRequest {

@@ -1,5 +1,5 @@
 import { printable } from "../../output/printable.ts";
-import { fit } from "../../tui/columns.ts";
+import { fit } from "../../output/columns.ts";
 import type { ReceivedEvent } from "./decode_event.ts";
 import { formatTime, summarize } from "./summary.ts";
 

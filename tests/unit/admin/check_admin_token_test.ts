@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { readAdminToken, withToken } from "../../../admin/check_admin_token.ts";
+import {
+  readAdminToken,
+  withToken,
+} from "../../../admin/access/check_admin_token.ts";
 import { FailedAttempts } from "../../../admin/access/failed_attempts.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { createTestLog, FakeTarget } from "./fake_target.ts";

@@ -8,7 +8,7 @@ import {
   formatLogFilter,
   parseLogFilter,
 } from "../../../src/base/log_filter.ts";
-import type { AdminTarget } from "../../../admin/target.ts";
+import type { AdminTarget } from "../../../admin/target/target.ts";
 import type {
   GatewayStatus,
   Readiness,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { largeJson } from "../../../admin/large_json.ts";
+import { largeJson } from "../../../admin/http/large_json.ts";
 import { fc } from "../../harness/properties.ts";
 
 Deno.test("largeJson writes the same as an indented JSON.stringify", async () => {

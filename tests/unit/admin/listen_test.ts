@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { listen, ListenError } from "../../../admin/listen.ts";
-import type { Handler } from "../../../admin/router.ts";
+import type { Handler } from "../../../admin/http/router.ts";
 import { parseAddress } from "../../../src/api/schema/address.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { createTestLog } from "./fake_target.ts";

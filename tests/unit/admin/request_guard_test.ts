@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { guard } from "../../../admin/request_guard.ts";
+import { guard } from "../../../admin/http/request_guard.ts";
 
 interface Case {
   readonly host?: string;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createRouter } from "../../../admin/router.ts";
+import { createRouter } from "../../../admin/http/router.ts";
 import { createTestLog } from "./fake_target.ts";
 
 Deno.test("router returns 500 for a failing handler and logs the error", async () => {

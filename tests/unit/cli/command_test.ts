@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parsePort, wholeNumber } from "../../../cli/command.ts";
+import { parsePort, wholeNumber } from "../../../cli/commands/command.ts";
 
 Deno.test("wholeNumber parses the numbers of its range, including both bounds", () => {
   const read = wholeNumber(1, 300);

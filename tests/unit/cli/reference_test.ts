@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
-import { describeFile } from "../../../cli/reference.ts";
+import { describeFile } from "../../../cli/schema/reference.ts";
 import { fileSchema } from "../../../src/config/file_schema.ts";
 import { defaultLimits } from "../../../src/http/server/server_options.ts";
 import { builtInPolicies } from "../../../src/policy/registry.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { runFlags } from "../../../.ci/pack.ts";
 import { chartSchema } from "../../../.ci/chart_schema.ts";
 import { manifestHeader, manifests } from "../../../.ci/render_chart.ts";
-import { describeResourceDefinitions } from "../../../cli/print_schema.ts";
+import { describeResourceDefinitions } from "../../../cli/schema/print_schema.ts";
 import { toStructuralSchema } from "../../../src/cluster/manifests/structural_schema.ts";
 import { readFile } from "../../rules/repository.ts";
 

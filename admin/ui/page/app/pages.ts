@@ -8,11 +8,11 @@ import { Profiles } from "../pages/profiles/profiles.tsx";
 import { Requests } from "../pages/requests/requests.tsx";
 import { Topology } from "../pages/topology/topology.tsx";
 import { Traffic } from "../pages/traffic/traffic.tsx";
-import { Failures } from "../pages/traces/failures.tsx";
+import { Failures } from "../pages/requests/failures.tsx";
 import { LiveTrace } from "../pages/traces/live_trace.tsx";
 import { Memory } from "../pages/runtime/memory.tsx";
 import { Tasks } from "../pages/runtime/tasks.tsx";
-import type { Page } from "./page.ts";
+import type { Page } from "../navigation/page.ts";
 
 /** All pages in the order of the navigation. A new page has a folder below `pages/` and a line here. */
 export const pages: readonly Page[] = [

@@ -6,9 +6,9 @@ import { Time } from "../kit/data.tsx";
 import { nextTheme, theme } from "../kit/theme.ts";
 import { type Status, status, statusError } from "../server/status.ts";
 import { TokenDialog } from "./token_dialog.tsx";
-import type { Page } from "./page.ts";
+import type { Page } from "../navigation/page.ts";
 import { pages } from "./pages.ts";
-import { linkTo, navigations, place } from "./place.ts";
+import { linkTo, navigations, place } from "../navigation/place.ts";
 
 /** Everything in the body of the document. */
 export function Shell() {

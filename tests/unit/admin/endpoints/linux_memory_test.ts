@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseSmaps } from "../../../../admin/endpoints/linux_memory.ts";
+import { parseSmaps } from "../../../../admin/target/linux_memory.ts";
 
 Deno.test("parseSmaps converts names and sizes", () => {
   const text = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 /** Not checked with this file: its types are those of a browser. */
-const module = "../../../../admin/ui/page/app/place.ts";
+const module = "../../../../admin/ui/page/navigation/place.ts";
 
 Deno.test("an argument is remembered, but not once the user has followed a link to another page", async () => {
   const location = { hash: "#requests" };

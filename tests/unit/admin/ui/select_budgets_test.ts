@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { InvalidParameter } from "../../../../admin/query_parameters.ts";
+import { InvalidParameter } from "../../../../admin/http/query_parameters.ts";
 import { selectBudgets } from "../../../../admin/ui/select_budgets.ts";
 
 const budgets = [

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { tableOf } from "../../../../cli/ctl/table.ts";
+import { tableOf } from "../../../../cli/output/table.ts";
 
 Deno.test("tableOf aligns columns, also with double-width characters", () => {
   assert.equal(

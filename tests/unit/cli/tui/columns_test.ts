@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { printable } from "../../../../cli/output/printable.ts";
-import { fit, widthOf, wrap } from "../../../../cli/tui/columns.ts";
+import { fit, widthOf, wrap } from "../../../../cli/output/columns.ts";
 import { fc } from "../../../harness/properties.ts";
 
 const anyText = fc.string({ unit: "binary" });

@@ -5,7 +5,7 @@ import {
   addEvents,
   initialModel,
   type Model,
-} from "../../../../cli/tui/model.ts";
+} from "../../../../cli/tui/state/model.ts";
 import { update } from "../../../../cli/tui/update.ts";
 import { view } from "../../../../cli/tui/view.ts";
 import { received } from "../../../harness/received_events.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { Key, KeyName } from "../../../../cli/tui/keys.ts";
-import type { Size } from "../../../../cli/tui/layout.ts";
+import type { Size } from "../../../../cli/tui/state/layout.ts";
 import {
   addEvents,
   eventsOf,
   initialModel,
   type Model,
-} from "../../../../cli/tui/model.ts";
-import { widthOf } from "../../../../cli/tui/columns.ts";
+} from "../../../../cli/tui/state/model.ts";
+import { widthOf } from "../../../../cli/output/columns.ts";
 import { toTerminal } from "../../../../cli/tui/style.ts";
 import { update } from "../../../../cli/tui/update.ts";
 import { view } from "../../../../cli/tui/view.ts";

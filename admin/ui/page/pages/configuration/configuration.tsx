@@ -1,5 +1,5 @@
 /** The source of the configuration: diagnostics as typed, changes against what is in force, download and apply. */
-import type { PageProps } from "../../app/page.ts";
+import type { PageProps } from "../../navigation/page.ts";
 import type { RunningEditor, TextProblem } from "../../kit/code_mirror.ts";
 import { Editor } from "../../kit/editor.tsx";
 import {

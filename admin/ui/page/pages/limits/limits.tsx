@@ -1,5 +1,5 @@
 /** The remaining budget of rate limits as live bars, and who used what. */
-import type { PageProps } from "../../app/page.ts";
+import type { PageProps } from "../../navigation/page.ts";
 import { Meter, Table } from "../../kit/data.tsx";
 import { compact, dollars, duration, number } from "../../kit/format.ts";
 import { useState } from "../../kit/framework.ts";
@@ -12,7 +12,7 @@ import {
   type Tone,
 } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
-import { remember } from "../../app/place.ts";
+import { remember } from "../../navigation/place.ts";
 
 /** Each budget is redrawn every second. */
 const MAX_SHOWN = 100;

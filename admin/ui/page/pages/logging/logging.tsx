@@ -1,5 +1,5 @@
 /** Log levels, default and per module. */
-import type { PageProps } from "../../app/page.ts";
+import type { PageProps } from "../../navigation/page.ts";
 import { Table } from "../../kit/data.tsx";
 import { useEffect, useState } from "../../kit/framework.ts";
 import { Button, Choice, Field, Form } from "../../kit/inputs.tsx";

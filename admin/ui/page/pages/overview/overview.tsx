@@ -1,6 +1,6 @@
 /** Version, configuration, readiness and throughput. */
-import type { PageProps } from "../../app/page.ts";
-import { linkTo } from "../../app/place.ts";
+import type { PageProps } from "../../navigation/page.ts";
+import { linkTo } from "../../navigation/place.ts";
 import { Chart } from "../../kit/chart.tsx";
 import { Code, Fact, Facts, Stat, Stats, Time } from "../../kit/data.tsx";
 import { bytes, compact, duration, number } from "../../kit/format.ts";

@@ -1,6 +1,6 @@
 /** Tries what is behind the gateway: tools, models, expressions. */
-import type { PageProps } from "../../app/page.ts";
-import { remember } from "../../app/place.ts";
+import type { PageProps } from "../../navigation/page.ts";
+import { remember } from "../../navigation/place.ts";
 import { useEffect, useState } from "../../kit/framework.ts";
 import { Tabs } from "../../kit/inputs.tsx";
 import { PageHead, Problem } from "../../kit/layout.tsx";

@@ -9,7 +9,7 @@ import type {
   RequestPage,
   RequestReport,
 } from "../requests/request_line.ts";
-import { expressionText, tryOn, variablesText } from "./sample.ts";
+import { expressionText, tryOn, variablesText } from "../traces/sample.ts";
 
 const PAUSE_MS = 250;
 const MAX_FAILURES = 50;

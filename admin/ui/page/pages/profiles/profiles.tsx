@@ -1,5 +1,5 @@
 /** Takes a profile and shows it as a flame graph and a table. */
-import type { PageProps } from "../../app/page.ts";
+import type { PageProps } from "../../navigation/page.ts";
 import { Table } from "../../kit/data.tsx";
 import { bytes, number } from "../../kit/format.ts";
 import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";

@@ -1,5 +1,5 @@
 /** Everything about one request: times, cause, advice, steps. */
-import { linkTo } from "../../app/place.ts";
+import { linkTo } from "../../navigation/place.ts";
 import {
   useEffect,
   useLayoutEffect,

@@ -1,5 +1,5 @@
 /** Everything about one request, for its page and its drawer. */
-import { linkTo } from "../../app/place.ts";
+import { linkTo } from "../../navigation/place.ts";
 import { Fact, Facts, Sentence, Time } from "../../kit/data.tsx";
 import { compact, dollars, latency } from "../../kit/format.ts";
 import { TraceTable } from "../traces/trace_table.tsx";

@@ -1,6 +1,6 @@
 /** The live log of requests. */
-import type { PageProps } from "../../app/page.ts";
-import { linkTo, remember } from "../../app/place.ts";
+import type { PageProps } from "../../navigation/page.ts";
+import { linkTo, remember } from "../../navigation/place.ts";
 import { number, percent } from "../../kit/format.ts";
 import { useRef } from "../../kit/framework.ts";
 import { Button } from "../../kit/inputs.tsx";

@@ -1,5 +1,5 @@
 /** Connections and requests under way, and the endpoints of backends. */
-import { linkTo } from "../../app/place.ts";
+import { linkTo } from "../../navigation/place.ts";
 import { Stat, Stats, Table } from "../../kit/data.tsx";
 import { latency, number } from "../../kit/format.ts";
 import {

@@ -1,6 +1,6 @@
 /** Gateways, listeners, routes, policies and backends as connected columns; selecting one shows only related items. */
-import type { PageProps } from "../../app/page.ts";
-import { linkTo, remember } from "../../app/place.ts";
+import type { PageProps } from "../../navigation/page.ts";
+import { linkTo, remember } from "../../navigation/place.ts";
 import { Code, Table } from "../../kit/data.tsx";
 import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
 import { Button, Field } from "../../kit/inputs.tsx";

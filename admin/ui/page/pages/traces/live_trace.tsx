@@ -1,6 +1,6 @@
 /** Traces requests live. */
-import type { PageProps } from "../../app/page.ts";
-import { remember } from "../../app/place.ts";
+import type { PageProps } from "../../navigation/page.ts";
+import { remember } from "../../navigation/place.ts";
 import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
 import { Button, Field, Form } from "../../kit/inputs.tsx";
 import { Empty, Message, PageHead, Problem } from "../../kit/layout.tsx";

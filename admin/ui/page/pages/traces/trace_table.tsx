@@ -7,9 +7,9 @@ import {
   useLayoutEffect,
   useState,
 } from "../../kit/framework.ts";
-import { linkTo } from "../../app/place.ts";
+import { linkTo } from "../../navigation/place.ts";
 import { status } from "../../server/status.ts";
-import { tryOn } from "../playground/sample.ts";
+import { tryOn } from "./sample.ts";
 import {
   bodyText,
   type Change,

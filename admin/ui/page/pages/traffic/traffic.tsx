@@ -1,6 +1,6 @@
 /** Traffic of the last minutes and hours, which the gateway keeps. */
-import type { PageProps } from "../../app/page.ts";
-import { linkTo, remember } from "../../app/place.ts";
+import type { PageProps } from "../../navigation/page.ts";
+import { linkTo, remember } from "../../navigation/place.ts";
 import { Stat, Stats } from "../../kit/data.tsx";
 import { compact, dollars, latency, percent } from "../../kit/format.ts";
 import { useRef } from "../../kit/framework.ts";

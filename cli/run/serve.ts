@@ -1,20 +1,20 @@
-import { MemoryFiles } from "../admin/endpoints/linux_memory.ts";
-import { AdminServers } from "../admin/admin_servers.ts";
-import type { AdminTarget } from "../admin/target.ts";
-import { preparePage } from "../admin/ui/page_files.ts";
-import { tickingClock } from "../src/base/clock.ts";
-import type { ConfigurationSource } from "../src/config/configuration_source.ts";
-import { Gateway, type GatewayOptions } from "../src/gateway/gateway.ts";
-import { keepDebuggerClosed } from "./process/debugger_signal.ts";
-import { exitCodes } from "./process/exit.ts";
-import { listenForHangups } from "./process/hangup.ts";
-import { LogOutput } from "./output/log_output.ts";
-import { listenForShutdown, type Shutdown } from "./process/shutdown.ts";
-import { onSignal } from "./process/signals.ts";
-import { surviveErrors } from "./process/uncaught_errors.ts";
+import { MemoryFiles } from "../../admin/target/linux_memory.ts";
+import { AdminServers } from "../../admin/admin_servers.ts";
+import type { AdminTarget } from "../../admin/target/target.ts";
+import { preparePage } from "../../admin/ui/page_files.ts";
+import { tickingClock } from "../../src/base/clock.ts";
+import type { ConfigurationSource } from "../../src/config/configuration_source.ts";
+import { Gateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
+import { keepDebuggerClosed } from "../process/debugger_signal.ts";
+import { exitCodes } from "../process/exit.ts";
+import { listenForHangups } from "../process/hangup.ts";
+import { LogOutput } from "../output/log_output.ts";
+import { listenForShutdown, type Shutdown } from "../process/shutdown.ts";
+import { onSignal } from "../process/signals.ts";
+import { surviveErrors } from "../process/uncaught_errors.ts";
 import { buildInfo } from "./print_version.ts";
 
-export { AdminTokenError, ListenError } from "../admin/admin_server.ts";
+export { AdminTokenError, ListenError } from "../../admin/admin_server.ts";
 
 /** A running gateway with its admin addresses. */
 export interface Serving {
@@ -98,8 +98,8 @@ export async function serve(
 
 /** Returns the program of workers: `worker.ts`, or `worker.js` beside the program of the executable. */
 function workerProgram(): URL {
-  const isSource = import.meta.url.endsWith("/cli/serve.ts");
-  return new URL(isSource ? "../worker.ts" : "worker.js", import.meta.url);
+  const isSource = import.meta.url.endsWith("/cli/run/serve.ts");
+  return new URL(isSource ? "../../worker.ts" : "worker.js", import.meta.url);
 }
 
 async function serveUntilShutdown(

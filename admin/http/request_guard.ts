@@ -1,5 +1,5 @@
-import { splitHostPort } from "../src/base/host_port.ts";
-import { isIpAddress } from "../src/api/schema/scalars.ts";
+import { splitHostPort } from "../../src/base/host_port.ts";
+import { isIpAddress } from "../../src/api/schema/scalars.ts";
 import { text } from "./admin_responses.ts";
 
 const loopback = new Set(["localhost", "127.0.0.1", "::1"]);

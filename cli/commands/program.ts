@@ -1,4 +1,4 @@
-import { VERSION } from "../src/base/version.ts";
+import { VERSION } from "../../src/base/version.ts";
 import {
   type Call,
   Command,
@@ -7,15 +7,12 @@ import {
   pathOf,
   shells,
 } from "./command.ts";
-import { moveLeadingOptions } from "./commands/admin_options.ts";
-import { addControlCommands } from "./commands/control_commands.ts";
-import {
-  addGatewayCommands,
-  addVersionCommand,
-} from "./commands/gateway_command.ts";
-import * as help from "./commands/help.ts";
-import { exitCodes } from "./process/exit.ts";
-import { print, printError } from "./output/output.ts";
+import { moveLeadingOptions } from "./admin_options.ts";
+import { addControlCommands } from "./control_commands.ts";
+import { addGatewayCommands, addVersionCommand } from "./gateway_command.ts";
+import * as help from "./help.ts";
+import { exitCodes } from "../process/exit.ts";
+import { print, printError } from "../output/output.ts";
 
 type ExitCode = number;
 

@@ -1,6 +1,6 @@
 /** Recent failed requests with causes and advice. */
-import type { PageProps } from "../../app/page.ts";
-import { linkTo } from "../../app/place.ts";
+import type { PageProps } from "../../navigation/page.ts";
+import { linkTo } from "../../navigation/place.ts";
 import { Table, Time } from "../../kit/data.tsx";
 import {
   useEffect,
@@ -23,8 +23,8 @@ import {
   nameOf,
   type RequestPage,
   type RequestReport,
-} from "../requests/request_line.ts";
-import { RequestReportView } from "../requests/request_report.tsx";
+} from "./request_line.ts";
+import { RequestReportView } from "./request_report.tsx";
 
 const MAX_SHOWN = 200;
 /** Longer names would leave no room for the cause; the report has the full name. */

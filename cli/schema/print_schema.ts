@@ -1,13 +1,13 @@
-import { Document } from "../src/config/yaml/yaml_library.ts";
-import { fileSchema, withReferences } from "../src/config/file_schema.ts";
-import { schemasOf } from "../src/gateway/candidate.ts";
-import { print } from "./output/output.ts";
+import { Document } from "../../src/config/yaml/yaml_library.ts";
+import { fileSchema, withReferences } from "../../src/config/file_schema.ts";
+import { schemasOf } from "../../src/gateway/candidate.ts";
+import { print } from "../output/output.ts";
 import { describeFile } from "./reference.ts";
 
 /** Returns the CustomResourceDefinitions of the gateway's own kinds as YAML. */
 export async function describeResourceDefinitions(): Promise<string> {
   const { createResourceDefinitions } = await import(
-    "../src/cluster/manifests/resource_definitions.ts"
+    "../../src/cluster/manifests/resource_definitions.ts"
   );
   const definitions = await createResourceDefinitions(schemasOf().kinds);
   return definitions.map((definition) =>

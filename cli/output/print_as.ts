@@ -1,6 +1,6 @@
 import type { AdminAddress } from "../client/admin_client.ts";
-import { print } from "../output/output.ts";
-import { printableJson } from "../output/printable.ts";
+import { print } from "./output.ts";
+import { printableJson } from "./printable.ts";
 
 /** Address and output format. */
 export interface TableOptions extends AdminAddress {

@@ -1,5 +1,5 @@
-import { VERSION } from "../src/base/version.ts";
-import { print } from "./output/output.ts";
+import { VERSION } from "../../src/base/version.ts";
+import { print } from "../output/output.ts";
 
 /** Returns build information such as `{ version: "0.1.0", deno: "2.9.6", … }`. */
 export function buildInfo() {

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../src/base/json.ts";
-import { MAX_FILE_BYTES } from "../src/base/regular_file.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import { MAX_FILE_BYTES } from "../../src/base/regular_file.ts";
 import { InvalidParameter } from "./query_parameters.ts";
 
 /** A configuration, and its quotation as JSON. */

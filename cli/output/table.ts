@@ -1,4 +1,4 @@
-import { fit, widthOf } from "../tui/columns.ts";
+import { fit, widthOf } from "./columns.ts";
 
 /** Formats rows of printable strings with aligned columns; the first row has the titles. */
 export function tableOf(rows: readonly (readonly string[])[]): string {

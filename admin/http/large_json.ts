@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from "../src/base/slices.ts";
+import { yieldToEventLoop } from "../../src/base/slices.ts";
 import { respond } from "./admin_responses.ts";
 
 /** Characters per slice: a fraction of a millisecond. */

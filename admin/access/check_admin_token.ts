@@ -1,11 +1,14 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { isAdminToken } from "../src/api/admin_token.ts";
-import type { Settings } from "../src/api/settings.ts";
-import type { Log } from "../src/base/log.ts";
-import { describeReadError, readFileText } from "../src/base/regular_file.ts";
-import { text } from "./admin_responses.ts";
-import type { FailedAttempts } from "./access/failed_attempts.ts";
-import type { PeerHandler } from "./router.ts";
+import { isAdminToken } from "../../src/api/admin_token.ts";
+import type { Settings } from "../../src/api/settings.ts";
+import type { Log } from "../../src/base/log.ts";
+import {
+  describeReadError,
+  readFileText,
+} from "../../src/base/regular_file.ts";
+import { text } from "../http/admin_responses.ts";
+import type { FailedAttempts } from "./failed_attempts.ts";
+import type { PeerHandler } from "../http/router.ts";
 
 /** The token file contains no valid token. */
 export class AdminTokenError extends Error {

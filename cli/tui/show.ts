@@ -1,12 +1,12 @@
-import { exitCodes } from "../../process/exit.ts";
-import { print } from "../../output/output.ts";
-import { signalExitCodes } from "../../process/signals.ts";
-import { canDraw } from "../../output/terminal.ts";
-import type { TraceFeed } from "../../tui/run_tui.ts";
-import type { KeyInput } from "../../tui/screen.ts";
-import { inTurn } from "./lanes.ts";
-import type { TraceOptions } from "./trace_options.ts";
-import { textLine } from "./text.ts";
+import { exitCodes } from "../process/exit.ts";
+import { print } from "../output/output.ts";
+import { signalExitCodes } from "../process/signals.ts";
+import { canDraw } from "../output/terminal.ts";
+import type { TraceFeed } from "./run_tui.ts";
+import type { KeyInput } from "./screen.ts";
+import { inTurn } from "../ctl/trace/lanes.ts";
+import type { TraceOptions } from "../ctl/trace/trace_options.ts";
+import { textLine } from "../ctl/trace/text.ts";
 
 /** Shows events; returns the exit code. */
 export type Show = (feed: TraceFeed) => Promise<number>;
@@ -49,7 +49,7 @@ async function printText({ events }: TraceFeed): Promise<number> {
 }
 
 async function showTui(feed: TraceFeed, keys: KeyInput): Promise<number> {
-  const { runTui } = await import("../../tui/run_tui.ts");
+  const { runTui } = await import("./run_tui.ts");
   const { failure, signal, sawNothing } = await runTui(feed, keys);
   if (signal !== undefined) return signalExitCodes[signal];
   if (failure !== undefined) throw failure;

@@ -1,9 +1,9 @@
-import { printYaml } from "../../src/config/yaml/yaml.ts";
-import { decodeBody } from "../ctl/trace/decode_body.ts";
-import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
-import { summarize } from "../ctl/trace/summary.ts";
-import { printable } from "../output/printable.ts";
-import { wrap } from "./columns.ts";
+import { printYaml } from "../../../src/config/yaml/yaml.ts";
+import { decodeBody } from "../../ctl/trace/decode_body.ts";
+import type { ReceivedEvent } from "../../ctl/trace/decode_event.ts";
+import { summarize } from "../../ctl/trace/summary.ts";
+import { printable } from "../../output/printable.ts";
+import { wrap } from "../../output/columns.ts";
 import { diffSnapshots } from "./snapshot_diff.ts";
 
 /** Content of the detail pane. */

@@ -1,4 +1,4 @@
-import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
+import type { ReceivedEvent } from "../../ctl/trace/decode_event.ts";
 import type { DetailFormat, DetailMode } from "./detail.ts";
 import { groupEvents, mostRelevant, type TracedRequest } from "./requests.ts";
 

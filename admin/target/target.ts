@@ -1,11 +1,14 @@
-import type { Settings } from "../src/api/settings.ts";
-import type { BoundedStore, DataPlane } from "../src/dataplane/data_plane.ts";
-import type { ConfigurationEditor } from "../src/gateway/configuration_editor.ts";
+import type { Settings } from "../../src/api/settings.ts";
+import type {
+  BoundedStore,
+  DataPlane,
+} from "../../src/dataplane/data_plane.ts";
+import type { ConfigurationEditor } from "../../src/gateway/configuration_editor.ts";
 import type {
   GatewayStatus,
   Readiness,
-} from "../src/gateway/gateway_status.ts";
-import type { SystemMemory } from "./endpoints/linux_memory.ts";
+} from "../../src/gateway/gateway_status.ts";
+import type { SystemMemory } from "./linux_memory.ts";
 
 /** The gateway as seen by the admin and stats servers. */
 export interface AdminTarget {

@@ -1,4 +1,4 @@
-import { printable } from "../output/printable.ts";
+import { printable } from "./printable.ts";
 
 /** Returns a field of JSON of unknown shape. */
 export function fieldOf(value: unknown, name: string): unknown {

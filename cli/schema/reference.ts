@@ -1,7 +1,7 @@
 import type {
   JsonDefinitions,
   JsonSchema,
-} from "../src/api/schema/json_schema.ts";
+} from "../../src/api/schema/json_schema.ts";
 
 const INTRODUCTION = `# Reference of the configuration file
 

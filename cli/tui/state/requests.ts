@@ -1,5 +1,5 @@
-import type { RequestFinished } from "../../src/telemetry/trace/trace_event.ts";
-import type { ReceivedEvent } from "../ctl/trace/decode_event.ts";
+import type { RequestFinished } from "../../../src/telemetry/trace/trace_event.ts";
+import type { ReceivedEvent } from "../../ctl/trace/decode_event.ts";
 
 /** The events of one request. */
 export interface TracedRequest {

@@ -1,16 +1,16 @@
-import { parseAddress } from "../src/api/schema/address.ts";
-import { textSource } from "../src/config/configuration_source.ts";
+import { parseAddress } from "../../src/api/schema/address.ts";
+import { textSource } from "../../src/config/configuration_source.ts";
 import {
   gatewayConfiguration,
   type PlaygroundAddresses,
   protectedEndpoints,
-} from "./dev/gateway_configuration.ts";
-import { startIdpA } from "./dev/mock_idp_a.ts";
-import { startIdpB } from "./dev/mock_idp_b.ts";
-import { startOAuthPage } from "./dev/oauth_page.ts";
-import { startPlayground } from "./dev/playground.ts";
-import { Failure, UsageError } from "./process/exit.ts";
-import { print } from "./output/output.ts";
+} from "../dev/gateway_configuration.ts";
+import { startIdpA } from "../dev/mock_idp_a.ts";
+import { startIdpB } from "../dev/mock_idp_b.ts";
+import { startOAuthPage } from "../dev/oauth_page.ts";
+import { startPlayground } from "../dev/playground.ts";
+import { Failure, UsageError } from "../process/exit.ts";
+import { print } from "../output/output.ts";
 import { ListenError, serve } from "./serve.ts";
 
 /**

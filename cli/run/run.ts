@@ -1,10 +1,10 @@
 import {
   ConfigurationError,
   validateConfiguration,
-} from "../src/gateway/candidate.ts";
-import { fileSource } from "../src/config/configuration_source.ts";
-import { exitCodes } from "./process/exit.ts";
-import { print, printError } from "./output/output.ts";
+} from "../../src/gateway/candidate.ts";
+import { fileSource } from "../../src/config/configuration_source.ts";
+import { exitCodes } from "../process/exit.ts";
+import { print, printError } from "../output/output.ts";
 import { serve } from "./serve.ts";
 
 /** Runs the gateway with the configuration of `-f`; returns the exit code after shutdown. */

@@ -1,18 +1,18 @@
 import { describeReadError } from "../../src/base/regular_file.ts";
-import { isInCluster } from "../cluster/for_proxies.ts";
-import { watchReplicas } from "../cluster/trace_replicas.ts";
+import { isInCluster } from "./for_proxies.ts";
+import { watchReplicas } from "./trace_replicas.ts";
 import { Failure } from "../process/exit.ts";
 import { printError } from "../output/output.ts";
-import { decodeEvent, type ReceivedEvent } from "./trace/decode_event.ts";
-import { followInjection } from "./trace/follow_injection.ts";
-import { mergeLanes, openLanes } from "./trace/lanes.ts";
-import { prepareInjection } from "./trace/inject.ts";
-import { readLines } from "./trace/lines.ts";
+import { decodeEvent, type ReceivedEvent } from "../ctl/trace/decode_event.ts";
+import { followInjection } from "../ctl/trace/follow_injection.ts";
+import { mergeLanes, openLanes } from "../ctl/trace/lanes.ts";
+import { prepareInjection } from "../ctl/trace/inject.ts";
+import { readLines } from "../ctl/trace/lines.ts";
 import {
   choosePort,
   listListeners,
   selectListeners,
-} from "./trace/listener.ts";
+} from "../ctl/trace/listener.ts";
 import {
   explainPort,
   hasMany,
@@ -21,10 +21,10 @@ import {
   queryOf,
   type TraceOptions,
   type WatchPlan,
-} from "./trace/trace_options.ts";
-import { type Show, showFor } from "./trace/show.ts";
-import { chooseSourcePort, filterFor } from "./trace/source_ports.ts";
-import { openTrace } from "./trace/stream.ts";
+} from "../ctl/trace/trace_options.ts";
+import { type Show, showFor } from "../tui/show.ts";
+import { chooseSourcePort, filterFor } from "../ctl/trace/source_ports.ts";
+import { openTrace } from "../ctl/trace/stream.ts";
 
 /**
  * Shows the trace of requests; returns the exit code.
