@@ -8,17 +8,24 @@ import type { Clock } from "../../src/base/clock.ts";
 import { json } from "../http/admin_responses.ts";
 import type { AdminTarget } from "../target/target.ts";
 
-/** Reports the memory of the process in bytes and the occupancy of bounded stores. */
+/** Memory of the process in bytes, and the occupancy of bounded stores. */
+export type MemoryReport = Awaited<ReturnType<typeof describeMemory>>;
+
+/** Reports the memory. */
 export async function showMemory(
   target: AdminTarget,
   clock: Clock,
 ): Promise<Response> {
+  return json(await describeMemory(target, clock));
+}
+
+async function describeMemory(target: AdminTarget, clock: Clock) {
   const { dataPlane } = target;
   const [stores, workers] = await Promise.all([
     dataPlane.stores(),
     dataPlane.heaps(),
   ]);
-  return json({
+  return {
     takenAt: new Date(clock.now()).toISOString(),
     process: describeProcess(),
     heap: describeHeap(getHeapStatistics()),
@@ -32,7 +39,7 @@ export async function showMemory(
     })),
     ...(Deno.build.os === "linux" && target.systemMemory()),
     stores: [...stores, ...target.stores()],
-  });
+  };
 }
 
 function describeProcess() {

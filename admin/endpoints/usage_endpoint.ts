@@ -18,6 +18,14 @@ import type { AdminTarget } from "../target/target.ts";
 const groups = ["key", "model", "route"] as const;
 type Group = typeof groups[number];
 
+/** Sums of use by key, model or route, the largest first. */
+export interface UsageReport {
+  /** RFC 3339. */
+  readonly since: string;
+  readonly by: Group;
+  readonly usage: ReturnType<typeof sumBy>;
+}
+
 /** Returns who used what: sums by key, model or route, the largest first. */
 export async function showUsage(
   { dataPlane }: AdminTarget,
@@ -29,11 +37,12 @@ export async function showUsage(
   const by = readChoice(query, "by", groups) ?? "key";
   const since = clock.now() - readAge(query.get("since") ?? "24h");
   const rows = await dataPlane.usage(since);
-  return json({
+  const report: UsageReport = {
     since: new Date(since).toISOString(),
     by,
     usage: sumBy(rows, by),
-  });
+  };
+  return json(report);
 }
 
 /** Makes budgets unused, and returns how many. */

@@ -9,6 +9,7 @@ import { json, text } from "../http/admin_responses.ts";
 import { hasToken } from "../access/check_admin_token.ts";
 import { readJsonBody, textMember } from "../http/request_body.ts";
 import type { Handler } from "../http/router.ts";
+import type { UiSource } from "./responses.ts";
 import type { AdminTarget } from "../target/target.ts";
 
 /** Handlers of the page that edits the configuration. */
@@ -27,11 +28,12 @@ export function sourceHandlers(
   return {
     show: async () => {
       const source = await editor.read();
-      return json({
+      const shown: UiSource = {
         ...source,
         isWritable: source.isWritable && isAllowed,
         needsToken: !isAllowed,
-      });
+      };
+      return json(shown);
     },
     check: async (request) =>
       json(await editor.check(await readDraft(request))),

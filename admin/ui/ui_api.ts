@@ -13,6 +13,7 @@ import { showTraffic } from "../endpoints/traffic_endpoint.ts";
 import { showTasks } from "../endpoints/tasks_endpoint.ts";
 import { showUsage } from "../endpoints/usage_endpoint.ts";
 import { json, respond, text } from "../http/admin_responses.ts";
+import type { UiStatus } from "./responses.ts";
 import { selectBudgets } from "./select_budgets.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
 import { playgroundHandlers } from "./playground/playground_api.ts";
@@ -115,7 +116,7 @@ function playground({ target, server }: UiOptions): readonly Endpoint[] {
 
 function describeStatus(
   { target, server, readOnly, profiles }: UiOptions,
-) {
+): UiStatus {
   const { hash, appliedAt, lastRejected } = target.status();
   return {
     version: target.version,

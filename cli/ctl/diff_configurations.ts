@@ -5,7 +5,10 @@ import { type AdminAddress, readAdmin } from "../client/admin_client.ts";
 import { print } from "../output/output.ts";
 import { printable } from "../output/printable.ts";
 import { exitCodes } from "../process/exit.ts";
-import { diffSnapshots } from "../tui/state/snapshot_diff.ts";
+import {
+  diffStates,
+  linesOf,
+} from "../../src/telemetry/trace/reading/diff_states.ts";
 
 /** Options of `gateway config diff`. */
 export interface DiffOptions extends AdminAddress {
@@ -78,13 +81,12 @@ function diffSection(
     const name = key === "" ? section : `${section} ${key}`;
     if (!before.has(key)) return [`+ ${name}`];
     if (!after.has(key)) return [`- ${name}`];
-    const differences = diffSnapshots(before.get(key), after.get(key));
-    if (differences.length === 0) return [];
+    const changes = diffStates(before.get(key), after.get(key));
+    if (changes.length === 0) return [];
     return [
       `~ ${name}`,
-      ...differences.map(({ kind, path, value }) =>
-        `    ${kind === "added" ? "+" : "-"} ${path}: ${value}`
-      ),
+      ...changes.flatMap((change) => linesOf(change))
+        .map(({ text }) => `    ${text}`),
     ];
   });
 }

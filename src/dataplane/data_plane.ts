@@ -260,7 +260,13 @@ export interface BudgetDescription {
   /** Its definition in words. */
   readonly entry: string;
   readonly limit: number;
+  /** Such as `requests` or `tokens`. */
+  readonly unit: string;
   /** Smallest remaining budget; `undefined` when only a service knows it. */
   readonly remaining?: number;
+  /** Length of the window; `undefined` for limits without windows. */
+  readonly windowSeconds?: number;
+  /** Time to the end of the window; `undefined` when only a service knows it. */
+  readonly resetSeconds?: number;
   readonly [more: string]: unknown;
 }

@@ -23,6 +23,13 @@ const table: ImportTable = {
     "src/config",
     "src/gateway",
   ],
+  "admin/ui/responses.ts": [
+    "admin",
+    "src/telemetry",
+    "src/dataplane",
+    "src/gateway",
+    "src/cel",
+  ],
   "admin/ui/playground": ["admin", "src/base", "src/dataplane", "src/cel"],
   "admin/ui/page_from_source.ts": ["admin", "deno.json"],
   "cli": [

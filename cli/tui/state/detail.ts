@@ -1,10 +1,13 @@
 import { printYaml } from "../../../src/config/yaml/yaml.ts";
-import { decodeBody } from "../../ctl/trace/decode_body.ts";
+import { decodeBody } from "../../../src/telemetry/trace/reading/decode_body.ts";
 import type { ReceivedEvent } from "../../ctl/trace/decode_event.ts";
 import { summarize } from "../../ctl/trace/summary.ts";
 import { printable } from "../../output/printable.ts";
 import { wrap } from "../../output/columns.ts";
-import { diffSnapshots } from "./snapshot_diff.ts";
+import {
+  diffStates,
+  linesOf,
+} from "../../../src/telemetry/trace/reading/diff_states.ts";
 
 /** Content of the detail pane. */
 export type DetailMode = "event" | "snapshot" | "diff";
@@ -74,14 +77,11 @@ function linesFor(
     return [heading(`${snapshot.stage}: first snapshot`)];
   }
   const title = `${previous.stage} → ${snapshot.stage}`;
-  const differences = diffSnapshots(previous.state, snapshot.state);
-  if (differences.length === 0) return [heading(`${title}: no changes`)];
+  const changes = diffStates(previous.state, snapshot.state);
+  if (changes.length === 0) return [heading(`${title}: no changes`)];
   return [
     heading(title),
-    ...differences.map(({ kind, path, value }) => ({
-      kind,
-      text: `${kind === "added" ? "+" : "-"} ${path}: ${shorten(value)}`,
-    })),
+    ...changes.flatMap((change) => linesOf(change, shorten)),
   ];
 }
 

@@ -4,7 +4,8 @@ import { Icon } from "../kit/icons.tsx";
 import { Badge, Message, PageHead, type Tone } from "../kit/layout.tsx";
 import { Time } from "../kit/data.tsx";
 import { nextTheme, theme } from "../kit/theme.ts";
-import { type Status, status, statusError } from "../server/status.ts";
+import type { UiStatus } from "../../responses.ts";
+import { status, statusError } from "../server/status.ts";
 import { TokenDialog } from "./token_dialog.tsx";
 import type { Page } from "../navigation/page.ts";
 import { pages } from "./pages.ts";
@@ -120,7 +121,7 @@ function Navigation({ pages, page }: NavigationProps) {
   );
 }
 
-const toneOfReadiness: Readonly<Record<Status["readiness"], Tone>> = {
+const toneOfReadiness: Readonly<Record<UiStatus["readiness"], Tone>> = {
   ready: "good",
   starting: "warn",
   stuck: "bad",
@@ -141,7 +142,7 @@ function Readiness() {
   );
 }
 
-function Notice({ status: { lastRejected } }: { readonly status: Status }) {
+function Notice({ status: { lastRejected } }: { readonly status: UiStatus }) {
   return (
     <div class="notices" role="alert">
       {lastRejected && (

@@ -1,6 +1,6 @@
 import type { ComponentType } from "../kit/framework.ts";
 import type { IconName } from "../kit/icons.tsx";
-import type { Status } from "../server/status.ts";
+import type { UiStatus } from "../../responses.ts";
 
 /** Rooms of the navigation. */
 export type Group = "Observe" | "Understand" | "Govern" | "Runtime";
@@ -9,7 +9,7 @@ export type Group = "Observe" | "Understand" | "Govern" | "Runtime";
 export interface PageProps {
   /** The part of the address after the page's name, decoded; empty if there is none. */
   readonly argument: string;
-  readonly status: Status;
+  readonly status: UiStatus;
 }
 
 /** A page of the navigation. */
@@ -21,5 +21,5 @@ export interface Page {
   readonly icon: IconName;
   readonly View: ComponentType<PageProps>;
   /** Reports whether this server has the page; by default, it does. */
-  readonly isAvailable?: (status: Status) => boolean;
+  readonly isAvailable?: (status: UiStatus) => boolean;
 }

@@ -1,4 +1,6 @@
 /** Sends requests to the gateway. All URLs are relative, so that the page works under any prefix. */
+import type { TraceEvent } from "../../../../src/telemetry/trace/trace_event.ts";
+import type { UiResponses } from "../../responses.ts";
 import { promptForToken } from "./token_prompt.ts";
 
 const TOKEN_KEY = "gateway-admin-token";
@@ -22,15 +24,19 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * Returns the JSON of `GET api/path`. The type is that of the endpoint, which has the same version as the page.
- * @throws {ApiError}
- */
-export async function getJson<T>(
-  path: string,
+/** JSON of the endpoint of a path, such as `usage?by=key`. */
+export type ResponseOf<Path extends string> = Path extends
+  `${infer Endpoint}?${string}` ? ResponseOf<Endpoint>
+  : Path extends keyof UiResponses ? UiResponses[Path]
+  : Path extends `requests/${string}` ? UiResponses["requests/*"]
+  : never;
+
+/** Returns the JSON of `GET api/path`. @throws {ApiError} */
+export async function getJson<Path extends string>(
+  path: Path,
   signal?: AbortSignal,
-): Promise<T> {
-  return decode<T>(await getText(path, signal));
+): Promise<ResponseOf<Path>> {
+  return decode(await getText(path, signal));
 }
 
 /** Returns the text of `GET api/path`. @throws {ApiError} */
@@ -55,19 +61,20 @@ export async function post(path: string, body?: unknown): Promise<string> {
 }
 
 /** Posts a body; returns the JSON of the response. @throws {ApiError} */
-export async function postJson<T>(
-  path: string,
+export async function postJson<Path extends string>(
+  path: Path,
   body: unknown,
   signal?: AbortSignal,
-): Promise<T> {
+): Promise<ResponseOf<Path>> {
   const options: RequestOptions = { method: "POST", body };
   const response = await request(
     path,
     signal ? { ...options, signal } : options,
   );
-  return decode<T>(await response.text());
+  return decode(await response.text());
 }
 
+/** Decodes a response. The page comes from the server that sends it, so both have the types of one version. */
 function decode<T>(text: string): T {
   return JSON.parse(text);
 }
@@ -124,12 +131,12 @@ function requiresToken({ status, headers }: Response): boolean {
     );
 }
 
-/** Yields the `data:` of server-sent events; calls `onReady` when the server is ready. @throws {ApiError} */
-export async function* events<T>(
-  path: string,
+/** Yields the events of the requests that `query` selects; calls `onReady` when the server is ready. @throws {ApiError} */
+export async function* traceEvents(
+  query: URLSearchParams,
   options: { readonly signal: AbortSignal; readonly onReady?: () => void },
-): AsyncGenerator<T> {
-  const { body } = await request(path, { signal: options.signal });
+): AsyncGenerator<TraceEvent> {
+  const { body } = await request(`trace?${query}`, { signal: options.signal });
   if (body === null) return;
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -140,7 +147,7 @@ export async function* events<T>(
     rest = blocks.pop() ?? "";
     for (const block of blocks) {
       if (block === ": ready") options.onReady?.();
-      if (block.startsWith("data: ")) yield decode<T>(block.slice(6));
+      if (block.startsWith("data: ")) yield decode(block.slice(6));
     }
   }
 }

@@ -4,7 +4,7 @@ import {
   useEffect,
   useMemo,
 } from "../kit/framework.ts";
-import { getText, messageOf } from "./api.ts";
+import { getText, messageOf, type ResponseOf } from "./api.ts";
 
 /** The latest response of an endpoint that is requested repeatedly. */
 export interface Polled<T> {
@@ -20,18 +20,16 @@ export interface Polled<T> {
 export interface PollOptions<T> {
   /** Parses the response; by default, JSON. */
   readonly parse?: (text: string) => T;
-  /** Keeps the data as it is while this returns true, for example while the pointer is on a list. */
-  readonly isPaused?: () => boolean;
 }
 
 /**
  * Requests `GET api/path` every `intervalMs` while the component is shown, not concurrently, and not while the page is hidden.
  * A changed path discards the data.
  */
-export function usePolled<T>(
-  path: string,
+export function usePolled<Path extends string, T = ResponseOf<Path>>(
+  path: Path,
   intervalMs: number,
-  { parse = JSON.parse, isPaused }: PollOptions<T> = {},
+  { parse = JSON.parse }: PollOptions<T> = {},
 ): Polled<T> {
   const state = useMemo(() => ({
     data: signal<T | undefined>(undefined),
@@ -42,7 +40,6 @@ export function usePolled<T>(
     const leaving = new AbortController();
     let shown: string | undefined;
     const update = async () => {
-      if (isPaused?.()) return;
       try {
         const text = await getText(path, leaving.signal);
         if (text !== shown) state.data.value = parse(text);

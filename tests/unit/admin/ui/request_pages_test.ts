@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import {
   addPage,
-  type Call,
-  type LoggedRequest,
   MAX_REQUESTS,
   type RequestLog,
-  type RequestReport,
 } from "../../../../admin/ui/page/pages/requests/request_line.ts";
+import type {
+  LoggedRequest,
+  RequestReport,
+} from "../../../../src/telemetry/requests/logged_request.ts";
 import { phasesOf } from "../../../../admin/ui/page/pages/requests/request_phases.ts";
 import * as requestView from "../../../../admin/ui/page/pages/requests/request_view.ts";
 import * as trafficView from "../../../../admin/ui/page/pages/traffic/traffic_view.ts";
@@ -24,6 +25,7 @@ function line(recordedAt: number, record = `0-s${recordedAt}`): LoggedRequest {
     method: "GET",
     host: "a",
     path: "/",
+    gateway: null,
     route: null,
     backend: null,
     model: null,
@@ -76,7 +78,7 @@ Deno.test("the list is bounded, and begins again with the gateway", () => {
 });
 
 function reportOf(
-  calls: readonly Call[],
+  calls: RequestReport["calls"],
   fields: Partial<RequestReport> = {},
 ): RequestReport {
   return {
@@ -99,14 +101,14 @@ function spansOf(report: RequestReport): readonly string[] {
 }
 
 Deno.test("the time of a request is divided among gateway, attempts and body", () => {
-  const failed: Call = {
+  const failed: RequestReport["calls"][number] = {
     endpoint: "a:1",
     status: null,
     error: "It closed",
     startMs: 2,
     endMs: 10,
   };
-  const last: Call = {
+  const last: RequestReport["calls"][number] = {
     endpoint: "b:1",
     status: 200,
     error: null,

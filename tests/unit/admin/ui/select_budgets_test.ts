@@ -7,7 +7,7 @@ const budgets = [
   { scope: "HTTPRoute/b", entry: "by a service", limit: 10 },
   { scope: "HTTPRoute/c", entry: "low", limit: 1000, remaining: 100 },
   { scope: "HTTPRoute/d", entry: "half", limit: 4, remaining: 2 },
-];
+].map((budget) => ({ ...budget, unit: "requests" }));
 
 function choose(query: string) {
   const { total, budgets: chosen } = selectBudgets(budgets, {

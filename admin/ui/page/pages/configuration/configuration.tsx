@@ -1,6 +1,7 @@
 /** The source of the configuration: diagnostics as typed, changes against what is in force, download and apply. */
+import type { UiResponses } from "../../../responses.ts";
 import type { PageProps } from "../../navigation/page.ts";
-import type { RunningEditor, TextProblem } from "../../kit/code_mirror.ts";
+import type { RunningEditor } from "../../kit/code_mirror.ts";
 import { Editor } from "../../kit/editor.tsx";
 import {
   useEffect,
@@ -22,28 +23,8 @@ import { getJson, messageOf, postJson } from "../../server/api.ts";
 
 const PAUSE_MS = 400;
 
-interface SourceFile {
-  readonly name: string;
-  readonly text: string;
-}
-
-interface Source {
-  readonly hash: string;
-  readonly files: readonly SourceFile[];
-  readonly isWritable: boolean;
-  readonly needsToken: boolean;
-}
-
-interface Diagnostic extends TextProblem {
-  readonly file: string;
-  readonly path: string;
-  readonly suggestion?: string;
-}
-
-interface DraftResult {
-  readonly diagnostics: readonly Diagnostic[];
-  readonly problem?: string;
-}
+type Source = UiResponses["source"];
+type DraftResult = UiResponses["source/check"];
 
 /** The page of the configuration. */
 export function Configuration({ status }: PageProps) {
@@ -51,7 +32,7 @@ export function Configuration({ status }: PageProps) {
   const [problem, setProblem] = useState("");
   useEffect(() => {
     const leaving = new AbortController();
-    getJson<Source>("source", leaving.signal).then(
+    getJson("source", leaving.signal).then(
       setSource,
       (error: unknown) => {
         if (!leaving.signal.aborted) setProblem(messageOf(error));
@@ -102,7 +83,7 @@ export function Configuration({ status }: PageProps) {
 
 interface DraftProps {
   readonly source: Source;
-  readonly file: SourceFile;
+  readonly file: Source["files"][number];
   /** The server checks drafts. */
   readonly canCheck: boolean;
 }
@@ -127,7 +108,7 @@ function Draft({ source, file, canCheck }: DraftProps) {
   const apply = async () => {
     setMessage("Applying…");
     try {
-      const applied = await postJson<DraftResult>("source/apply", draft);
+      const applied = await postJson("source/apply", draft);
       setResult(applied);
       setMessage(applied.problem === undefined ? "Applied." : "");
     } catch (error) {
@@ -227,7 +208,7 @@ function State({ isChanged, isChecking, errors }: StateProps) {
 }
 
 interface DiagnosticsProps {
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: DraftResult["diagnostics"];
   readonly onGoTo: (line: number) => void;
 }
 
@@ -270,7 +251,7 @@ function useCheck(
     const timer = setTimeout(async () => {
       try {
         setResult(
-          await postJson<DraftResult>("source/check", draft, leaving.signal),
+          await postJson("source/check", draft, leaving.signal),
         );
         setChecking(false);
       } catch (error) {

@@ -1,33 +1,13 @@
 /** Keys and metadata of identity providers: source, age and errors. */
+import type { ShownDocument } from "../../../responses.ts";
 import { Fact, Facts, Time } from "../../kit/data.tsx";
 import { duration } from "../../kit/format.ts";
 import { Badge, Empty, PageHead, Problem } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
 
-/** A document of an identity provider. */
-interface ProviderDocument {
-  readonly source: string;
-  readonly lastError?: string | null;
-  readonly leftOutKeys?: readonly string[];
-  readonly issuers?: readonly string[];
-  readonly keys?: number;
-  readonly kids?: readonly string[];
-  readonly fetchedAt?: string | null;
-  readonly ageSeconds?: number | null;
-  readonly refreshes?: number;
-  readonly failures?: number;
-  readonly retryAt?: string | null;
-  readonly refreshAt?: string | null;
-}
-
-interface Keys {
-  readonly keySets: readonly ProviderDocument[];
-  readonly providerMetadata: readonly ProviderDocument[];
-}
-
 /** The page of identity providers. */
 export function IdentityProviders() {
-  const { data, error } = usePolled<Keys>("keys", 3000);
+  const { data, error } = usePolled("keys", 3000);
   const keys = data.value;
   return (
     <>
@@ -57,7 +37,7 @@ export function IdentityProviders() {
 
 interface DocumentsProps {
   readonly title: string;
-  readonly documents: readonly ProviderDocument[];
+  readonly documents: readonly ShownDocument[];
 }
 
 function Documents({ title, documents }: DocumentsProps) {
@@ -72,7 +52,7 @@ function Documents({ title, documents }: DocumentsProps) {
   );
 }
 
-function DocumentCard({ document }: { readonly document: ProviderDocument }) {
+function DocumentCard({ document }: { readonly document: ShownDocument }) {
   const { source, lastError, leftOutKeys = [], refreshes, fetchedAt } =
     document;
   const isUnused = refreshes === 0 && fetchedAt === null;
@@ -101,7 +81,7 @@ function DocumentCard({ document }: { readonly document: ProviderDocument }) {
   );
 }
 
-function DocumentFacts({ document }: { readonly document: ProviderDocument }) {
+function DocumentFacts({ document }: { readonly document: ShownDocument }) {
   const {
     issuers,
     keys,

@@ -1,4 +1,5 @@
 /** The remaining budget of rate limits as live bars, and who used what. */
+import type { UiResponses } from "../../../responses.ts";
 import type { PageProps } from "../../navigation/page.ts";
 import { Meter, Table } from "../../kit/data.tsx";
 import { compact, dollars, duration, number } from "../../kit/format.ts";
@@ -17,23 +18,8 @@ import { remember } from "../../navigation/place.ts";
 /** Each budget is redrawn every second. */
 const MAX_SHOWN = 100;
 
-/** A budget; the fields after `limit` are missing where a service counts. */
-interface Budget {
-  readonly scope: string;
-  readonly entry: string;
-  readonly limit: number;
-  readonly unit: string;
-  readonly windowSeconds: number;
-  readonly remaining?: number;
-  readonly resetSeconds?: number;
-  readonly [count: string]: unknown;
-}
-
-interface Selection {
-  readonly total: number;
-  readonly budgets: readonly Budget[];
-}
-
+type Budget = UiResponses["budgets"]["budgets"][number];
+type UsageRow = UiResponses["usage"]["usage"][number];
 type Tab = "budgets" | "usage";
 
 /** The page of limits and usage. */
@@ -66,7 +52,7 @@ function Budgets() {
     limit: `${MAX_SHOWN}`,
     find: find.trim(),
   });
-  const { data, error } = usePolled<Selection>(`budgets?${query}`, 1000);
+  const { data, error } = usePolled(`budgets?${query}`, 1000);
   const shown = data.value;
   return (
     <>
@@ -182,19 +168,10 @@ function describeCounts(budget: Budget): string {
   }).join(" · ");
 }
 
-interface UsageRow {
-  readonly name: string;
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly uncounted: number;
-  readonly costUsd: number;
-}
-
 function Usage() {
   const [by, setBy] = useState<"key" | "model" | "route">("key");
   const [since, setSince] = useState<"1h" | "24h" | "7d">("24h");
-  const { data, error } = usePolled<{ readonly usage: readonly UsageRow[] }>(
+  const { data, error } = usePolled(
     `usage?by=${by}&since=${since}`,
     5000,
   );

@@ -7,7 +7,7 @@ import { bytes, compact, duration, number } from "../../kit/format.ts";
 import { useMemo } from "../../kit/framework.ts";
 import { Badge, Empty, PageHead, Problem, Section } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
-import type { RejectedConfiguration, Status } from "../../server/status.ts";
+import type { UiStatus } from "../../../responses.ts";
 import { Recorder, SPAN_SECONDS, type Throughput } from "./throughput.ts";
 
 /** The metrics to request; all of them may be megabytes. */
@@ -115,7 +115,7 @@ function Curve({ now }: { readonly now: Throughput }) {
   );
 }
 
-function Configuration({ status }: { readonly status: Status }) {
+function Configuration({ status }: { readonly status: UiStatus }) {
   const { version: { version, ...runtime }, readiness, hash, appliedAt } =
     status;
   const parts = Object.entries(runtime).map((part) => part.join(" "));
@@ -147,7 +147,9 @@ function Configuration({ status }: { readonly status: Status }) {
   );
 }
 
-function Rejected({ rejected }: { readonly rejected: RejectedConfiguration }) {
+function Rejected({ rejected }: {
+  readonly rejected: NonNullable<UiStatus["lastRejected"]>;
+}) {
   const { hash, at, diagnostics } = rejected;
   return (
     <div class="rejected">

@@ -217,8 +217,8 @@ interface FiguresProps {
 }
 
 function Figures({ progress: { usage, firstAfter }, events }: FiguresProps) {
-  const counted = events.find(({ message }) => message.type === "llmUsage")
-    ?.message;
+  const counted = events.map(({ message }) => message)
+    .find((message) => message.type === "llmUsage");
   return (
     <Stats>
       <Stat

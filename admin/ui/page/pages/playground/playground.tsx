@@ -9,7 +9,7 @@ import { useExchanges } from "./exchange_list.tsx";
 import { LlmChat } from "./llm_chat.tsx";
 import { type McpConnection, McpTools } from "./mcp_tools.tsx";
 import { useTarget } from "./target_form.tsx";
-import { type NamedTarget, type Routes, targetsOf } from "./targets.ts";
+import { type NamedTarget, targetsOf } from "./targets.ts";
 import { TryExpression } from "./try_expression.tsx";
 
 const tabs = [
@@ -72,7 +72,7 @@ function useRoutes(hash: string) {
   const [problem, setProblem] = useState("");
   useEffect(() => {
     const leaving = new AbortController();
-    getJson<Routes>("config", leaving.signal).then((dump) => {
+    getJson("config", leaving.signal).then((dump) => {
       setRoutes(targetsOf(dump));
       setPorts([...new Set(dump.listeners.map(({ port }) => port))]);
     }, (error: unknown) => {

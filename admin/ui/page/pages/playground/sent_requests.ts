@@ -1,5 +1,5 @@
 /** Requests of the playground, each with its trace in the gateway. */
-import { events } from "../../server/api.ts";
+import { traceEvents } from "../../server/api.ts";
 import type { TraceEvent } from "../traces/trace_events.ts";
 import { relay, type Relayed, type RelayRequest } from "./relay.ts";
 
@@ -80,11 +80,9 @@ export class Exchanges {
     const filter = `request.headers["traceparent"] == "${traceparent}"`;
     const ready = Promise.withResolvers<void>();
     const read = async () => {
-      const path = `trace?${new URLSearchParams({ filter })}`;
       const options = { signal: this.#signal, onReady: ready.resolve };
-      for await (const event of events<TraceEvent>(path, options)) {
-        onEvent(event);
-      }
+      const query = new URLSearchParams({ filter });
+      for await (const event of traceEvents(query, options)) onEvent(event);
     };
     // Without a trace, for example because too many are read, the request is sent all the same.
     read().catch(() => undefined).finally(ready.resolve);

@@ -1,4 +1,9 @@
 /** Finds the routes that can be tried, in the configuration in force. */
+import type {
+  ShownConfiguration,
+  ShownListener,
+  ShownRoute,
+} from "../../../responses.ts";
 import type { Target } from "./relay.ts";
 
 /** A route to try, with its name. */
@@ -9,40 +14,12 @@ export interface NamedTarget extends Target {
   readonly isLlm: boolean;
 }
 
-interface Listener {
-  readonly key: string;
-  readonly hostname: string;
-  readonly port: number;
-  readonly protocol: string;
-}
-
-interface Route {
-  readonly name: string;
-  readonly listener: string;
-  readonly hostnames: readonly string[];
-  readonly matches: readonly {
-    readonly path: { readonly type: string; readonly value: string };
-  }[];
-  readonly backends: readonly { readonly backend?: string }[];
-  readonly policies: readonly {
-    readonly kind: string;
-    readonly config: unknown;
-  }[];
-}
-
-/** Response of `config`, as far as this page uses it. */
-export interface Routes {
-  readonly listeners: readonly Listener[];
-  readonly routes: readonly Route[];
-  readonly backends: readonly {
-    readonly key: string;
-    readonly llm?: unknown;
-  }[];
-}
-
 /** Lists the first path of each route, and those that are MCP servers. */
 export function targetsOf(
-  { listeners, routes, backends }: Routes,
+  { listeners, routes, backends }: Pick<
+    ShownConfiguration,
+    "listeners" | "routes" | "backends"
+  >,
 ): readonly NamedTarget[] {
   const llms = new Set(
     backends.filter(({ llm }) => llm !== undefined).map(({ key }) => key),
@@ -69,7 +46,10 @@ export function targetsOf(
 }
 
 /** Guesses the origin that clients use: a hostname of the route or the listener, else localhost. */
-function originOf({ hostname, port, protocol }: Listener, route: Route) {
+function originOf(
+  { hostname, port, protocol }: ShownListener,
+  route: ShownRoute,
+) {
   const isTls = protocol !== "HTTP";
   const names = [...route.hostnames, hostname].filter((name) =>
     name !== "" && !name.includes("*")

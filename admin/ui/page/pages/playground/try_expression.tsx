@@ -1,29 +1,18 @@
 /** Evaluates an expression for a request, with the value of each of its parts. */
+import type { LoggedRequest } from "../../../../../src/telemetry/requests/logged_request.ts";
+import type { UiResponses } from "../../../responses.ts";
 import { Table } from "../../kit/data.tsx";
 import { useEffect, useState } from "../../kit/framework.ts";
 import { Choice } from "../../kit/inputs.tsx";
 import { Badge, Problem, Section } from "../../kit/layout.tsx";
 import { getJson, messageOf, postJson } from "../../server/api.ts";
-import type {
-  LoggedRequest,
-  RequestPage,
-  RequestReport,
-} from "../requests/request_line.ts";
 import { expressionText, tryOn, variablesText } from "../traces/sample.ts";
 
 const PAUSE_MS = 250;
 const MAX_FAILURES = 50;
 
-interface Part {
-  readonly text: string;
-  readonly depth: number;
-  readonly value?: unknown;
-  readonly error?: string;
-}
-
-type Result = { readonly parts: readonly Part[]; readonly isCut: boolean } | {
-  readonly fault: string;
-};
+type PartsResult = UiResponses["playground/evaluate"];
+type EvaluatedPart = Extract<PartsResult, { parts: unknown }>["parts"][number];
 
 /** The tab for expressions. */
 export function TryExpression() {
@@ -70,7 +59,7 @@ export function TryExpression() {
   );
 }
 
-function Parts({ parts }: { readonly parts: readonly Part[] }) {
+function Parts({ parts }: { readonly parts: readonly EvaluatedPart[] }) {
   return (
     <Table
       label="Parts of the expression"
@@ -96,7 +85,7 @@ function Captured() {
   const [chosen, choose] = useState("");
   useEffect(() => {
     const leaving = new AbortController();
-    getJson<RequestPage>(
+    getJson(
       `requests?status=failed&limit=${MAX_FAILURES}`,
       leaving.signal,
     ).then(({ requests }) => setFailures(requests), () => setFailures([]));
@@ -106,13 +95,12 @@ function Captured() {
   const take = async (record: string) => {
     choose(record);
     if (record === "") return;
-    const { events } = await getJson<RequestReport>(
+    const { events } = await getJson(
       `requests/${encodeURIComponent(record)}`,
     );
     // The latest state before the response knows the most.
-    const state = events.findLast(({ message }) =>
-      message.type === "requestSnapshot"
-    )?.message.requestState;
+    const state = events.map(({ message }) => message)
+      .findLast((message) => message.type === "requestSnapshot")?.requestState;
     if (state !== undefined) tryOn(state);
   };
   return (
@@ -131,7 +119,7 @@ function Captured() {
   );
 }
 
-function Whole({ result }: { readonly result: Result | undefined }) {
+function Whole({ result }: { readonly result: PartsResult | undefined }) {
   if (result === undefined) return <Badge>evaluating…</Badge>;
   if ("fault" in result) return <Badge tone="bad">invalid</Badge>;
   const [whole] = result.parts;
@@ -143,7 +131,7 @@ function Whole({ result }: { readonly result: Result | undefined }) {
   );
 }
 
-function Value({ part: { value, error } }: { readonly part: Part }) {
+function Value({ part: { value, error } }: { readonly part: EvaluatedPart }) {
   if (error !== undefined) return <span class="part-error">{error}</span>;
   if (typeof value === "boolean") {
     return <Badge tone={value ? "good" : "quiet"}>{String(value)}</Badge>;
@@ -153,7 +141,7 @@ function Value({ part: { value, error } }: { readonly part: Part }) {
 
 /** Evaluates after each pause in typing. */
 function useResult() {
-  const [result, setResult] = useState<Result | undefined>(undefined);
+  const [result, setResult] = useState<PartsResult | undefined>(undefined);
   const [problem, setProblem] = useState("");
   const [expression, variables] = [expressionText.value, variablesText.value];
   useEffect(() => {
@@ -161,9 +149,8 @@ function useResult() {
     const timer = setTimeout(async () => {
       try {
         const given = parse(variables);
-        const path = "playground/evaluate";
         const body = { expression, variables: given };
-        setResult(await postJson<Result>(path, body, leaving.signal));
+        setResult(await postJson("playground/evaluate", body, leaving.signal));
         setProblem("");
       } catch (error) {
         if (leaving.signal.aborted) return;

@@ -1,4 +1,8 @@
 /** Recent failed requests with causes and advice. */
+import type {
+  LoggedRequest,
+  RequestReport,
+} from "../../../../../src/telemetry/requests/logged_request.ts";
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo } from "../../navigation/place.ts";
 import { Table, Time } from "../../kit/data.tsx";
@@ -18,12 +22,7 @@ import {
 } from "../../kit/layout.tsx";
 import { getJson, messageOf } from "../../server/api.ts";
 import { usePolled } from "../../server/poll.ts";
-import {
-  type LoggedRequest,
-  nameOf,
-  type RequestPage,
-  type RequestReport,
-} from "./request_line.ts";
+import { nameOf } from "./request_line.ts";
 import { RequestReportView } from "./request_report.tsx";
 
 const MAX_SHOWN = 200;
@@ -32,7 +31,7 @@ const MAX_NAME_LENGTH = 90;
 
 /** The page of failed requests, with the report of the one that the address names. */
 export function Failures({ argument }: PageProps) {
-  const { data, error } = usePolled<RequestPage>(
+  const { data, error } = usePolled(
     `requests?status=failed&limit=${MAX_SHOWN}`,
     2000,
   );
@@ -132,7 +131,7 @@ function Report({ record }: { readonly record: string }) {
   const [problem, setProblem] = useState("");
   useEffect(() => {
     const leaving = new AbortController();
-    getJson<RequestReport>(
+    getJson(
       `requests/${encodeURIComponent(record)}`,
       leaving.signal,
     ).then(setFailure, (error: unknown) => {

@@ -1,4 +1,8 @@
 /** Everything about one request: times, cause, advice, steps. */
+import type {
+  LoggedRequest,
+  RequestReport,
+} from "../../../../../src/telemetry/requests/logged_request.ts";
 import { linkTo } from "../../navigation/place.ts";
 import {
   useEffect,
@@ -9,11 +13,7 @@ import {
 import { Button } from "../../kit/inputs.tsx";
 import { Badge, Empty, Problem, toneOfStatus } from "../../kit/layout.tsx";
 import { ApiError, getJson, messageOf } from "../../server/api.ts";
-import {
-  type LoggedRequest,
-  nameOf,
-  type RequestReport,
-} from "./request_line.ts";
+import { nameOf } from "./request_line.ts";
 import { RequestReportView } from "./request_report.tsx";
 import { traceFilterOf } from "./request_view.ts";
 
@@ -32,7 +32,7 @@ export function RequestDrawer({ record, line, onClose }: RequestDrawerProps) {
   const [isGone, setGone] = useState(false);
   useEffect(() => {
     const leaving = new AbortController();
-    getJson<RequestReport>(
+    getJson(
       `requests/${encodeURIComponent(record)}`,
       leaving.signal,
     ).then(setReport, (error: unknown) => {

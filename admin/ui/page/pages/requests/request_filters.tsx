@@ -1,4 +1,5 @@
 /** Filters of the log of requests. */
+import type { LoggedRequest } from "../../../../../src/telemetry/requests/logged_request.ts";
 import {
   useEffect,
   useId,
@@ -7,7 +8,6 @@ import {
   useState,
 } from "../../kit/framework.ts";
 import { Button, Field, Form, Segments } from "../../kit/inputs.tsx";
-import type { LoggedRequest } from "./request_line.ts";
 import {
   noFilter,
   outcomes,
@@ -30,7 +30,7 @@ export function RequestFilters(
   { filter, requests, onChange }: RequestFiltersProps,
 ) {
   const [typed, setTyped] = useState(filter);
-  const timer = useRef<number | undefined>(undefined);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   // A later effect would take back what has been typed since.
   useLayoutEffect(() => setTyped(filter), [queryOf(filter)]);
   useEffect(() => () => clearTimeout(timer.current), []);

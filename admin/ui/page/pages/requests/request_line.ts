@@ -1,48 +1,8 @@
-/** Lines of the log of requests, and everything about one of them. */
-import type { TraceEvent } from "../traces/trace_events.ts";
-
-/** A line of the log; times are in milliseconds. */
-export interface LoggedRequest {
-  readonly record: string;
-  readonly id: string;
-  readonly time: string;
-  readonly recordedAt: number;
-  readonly status: number;
-  readonly hasFailed: boolean;
-  readonly cause: string | null;
-  readonly reason: string;
-  readonly method: string;
-  readonly host: string;
-  readonly path: string;
-  readonly route: string | null;
-  readonly backend: string | null;
-  readonly model: string | null;
-  readonly key: string | null;
-  readonly durationMs: number | null;
-  readonly firstTokenMs: number | null;
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly costUsd: number | null;
-  readonly retries: number;
-}
-
-/** An attempt to reach the backend. */
-export interface Call {
-  readonly endpoint: string | null;
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly startMs: number;
-  readonly endMs: number;
-}
-
-/** Everything about a request. */
-export interface RequestReport extends LoggedRequest {
-  readonly failing: { readonly kind: string; readonly name: string } | null;
-  readonly advice: string | null;
-  readonly routeKey: string | null;
-  readonly calls: readonly Call[];
-  readonly events: readonly TraceEvent[];
-}
+/** The log of requests in this tab. */
+import type {
+  LoggedRequest,
+  RequestPage,
+} from "../../../../../src/telemetry/requests/logged_request.ts";
 
 /** Names a request; one that was rejected before it was parsed has only an id. */
 export function nameOf(
@@ -54,20 +14,8 @@ export function nameOf(
   return `${method} ${host}${path}`.trim() || id;
 }
 
-/** News of the log. */
-export interface RequestPage {
-  readonly takenAt: number;
-  readonly requests: readonly LoggedRequest[];
-  readonly successes: number;
-  readonly sampled: number;
-}
-
 /** The log, newest first, and how much of the traffic it has. */
-export interface RequestLog {
-  readonly requests: readonly LoggedRequest[];
-  readonly successes: number;
-  readonly sampled: number;
-}
+export type RequestLog = Omit<RequestPage, "takenAt">;
 
 /** Older requests leave the tab. */
 export const MAX_REQUESTS = 1000;

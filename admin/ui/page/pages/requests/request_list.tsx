@@ -1,4 +1,5 @@
 /** The lines of the log, which stay where they are while somebody looks at them. */
+import type { LoggedRequest } from "../../../../../src/telemetry/requests/logged_request.ts";
 import { Time } from "../../kit/data.tsx";
 import { compact, latency } from "../../kit/format.ts";
 import {
@@ -11,7 +12,6 @@ import { Button } from "../../kit/inputs.tsx";
 import { Badge, toneOfStatus } from "../../kit/layout.tsx";
 import { useMedia } from "../../kit/media.ts";
 import { VirtualList } from "../../kit/virtual_list.tsx";
-import type { LoggedRequest } from "./request_line.ts";
 
 const ROW_HEIGHT = 34;
 /** With two lines. */

@@ -7,12 +7,7 @@ import {
 } from "../../kit/framework.ts";
 import { getJson, messageOf } from "../../server/api.ts";
 import { repeat } from "../../server/poll.ts";
-import {
-  addPage,
-  MAX_REQUESTS,
-  type RequestLog,
-  type RequestPage,
-} from "./request_line.ts";
+import { addPage, MAX_REQUESTS, type RequestLog } from "./request_line.ts";
 
 const INTERVAL_MS = 1000;
 
@@ -29,9 +24,10 @@ export function useRequestLog(query: string): {
     const leaving = new AbortController();
     let since = 0;
     repeat(INTERVAL_MS, leaving.signal, async () => {
-      const path = `requests?${query}&limit=${MAX_REQUESTS}&since=${since}`;
+      const path =
+        `requests?${query}&limit=${MAX_REQUESTS}&since=${since}` as const;
       try {
-        const page = await getJson<RequestPage>(path, leaving.signal);
+        const page = await getJson(path, leaving.signal);
         since = page.takenAt;
         state.log.value = addPage(state.log.value, page);
         state.error.value = "";

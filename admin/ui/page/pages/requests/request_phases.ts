@@ -1,4 +1,4 @@
-import type { RequestReport } from "./request_line.ts";
+import type { RequestReport } from "../../../../../src/telemetry/requests/logged_request.ts";
 
 /** A part of the time of a request, in milliseconds. */
 export interface Phase {

@@ -3,7 +3,7 @@ import { linkTo } from "../../navigation/place.ts";
 import { Fact, Facts, Sentence, Time } from "../../kit/data.tsx";
 import { compact, dollars, latency } from "../../kit/format.ts";
 import { TraceTable } from "../traces/trace_table.tsx";
-import type { RequestReport } from "./request_line.ts";
+import type { RequestReport } from "../../../../../src/telemetry/requests/logged_request.ts";
 import { RequestTimes } from "./request_times.tsx";
 import { traceFilterOf } from "./request_view.ts";
 

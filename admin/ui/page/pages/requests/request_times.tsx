@@ -1,6 +1,6 @@
 /** The time of a request as a waterfall. */
 import { latency } from "../../kit/format.ts";
-import type { RequestReport } from "./request_line.ts";
+import type { RequestReport } from "../../../../../src/telemetry/requests/logged_request.ts";
 import { phasesOf } from "./request_phases.ts";
 
 /** A table of the parts, with a bar for each. */

@@ -1,38 +1,14 @@
 /** Memory of the process, and what the bounded stores keep. */
+import type { BoundedStore } from "../../../../../src/dataplane/data_plane.ts";
+import type { UiResponses } from "../../../responses.ts";
 import { Meter, Stat, Stats, Table } from "../../kit/data.tsx";
 import { bytes, compact, number, percent } from "../../kit/format.ts";
 import { PageHead, Problem, Section } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
 
-interface Heap {
-  readonly usedBytes: number;
-  readonly limitBytes: number;
-  readonly totalBytes: number;
-  readonly externalBytes: number;
-}
-
-interface Store {
-  readonly name: string;
-  readonly scope?: string;
-  readonly unit: string;
-  readonly used: number;
-  readonly capacity: number;
-}
-
-interface MemoryReport {
-  readonly process: {
-    readonly residentBytes: number;
-    readonly peakResidentBytes: number;
-    readonly limitBytes: number | null;
-  };
-  readonly heap: Heap;
-  readonly workers: readonly (Heap & { readonly worker: number })[];
-  readonly stores: readonly Store[];
-}
-
 /** The page of memory. */
 export function Memory() {
-  const { data, error } = usePolled<MemoryReport>("memory", 3000);
+  const { data, error } = usePolled("memory", 3000);
   return (
     <>
       <PageHead
@@ -45,7 +21,7 @@ export function Memory() {
   );
 }
 
-function Report({ memory }: { readonly memory: MemoryReport }) {
+function Report({ memory }: { readonly memory: UiResponses["memory"] }) {
   const { process, heap, workers, stores } = memory;
   const threads = [
     { name: "main", ...heap },
@@ -151,7 +127,7 @@ function Report({ memory }: { readonly memory: MemoryReport }) {
   );
 }
 
-function StoreMeter({ store }: { readonly store: Store }) {
+function StoreMeter({ store }: { readonly store: BoundedStore }) {
   const share = shareOf(store);
   return (
     <Meter
@@ -177,6 +153,6 @@ function wordsOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-function shareOf({ used, capacity }: Store): number {
+function shareOf({ used, capacity }: BoundedStore): number {
   return used / Math.max(capacity, 1);
 }

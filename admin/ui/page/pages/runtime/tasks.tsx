@@ -1,4 +1,9 @@
 /** Connections and requests under way, and the endpoints of backends. */
+import type { UpstreamTask } from "../../../../../src/dataplane/backend_tasks.ts";
+import type {
+  RequestTask,
+  TaskTree,
+} from "../../../../../src/dataplane/data_plane.ts";
 import { linkTo } from "../../navigation/place.ts";
 import { Stat, Stats, Table } from "../../kit/data.tsx";
 import { latency, number } from "../../kit/format.ts";
@@ -12,49 +17,11 @@ import {
 } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
 
-interface RequestTask {
-  readonly id: string;
-  readonly phase: string;
-  readonly ageMs: number;
-  readonly method: string;
-  readonly host: string;
-  readonly path: string;
-  readonly route: string | null;
-  readonly endpoint: string | null;
-  readonly retries: number;
-}
-
-interface Endpoint {
-  readonly endpoint: string;
-  readonly backends: readonly string[];
-  readonly health: string;
-  readonly requests: number;
-  readonly ejections: number;
-  readonly latencyMs: number | null;
-  readonly active: number;
-  readonly idle: number;
-  readonly waiting: number;
-}
-
-interface TaskTree {
-  readonly connections: number;
-  readonly requests: number;
-  readonly omitted: number;
-  readonly listeners: readonly {
-    readonly port: number;
-    readonly state: string;
-    readonly connections: readonly {
-      readonly requests: readonly RequestTask[];
-    }[];
-  }[];
-  readonly upstreams: readonly Endpoint[];
-}
-
 const MAX_SHOWN = 200;
 
 /** The page of tasks. */
 export function Tasks() {
-  const { data, error } = usePolled<TaskTree>(`tasks?limit=${MAX_SHOWN}`, 1000);
+  const { data, error } = usePolled(`tasks?limit=${MAX_SHOWN}`, 1000);
   return (
     <>
       <PageHead
@@ -150,7 +117,9 @@ function Requests({ requests }: { readonly requests: readonly RequestTask[] }) {
   );
 }
 
-function Endpoints({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+function Endpoints(
+  { endpoints }: { readonly endpoints: readonly UpstreamTask[] },
+) {
   return (
     <Table
       label="Endpoints of backends"

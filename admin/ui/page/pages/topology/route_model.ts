@@ -1,5 +1,13 @@
 /** Converts `/config_dump` to columns of items and the chains that connect them. */
 
+import type {
+  ShownBackend,
+  ShownConfiguration,
+  ShownListener,
+  ShownPolicy,
+  ShownRoute,
+} from "../../../responses.ts";
+
 /** Columns in processing order of a request. */
 export const columns = [
   { name: "gateways", title: "Gateways" },
@@ -23,9 +31,9 @@ export interface Item {
   /** Name of a problem, such as `not found` or `ejected`. */
   readonly problem?: string;
   /** First path of a route. */
-  readonly path?: PathMatch;
+  readonly path?: ShownRoute["matches"][number]["path"];
   /** Policies in force for a listener or a route, in the order of processing. */
-  readonly policies?: readonly PolicyUse[];
+  readonly policies?: readonly ShownPolicy[];
 }
 
 /** The path through one route: ids per column. */
@@ -40,82 +48,15 @@ export interface Model {
   readonly index: ReadonlyMap<string, readonly Chain[]>;
 }
 
-/** A policy in force: what it is made of, and where that comes from. */
-export interface PolicyUse {
-  readonly kind: string;
-  /** Such as `GatewayPolicy/default/name`. */
-  readonly source: string;
-  readonly config: unknown;
-}
-
-/** A match of a path. */
-export interface PathMatch {
-  readonly type: string;
-  readonly value: string;
-}
-
-interface Match {
-  readonly path: PathMatch;
-  readonly method?: string;
-  readonly headers?: readonly unknown[];
-  readonly queryParams?: readonly unknown[];
-}
-
-interface Listener {
-  readonly key: string;
-  readonly gatewayName: string;
-  readonly gatewayNamespace: string;
-  readonly listenerName: string;
-  readonly hostname: string;
-  readonly port: number;
-  readonly protocol: string;
-  readonly policies: readonly PolicyUse[];
-  readonly routes: readonly string[];
-}
-
-interface BackendUse {
-  readonly backend?: string | undefined;
-  readonly problem?: string;
-}
-
-interface Route {
-  readonly key: string;
-  readonly name: string;
-  readonly ruleName?: string;
-  readonly listener: string;
-  readonly matches: readonly Match[];
-  readonly backends: readonly BackendUse[];
-  readonly policies: readonly PolicyUse[];
-}
-
-interface Backend {
-  readonly key: string;
-  readonly name: string;
-  readonly target: string;
-  readonly tls?: unknown;
-}
-
-interface Endpoint {
-  readonly endpoint: string;
-  readonly backends: readonly string[];
-  readonly health: string;
-}
-
-/** Response of `config`, as far as the page uses it. */
-export interface ConfigDump {
-  readonly listeners: readonly Listener[];
-  readonly routes: readonly Route[];
-  readonly backends: readonly Backend[];
-  readonly endpoints?: readonly Endpoint[];
-  readonly policies: readonly { readonly key?: string }[];
-}
+type Match = ShownRoute["matches"][number];
+type BackendUse = ShownRoute["backends"][number];
 
 /** Routes to read before the page may draw a frame. */
 const SLICE = 500;
 
 /** Reads the model; awaits `pause` between slices of work. */
 export async function readModel(
-  dump: ConfigDump,
+  dump: ShownConfiguration,
   pause: () => Promise<void>,
 ): Promise<Model> {
   const items = new Map<string, Item>();
@@ -140,12 +81,12 @@ export async function readModel(
   const definitions = new Map(
     dump.policies.map((policy) => [policy.key, policy]),
   );
-  const policyIds = (uses: readonly PolicyUse[]) =>
+  const policyIds = (uses: readonly ShownPolicy[]) =>
     uses.map((use) => add(policyItem(use, definitions)));
   const byGateway = Map.groupBy(dump.listeners, gatewayOf);
   const heads = new Map<
     string,
-    { chain: Chain; policies: readonly PolicyUse[] }
+    { chain: Chain; policies: readonly ShownPolicy[] }
   >();
   const chains: Chain[] = [];
   for (const listener of dump.listeners) {
@@ -243,11 +184,14 @@ export function chainsShown(
   );
 }
 
-function gatewayOf({ gatewayNamespace, gatewayName }: Listener): string {
+function gatewayOf({ gatewayNamespace, gatewayName }: ShownListener): string {
   return `${gatewayNamespace}/${gatewayName}`;
 }
 
-function gatewayItem(listener: Listener, own: readonly Listener[]): Item {
+function gatewayItem(
+  listener: ShownListener,
+  own: readonly ShownListener[],
+): Item {
   const ports = [...new Set(own.map(({ port }) => port))].join(", ");
   return {
     id: `gateway ${gatewayOf(listener)}`,
@@ -261,7 +205,7 @@ function gatewayItem(listener: Listener, own: readonly Listener[]): Item {
   };
 }
 
-function listenerItem({ routes, ...listener }: Listener): Item {
+function listenerItem({ routes, ...listener }: ShownListener): Item {
   const { key, listenerName, hostname, port, protocol, policies } = listener;
   return {
     id: `listener ${key}`,
@@ -273,7 +217,7 @@ function listenerItem({ routes, ...listener }: Listener): Item {
   };
 }
 
-function routeItem(route: Route, policies: readonly PolicyUse[]): Item {
+function routeItem(route: ShownRoute, policies: readonly ShownPolicy[]): Item {
   const path = route.matches[0]?.path;
   return {
     id: `route ${route.key}`,
@@ -296,7 +240,7 @@ function describeMatch({ path, method, headers, queryParams }: Match): string {
 }
 
 function policyItem(
-  { kind, source, config }: PolicyUse,
+  { kind, source, config }: ShownPolicy,
   definitions: ReadonlyMap<string | undefined, unknown>,
 ): Item {
   // The key of `GatewayPolicy/default/name` is `default/name`.
@@ -310,7 +254,10 @@ function policyItem(
   };
 }
 
-function backendItem(backend: Backend, endpoints: readonly Endpoint[]): Item {
+function backendItem(
+  backend: ShownBackend,
+  endpoints: NonNullable<ShownConfiguration["endpoints"]>,
+): Item {
   return {
     id: `backend ${backend.key}`,
     column: "backends",
@@ -323,7 +270,7 @@ function backendItem(backend: Backend, endpoints: readonly Endpoint[]): Item {
 /** Returns the backend, or the problem with it. */
 function backendUseItem(
   { backend, problem = "" }: BackendUse,
-  { key }: Route,
+  { key }: ShownRoute,
 ): Item {
   return backend !== undefined
     ? {

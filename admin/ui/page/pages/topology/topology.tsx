@@ -15,7 +15,6 @@ import {
   chainsShown,
   type ColumnName,
   columns,
-  type ConfigDump,
   idsOf,
   type Item,
   matchesFilter,
@@ -90,7 +89,7 @@ function useModel(hash: string) {
     const leaving = new AbortController();
     const load = async () => {
       // Thousands of routes are parsed, read and drawn in tasks of their own, so that the page stays fluid.
-      const dump = await getJson<ConfigDump>("config", leaving.signal);
+      const dump = await getJson("config", leaving.signal);
       await nextTask();
       const next = await readModel(dump, nextTask);
       await nextTask();
@@ -168,16 +167,8 @@ function Picture({ model, filter, selected, onSelect }: PictureProps) {
 /** Health of backends by the ids of their items; a backend without an entry was not used yet. */
 type Health = ReadonlyMap<string, string>;
 
-interface Endpoint {
-  readonly backends: readonly string[];
-  readonly health: string;
-}
-
 function useHealth(): Health {
-  const { data } = usePolled<{ readonly upstreams: readonly Endpoint[] }>(
-    "tasks?limit=1",
-    3000,
-  );
+  const { data } = usePolled("tasks?limit=1", 3000);
   const upstreams = data.value?.upstreams;
   return useMemo(() => {
     const worst = new Map<string, string>();

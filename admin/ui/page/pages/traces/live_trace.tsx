@@ -4,12 +4,8 @@ import { remember } from "../../navigation/place.ts";
 import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
 import { Button, Field, Form } from "../../kit/inputs.tsx";
 import { Empty, Message, PageHead, Problem } from "../../kit/layout.tsx";
-import { events, messageOf } from "../../server/api.ts";
-import {
-  addEvent,
-  type TracedRequest,
-  type TraceEvent,
-} from "./trace_events.ts";
+import { messageOf, traceEvents } from "../../server/api.ts";
+import { addEvent, type TracedRequest } from "./trace_events.ts";
 import { TraceTable } from "./trace_table.tsx";
 
 /** The page that follows requests through the gateway. */
@@ -120,7 +116,7 @@ function useTrace() {
         } traced.`,
       );
     try {
-      const stream = events<TraceEvent>(`trace?${query}`, {
+      const stream = traceEvents(query, {
         signal: stopping.signal,
         onReady: () => setMessage("Waiting for matching requests."),
       });

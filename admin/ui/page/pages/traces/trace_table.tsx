@@ -1,4 +1,7 @@
 /** The events of a request as a waterfall, with the details of the selected one. */
+import { decodeBody } from "../../../../../src/telemetry/trace/reading/decode_body.ts";
+import type { Change } from "../../../../../src/telemetry/trace/reading/diff_states.ts";
+import { summarizeMessage } from "../../../../../src/telemetry/trace/reading/summarize_message.ts";
 import { Code, Table } from "../../kit/data.tsx";
 import { latency } from "../../kit/format.ts";
 import {
@@ -11,12 +14,10 @@ import { linkTo } from "../../navigation/place.ts";
 import { status } from "../../server/status.ts";
 import { tryOn } from "./sample.ts";
 import {
-  bodyText,
-  type Change,
   differences,
   type Span,
   spansOf,
-  summarize,
+  stateOf,
   type TraceEvent,
 } from "./trace_events.ts";
 
@@ -78,14 +79,14 @@ export function TraceTable(
                   </button>
                 </th>
                 <td class="number">
-                  {event.eventEnd === undefined || event.eventEnd === null
+                  {event.eventEnd === null
                     ? "–"
                     : latency(event.eventEnd / 1000)}
                 </td>
                 <td class="waterfall-cell">
                   <Waterfall span={spans[index]} />
                 </td>
-                <td>{summarize(event)}</td>
+                <td>{summarizeMessage(event.message)}</td>
               </tr>
             ))}
           </tbody>
@@ -124,17 +125,13 @@ function EventDetail({ events, index }: EventDetailProps) {
       </section>
     );
   }
-  const { type, body, requestState } = event.message;
+  const { message } = event;
+  const requestState = stateOf(event);
   return (
     <section class="detail stack" aria-label="Event">
-      <h3 id={id}>{type}</h3>
+      <h3 id={id}>{message.type}</h3>
       <Changes changes={differences(events, index)} />
-      {type === "bodySnapshot" && body !== undefined && (
-        <>
-          <h4>As text</h4>
-          <Code value={bodyText(body)} label="Body" />
-        </>
-      )}
+      {message.type === "bodySnapshot" && <Body base64={message.body} />}
       {requestState !== undefined && status.value?.server === "admin" && (
         <p>
           <a
@@ -148,6 +145,17 @@ function EventDetail({ events, index }: EventDetailProps) {
       <h4>Full event</h4>
       <Code value={event} label="Event as JSON" />
     </section>
+  );
+}
+
+function Body({ base64 }: { readonly base64: string }) {
+  const { text } = decodeBody(base64, Infinity);
+  if (text === undefined) return <p class="quiet">The body is not text.</p>;
+  return (
+    <>
+      <h4>As text</h4>
+      <Code value={text} label="Body" />
+    </>
   );
 }
 
@@ -171,17 +179,23 @@ function Changes(
           {
             title: "Before",
             cell: ({ before }) =>
-              before === undefined ? <i>absent</i> : <del>{before}</del>,
+              before === undefined
+                ? <i>absent</i>
+                : <del>{textOf(before)}</del>,
           },
           {
             title: "After",
             cell: ({ after }) =>
-              after === undefined ? <i>absent</i> : <ins>{after}</ins>,
+              after === undefined ? <i>absent</i> : <ins>{textOf(after)}</ins>,
           },
         ]}
       />
     </>
   );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function findFailure(events: readonly TraceEvent[]): number {

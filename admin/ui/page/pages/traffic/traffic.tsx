@@ -1,4 +1,8 @@
 /** Traffic of the last minutes and hours, which the gateway keeps. */
+import type {
+  TrafficFigures,
+  TrafficReport,
+} from "../../../../../src/telemetry/traffic/traffic_report.ts";
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo, remember } from "../../navigation/place.ts";
 import { Stat, Stats } from "../../kit/data.tsx";
@@ -10,12 +14,10 @@ import { usePolled } from "../../server/poll.ts";
 import { TrafficCharts } from "./traffic_charts.tsx";
 import {
   dimensions,
-  type Figures,
   pathOf,
   ranges,
   readView,
   titleOf,
-  type TrafficReport,
   type TrafficView,
   writeView,
 } from "./traffic_view.ts";
@@ -28,7 +30,7 @@ export function Traffic({ argument }: PageProps) {
   const change = (next: Partial<TrafficView>) =>
     remember("traffic", writeView({ ...view, ...next }));
   const chosen = ranges.find(({ value }) => value === range) ?? ranges[0];
-  const { data, error } = usePolled<TrafficReport>(
+  const { data, error } = usePolled(
     pathOf(view),
     chosen.intervalMs,
   );
@@ -125,7 +127,7 @@ function NoTraffic({ text }: { readonly text: string }) {
 }
 
 interface NumbersProps {
-  readonly figures: Figures;
+  readonly figures: TrafficFigures;
   readonly seconds: number;
 }
 

@@ -1,8 +1,11 @@
 /** Curves of the traffic. */
+import type {
+  TrafficReport,
+} from "../../../../../src/telemetry/traffic/traffic_report.ts";
 import { Chart, type Series, type SeriesColor } from "../../kit/chart.tsx";
 import { compact, dollars, latency } from "../../kit/format.ts";
 import { Section } from "../../kit/layout.tsx";
-import { titleOf, type TrafficReport } from "./traffic_view.ts";
+import { titleOf } from "./traffic_view.ts";
 
 const SYNC_KEY = "traffic";
 

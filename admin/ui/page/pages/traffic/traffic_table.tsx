@@ -1,4 +1,8 @@
 /** Sums by route, backend, model or key. */
+import type {
+  TrafficReport,
+  TrafficRow,
+} from "../../../../../src/telemetry/traffic/traffic_report.ts";
 import { type Column, Table } from "../../kit/data.tsx";
 import {
   compact,
@@ -11,14 +15,11 @@ import { useRef, useState } from "../../kit/framework.ts";
 import { Button, Segments } from "../../kit/inputs.tsx";
 import { Section } from "../../kit/layout.tsx";
 import {
-  type Curve,
   dimensions,
   type Sorting,
   sortings,
   sortRows,
   titleOf,
-  type TrafficReport,
-  type TrafficRow,
 } from "./traffic_view.ts";
 
 interface TrafficTableProps {
@@ -154,7 +155,7 @@ const WIDTH = 72;
 const HEIGHT = 20;
 
 /** A curve without axes; the chart above has them. */
-function Trend({ values }: { readonly values: Curve }) {
+function Trend({ values }: { readonly values: TrafficRow["rates"] }) {
   const known = values.map((value) => value ?? 0);
   const max = Math.max(...known, 1e-9);
   const points = known.map((value, index) =>

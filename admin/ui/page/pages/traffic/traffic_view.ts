@@ -1,45 +1,7 @@
-/** Response of `traffic`, and the address of its page. */
-
-/** One number for each of the times; `null` where nothing is known. */
-export type Curve = readonly (number | null)[];
-
-/** Sums over the range; times are in milliseconds. */
-export interface Figures {
-  readonly requests: number;
-  readonly clientErrors: number;
-  readonly serverErrors: number;
-  readonly p50: number | null;
-  readonly p95: number | null;
-  readonly p99: number | null;
-  readonly firstToken50: number | null;
-  readonly firstToken95: number | null;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly costUsd: number;
-}
-
-/** Figures of one route, backend, model or key. */
-export interface TrafficRow extends Figures {
-  /** Empty for requests without one; `null` for all others. */
-  readonly name: string | null;
-  readonly rates: Curve;
-}
-
-/** Traffic over a range of time. */
-export interface TrafficReport {
-  readonly name: string | null;
-  readonly by: Dimension;
-  readonly range: Range;
-  readonly stepSeconds: number;
-  /** Seconds of the range in which the gateway ran. */
-  readonly seconds: number;
-  readonly times: readonly number[];
-  readonly figures: Figures;
-  readonly series: Readonly<Record<SeriesName, Curve>>;
-  readonly rows: readonly TrafficRow[];
-}
-
-type SeriesName = Exclude<keyof Figures, never>;
+/** The address of the page of traffic, and the order of its rows. */
+import type { TrafficDimension } from "../../../../../src/telemetry/traffic/traffic_bucket.ts";
+import type { TrafficRange } from "../../../../../src/telemetry/traffic/traffic_range.ts";
+import type { TrafficRow } from "../../../../../src/telemetry/traffic/traffic_report.ts";
 
 /** Spans of time that end now, with the seconds between two requests for them. */
 export const ranges = [
@@ -56,16 +18,10 @@ export const dimensions = [
   { value: "key", title: "Key", plural: "keys" },
 ] as const;
 
-/** A span of time. */
-export type Range = typeof ranges[number]["value"];
-
-/** One of `dimensions`. */
-export type Dimension = typeof dimensions[number]["value"];
-
 /** The selection, which the address names. */
 export interface TrafficView {
-  readonly range: Range;
-  readonly by: Dimension;
+  readonly range: TrafficRange;
+  readonly by: TrafficDimension;
   /** Only the traffic of this name; `undefined` for all. */
   readonly name: string | undefined;
 }
@@ -86,14 +42,16 @@ export function writeView({ range, by, name }: TrafficView): string {
 }
 
 /** Returns the path of the endpoint. */
-export function pathOf({ range, by, name }: TrafficView): string {
+export function pathOf(
+  { range, by, name }: TrafficView,
+): `traffic?${string}` {
   const query = new URLSearchParams({ range, by });
   if (name !== undefined) query.set("name", name);
   return `traffic?${query}`;
 }
 
 /** Names a row for people. */
-export function titleOf(name: string | null, by: Dimension): string {
+export function titleOf(name: string | null, by: TrafficDimension): string {
   if (name === null) return "All others";
   if (name !== "") return name;
   return by === "backend" ? "None: the gateway responded" : `No ${by}`;
