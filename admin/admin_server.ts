@@ -9,7 +9,7 @@ import {
   ListenError,
   type RunningServer,
 } from "./listen.ts";
-import { type ProfileHandlers, Profiles } from "./profiles/profiles.ts";
+import { Profiles } from "./profiles/profiles.ts";
 import { guard } from "./http/request_guard.ts";
 import { createRouter, type Handler, type PeerHandler } from "./http/router.ts";
 import { statsEndpoints } from "./endpoints/stats_endpoints.ts";
@@ -51,7 +51,7 @@ export async function startAdminServer(
   if (address.kind === "off") return disabledServer;
   await using cleanup = new AsyncDisposableStack();
   const profiles = cleanup.use(new Profiles(clock, target.dataPlane));
-  const next = adminHandler(options, profiles.handlers, token);
+  const next = adminHandler(options, profiles, token);
   const { addresses, close } = await listen({
     name: nameOf("adminAddr", settings.adminAddr),
     address,
@@ -95,10 +95,14 @@ export async function startStatsServer(
 /** Requires the token for all paths except the static files of the web UI, which asks for the token itself. */
 function adminHandler(
   { target, log, clock, audit = new AuditLog(clock, log) }: AdminOptions,
-  profiles: ProfileHandlers,
+  { handlers: profiles, pageHandlers }: Profiles,
   token: string | undefined,
 ): PeerHandler {
-  const access = { server: "admin", readOnly: false, profiles } as const;
+  const access = {
+    server: "admin",
+    readOnly: false,
+    profiles: pageHandlers,
+  } as const;
   const ui = createUi({ target, clock, log, ...access });
   const endpoints = adminEndpoints({ target, clock, profiles, ui, audit });
   const route = withUi(ui, createRouter(endpoints, log));

@@ -4,6 +4,7 @@ import { HeapSampling } from "../../src/telemetry/profiles/heap_profile.ts";
 import type { StackProfile } from "../../src/telemetry/profiles/stack_profile.ts";
 import { takeCpuProfile } from "./cpu_of_all_threads.ts";
 import { encodePprof } from "./pprof.ts";
+import { largeJson } from "../http/large_json.ts";
 import { type IntegerRange, readInteger } from "../http/query_parameters.ts";
 import { respond, text } from "../http/admin_responses.ts";
 import type { Handler } from "../http/router.ts";
@@ -22,7 +23,7 @@ export const allocationSeconds: IntegerRange<undefined> = {
   or: undefined,
 };
 
-/** Handlers that return gzipped pprof profiles. */
+/** Handlers that take a profile and return it. */
 export type ProfileHandlers = {
   readonly heap: Handler;
   /** Available on Linux only. */
@@ -31,11 +32,10 @@ export type ProfileHandlers = {
 
 /** Takes CPU and heap profiles; samples allocations until it is disposed. */
 export class Profiles implements AsyncDisposable {
-  readonly handlers: ProfileHandlers = {
-    ...(Deno.build.os === "linux" &&
-      { cpu: (request: Request) => this.#takeCpu(request) }),
-    heap: (request) => this.#takeHeap(request),
-  };
+  /** They return gzipped pprof profiles. */
+  readonly handlers: ProfileHandlers = this.#handlersFor(sendPprof);
+  /** They return `PageProfile`. */
+  readonly pageHandlers: ProfileHandlers = this.#handlersFor(sendToPage);
   readonly #clock: Clock;
   readonly #workers: ThreadProfiler;
   readonly #heap = new HeapSampling("main");
@@ -47,11 +47,19 @@ export class Profiles implements AsyncDisposable {
     this.#workers = workers;
   }
 
+  #handlersFor(send: Send): ProfileHandlers {
+    return {
+      ...(Deno.build.os === "linux" &&
+        { cpu: (request: Request) => this.#takeCpu(request, send) }),
+      heap: (request) => this.#takeHeap(request, send),
+    };
+  }
+
   /**
    * Takes a CPU profile, one at a time.
    * @throws {InvalidParameter}
    */
-  async #takeCpu(request: Request): Promise<Response> {
+  async #takeCpu(request: Request, send: Send): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const seconds = readInteger(query, "seconds", cpuRanges.seconds);
     const frequency = readInteger(query, "frequency", cpuRanges.frequency);
@@ -80,19 +88,21 @@ export class Profiles implements AsyncDisposable {
    * Takes a profile of live memory; with `seconds`, of all allocations in that time.
    * @throws {InvalidParameter}
    */
-  async #takeHeap(request: Request): Promise<Response> {
+  async #takeHeap(request: Request, send: Send): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const seconds = readInteger(query, "seconds", allocationSeconds);
     if (this.#countsAllocations) {
       return text(409, "another profile is in progress; retry later");
     }
-    if (seconds === undefined) return await this.#sendHeap("heap");
+    if (seconds === undefined) {
+      return await send("heap", await this.#readHeap());
+    }
     this.#countsAllocations = true;
     try {
       await this.#heap.startAllocations();
       await this.#workers.startAllocationProfiles();
       await pause(this.#clock, seconds * 1000, request.signal);
-      return await this.#sendHeap("allocs");
+      return await send("allocs", await this.#readHeap());
     } catch (error) {
       // Counting would go on and need ever more memory.
       await this.#heap.take(this.#clock);
@@ -102,11 +112,11 @@ export class Profiles implements AsyncDisposable {
     }
   }
 
-  async #sendHeap(name: string): Promise<Response> {
+  async #readHeap(): Promise<StackProfile> {
     const own = await this.#heap.take(this.#clock);
     const others = await this.#workers.heapProfiles();
     const samples = [own, ...others].flatMap((profile) => profile.samples);
-    return await send(name, { ...own, samples });
+    return { ...own, samples };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -114,7 +124,39 @@ export class Profiles implements AsyncDisposable {
   }
 }
 
-async function send(name: string, profile: StackProfile): Promise<Response> {
+type Send = (name: string, profile: StackProfile) => Promise<Response>;
+
+/** A profile as a flame graph shows it: the last of its values. */
+export interface PageProfile {
+  /** Such as `nanoseconds` or `bytes`. */
+  readonly unit: string;
+  readonly samples: readonly {
+    readonly value: number;
+    /** Functions with their files, the outermost call first. */
+    readonly frames: readonly string[];
+  }[];
+}
+
+async function sendToPage(
+  _: string,
+  { valueTypes, samples }: StackProfile,
+): Promise<Response> {
+  const profile: PageProfile = {
+    unit: valueTypes.at(-1)?.[1] ?? "",
+    samples: samples.map(({ values, frames }) => ({
+      value: values.at(-1) ?? 0,
+      frames: frames.map(({ name, file }) =>
+        `${name || "(anonymous)"}${file === "" ? "" : ` (${file})`}`
+      ).reverse(),
+    })),
+  };
+  return await largeJson({ ...profile });
+}
+
+async function sendPprof(
+  name: string,
+  profile: StackProfile,
+): Promise<Response> {
   const body = await encodePprof(profile);
   return respond(200, "application/octet-stream", body, {
     "content-disposition": `attachment; filename="gateway-${name}.pb.gz"`,

@@ -16,6 +16,7 @@ import type {
 } from "../../src/telemetry/requests/logged_request.ts";
 import type { TrafficReport } from "../../src/telemetry/traffic/traffic_report.ts";
 import type { MemoryReport } from "../endpoints/memory_endpoint.ts";
+import type { PageProfile } from "../profiles/profiles.ts";
 import type { UsageReport } from "../endpoints/usage_endpoint.ts";
 import type { BudgetSelection } from "./select_budgets.ts";
 
@@ -35,6 +36,7 @@ export interface UiResponses {
   readonly "source/check": DraftResult;
   readonly "source/apply": DraftResult;
   readonly "playground/evaluate": PartsResult;
+  readonly "profiles/*": PageProfile;
 }
 
 /** The gateway and the access of the page. */

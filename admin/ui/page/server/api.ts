@@ -29,6 +29,7 @@ export type ResponseOf<Path extends string> = Path extends
   `${infer Endpoint}?${string}` ? ResponseOf<Endpoint>
   : Path extends keyof UiResponses ? UiResponses[Path]
   : Path extends `requests/${string}` ? UiResponses["requests/*"]
+  : Path extends `profiles/${string}` ? UiResponses["profiles/*"]
   : never;
 
 /** Returns the JSON of `GET api/path`. @throws {ApiError} */
@@ -37,6 +38,14 @@ export async function getJson<Path extends string>(
   signal?: AbortSignal,
 ): Promise<ResponseOf<Path>> {
   return decode(await getText(path, signal));
+}
+
+/** Returns the JSON of `GET api/path`, however long it takes. @throws {ApiError} */
+export async function getSlowJson<Path extends string>(
+  path: Path,
+  signal: AbortSignal,
+): Promise<ResponseOf<Path>> {
+  return decode(await (await request(path, { signal })).text());
 }
 
 /** Returns the text of `GET api/path`. @throws {ApiError} */

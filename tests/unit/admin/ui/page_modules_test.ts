@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { encodePprof } from "../../../../admin/profiles/pprof.ts";
 import {
   buildTree,
   hottest,
@@ -10,7 +9,6 @@ import {
   parseMetrics,
   sumOf,
 } from "../../../../admin/ui/page/server/metrics_text.ts";
-import { readProfile } from "../../../../admin/ui/page/pages/profiles/read_pprof.ts";
 import {
   readModel,
   relatedTo,
@@ -104,37 +102,6 @@ Deno.test("differences compares a snapshot with the previous one, skipping other
   ]);
   assert.equal(differences(events, 0), undefined);
   assert.equal(differences(events, 1), undefined);
-});
-
-Deno.test("readProfile parses profiles of the admin interface", async () => {
-  const frame = (name: string) => ({
-    name,
-    file: "a.ts",
-    startLine: 1,
-    line: 2,
-  });
-  const bytes = await encodePprof({
-    valueTypes: [["samples", "count"], ["cpu", "nanoseconds"]],
-    samples: [
-      { frames: [frame("leaf"), frame("root")], values: [1, 5_000_000_000] },
-      { frames: [frame("root")], values: [1, 300] },
-    ],
-    period: 1,
-    takenAt: 0,
-    durationMs: 1,
-  });
-
-  const profile = await readProfile(
-    new Blob([await new Response(bytes).arrayBuffer()]).stream(),
-  );
-
-  assert.deepEqual(profile, {
-    unit: "nanoseconds",
-    samples: [
-      { value: 5_000_000_000, frames: ["root (a.ts)", "leaf (a.ts)"] },
-      { value: 300, frames: ["root (a.ts)"] },
-    ],
-  });
 });
 
 Deno.test("buildTree merges calls, and recursive calls count once", () => {

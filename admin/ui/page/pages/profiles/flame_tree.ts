@@ -1,5 +1,7 @@
 /** Trees of calls. */
-import type { Sample } from "./read_pprof.ts";
+import type { UiResponses } from "../../../responses.ts";
+
+type Sample = UiResponses["profiles/*"]["samples"][number];
 
 /** A call with the calls that it makes. */
 export interface Call {

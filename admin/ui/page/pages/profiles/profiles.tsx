@@ -1,4 +1,5 @@
 /** Takes a profile and shows it as a flame graph and a table. */
+import type { UiResponses } from "../../../responses.ts";
 import type { PageProps } from "../../navigation/page.ts";
 import { Table } from "../../kit/data.tsx";
 import { bytes, number } from "../../kit/format.ts";
@@ -11,10 +12,11 @@ import {
   Problem,
   Section,
 } from "../../kit/layout.tsx";
-import { messageOf, request } from "../../server/api.ts";
+import { getSlowJson, messageOf } from "../../server/api.ts";
 import { FlameGraph } from "./flame_graph.tsx";
 import { buildTree, hottest } from "./flame_tree.ts";
-import { type Profile, readProfile } from "./read_pprof.ts";
+
+type Profile = UiResponses["profiles/*"];
 
 const MAX_FUNCTIONS = 30;
 
@@ -78,11 +80,9 @@ function useProfile() {
   const [isBusy, setBusy] = useState(false);
   const leaving = useRef(new AbortController());
   useEffect(() => () => leaving.current.abort(), []);
-  const run = async (path: string) => {
+  const run = async (path: `profiles/${string}`) => {
     try {
-      const { body } = await request(path, { signal: leaving.current.signal });
-      if (body === null) return;
-      const taken = await readProfile(body);
+      const taken = await getSlowJson(path, leaving.current.signal);
       setProfile(taken);
       setMessage(`Done: ${taken.samples.length} stacks.`);
     } catch (error) {
@@ -93,7 +93,7 @@ function useProfile() {
       setBusy(false);
     }
   };
-  const take = (path: string, waiting: string) => {
+  const take = (path: `profiles/${string}`, waiting: string) => {
     setBusy(true);
     setProblem("");
     setMessage(waiting);
