@@ -9,6 +9,7 @@ import {
 import type { ClusterRunOptions } from "../cluster/run_cluster.ts";
 import { addControlCommands } from "./control_commands.ts";
 import * as help from "./help.ts";
+import { devAddresses } from "../run/dev_addresses.ts";
 import { addRunCommands, fileOption } from "./run_commands.ts";
 
 interface RunOptions extends ClusterRunOptions {
@@ -125,18 +126,20 @@ function addDevCommand(program: Command, call: Call): void {
     .description(help.DEV)
     .addHelpText("after", help.DEV_EXAMPLES)
     .addOption(
-      new Option("--port <port>", "port of the gateway").default(3000)
+      new Option("--port <port>", "port of the gateway").default(
+        devAddresses.port,
+      )
         .argParser(parsePort),
     )
     .option(
       "--admin <address>",
       "address of the admin interface",
-      "localhost:15000",
+      devAddresses.admin,
     )
     .option(
       "--stats <address>",
       "address of metrics and health",
-      "localhost:15020",
+      devAddresses.stats,
     )
     .action(async (options: { port: number; admin: string; stats: string }) => {
       const { runPlayground } = await import("../run/dev_command.ts");

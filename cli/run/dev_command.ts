@@ -11,6 +11,7 @@ import { startOAuthPage } from "../dev/oauth_page.ts";
 import { startPlayground } from "../dev/playground.ts";
 import { Failure, UsageError } from "../process/exit.ts";
 import { print } from "../output/output.ts";
+import { devAddresses } from "./dev_addresses.ts";
 import { ListenError, serve } from "./serve.ts";
 
 /**
@@ -23,7 +24,7 @@ export async function runPlayground(
 ): Promise<number> {
   requireAddress("--admin", addresses.admin);
   requireAddress("--stats", addresses.stats);
-  requireFreePort(addresses.port);
+  requireFreePort(addresses);
   await using playground = startPlayground();
   const guests = ["guest"];
   await using idpA = await startIdpA({ permissions: ["call:mcp"], guests });
@@ -52,7 +53,11 @@ export async function runPlayground(
     if (!(error instanceof ListenError)) throw error;
     throw new Failure(
       `${error.message}. Select another one with ${
-        howTo("--admin <address> --stats <address>")
+        howTo({
+          ...addresses,
+          admin: "<address>",
+          stats: "<address>",
+        })
       }`,
     );
   }
@@ -67,21 +72,25 @@ function requireAddress(option: string, text: string): void {
 }
 
 /** Checks the port here for a message without reference to a configuration file. */
-function requireFreePort(port: number): void {
+function requireFreePort(addresses: PlaygroundAddresses): void {
+  const { port } = addresses;
   try {
     Deno.listen({ hostname: "127.0.0.1", port }).close();
   } catch (error) {
     if (!(error instanceof Deno.errors.AddrInUse)) throw error;
     throw new Failure(
       `Cannot listen on port ${port}: another program uses it. Select another one with ${
-        howTo("--port <port>")
+        howTo({ ...addresses, port: "<port>" })
       }`,
     );
   }
 }
 
-/** Formats the user's command with options; `make run` sets an environment variable. */
-function howTo(options: string): string {
+/** Formats the user's command with other addresses; `make run` sets an environment variable. */
+function howTo(addresses: Record<keyof PlaygroundAddresses, unknown>): string {
+  const options = (["port", "admin", "stats"] as const)
+    .filter((name) => addresses[name] !== devAddresses[name])
+    .map((name) => `--${name} ${addresses[name]}`).join(" ");
   return Deno.env.get("GATEWAY_STARTED_BY") === "make"
     ? `make run ARGS="${options}"`
     : `"gateway dev ${options}"`;

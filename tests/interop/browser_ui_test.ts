@@ -141,6 +141,41 @@ Deno.test("failures are listed with their cause, and each with its report and tr
   expectQuiet(ui, gateway.admin);
 });
 
+Deno.test("a failure that is opened by a link is marked in the list", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await get(`${gateway.origin}/one`);
+  await get(`${gateway.origin}/two`);
+  await using ui = await openUi(`${gateway.admin}/ui/#failures`);
+  const { page } = ui;
+  await page.getByRole("link", { name: /\/one/ }).click();
+  await page.getByRole("heading", { name: /Why GET .*\/one failed/ }).waitFor();
+
+  await page.reload();
+  const marked = page.locator("tr[aria-current]");
+  await marked.waitFor();
+
+  assert.match(await marked.innerText(), /\/one/);
+  assert.equal(await marked.count(), 1);
+  expectQuiet(ui, gateway.admin);
+});
+
+Deno.test("the filters of requests fit into one row at 1280 pixels, and the page says what it records", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await get(`${gateway.origin}/hello`);
+  await using ui = await openUi(`${gateway.admin}/ui/#requests`);
+  const { page } = ui;
+  await page.getByText("So far, every success was recorded.").waitFor();
+  await page.getByText("failures, and up to 50 successes per second")
+    .waitFor();
+
+  const bottoms = await page.evaluate<number[]>(
+    "Array.from(document.querySelector('form').children, (each) => each.getBoundingClientRect().bottom)",
+  );
+
+  assert.equal(bottoms.length, 6);
+  assert.equal(new Set(bottoms).size, 1);
+});
+
 Deno.test("the list of failures stays as it is while the pointer is on it, and is as long as the page", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
   for (let i = 0; i < 60; i++) await get(`${gateway.origin}/old/${i}`);

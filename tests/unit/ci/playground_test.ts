@@ -50,7 +50,7 @@ Deno.test("make run prints its guide and nothing else, and ends with 0", async (
   assert(!(guide + lines.join()).includes(escape));
 });
 
-Deno.test("make run reports how to choose another port", async () => {
+Deno.test("make run reports how to choose another port, and keeps the other options", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
 
   const { code, stderr } = await makeRun("--port", String(taken.addr.port))
@@ -59,6 +59,25 @@ Deno.test("make run reports how to choose another port", async () => {
   assert.notEqual(code, 0);
   assert.match(
     new TextDecoder().decode(stderr),
-    /another program uses it\. Select another one with make run ARGS="--port <port>"\n/,
+    /another program uses it\. Select another one with make run ARGS="--port <port> --stats off"\n/,
+  );
+});
+
+Deno.test("make run reports how to choose another admin address, and keeps the other options", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const port = String(freePort());
+
+  const { code, stderr } = await makeRun(
+    "--port",
+    port,
+    "--admin",
+    `127.0.0.1:${taken.addr.port}`,
+  ).output();
+
+  assert.notEqual(code, 0);
+  assert(
+    new TextDecoder().decode(stderr).includes(
+      `Select another one with make run ARGS="--port ${port} --admin <address> --stats <address>"\n`,
+    ),
   );
 });

@@ -64,12 +64,13 @@ interface TableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T, index: number) => string | number;
-  readonly classOf?: (row: T) => string;
+  /** Marks the row that is shown elsewhere on the page. */
+  readonly isSelected?: (row: T) => boolean;
 }
 
 /** A table for up to some hundred rows. On narrow screens it scrolls sideways by itself. */
 export function Table<T>(
-  { label, columns, rows, keyOf, classOf }: TableProps<T>,
+  { label, columns, rows, keyOf, isSelected }: TableProps<T>,
 ) {
   return (
     // Focusable, so that it can be scrolled with the keyboard.
@@ -87,7 +88,10 @@ export function Table<T>(
         </thead>
         <tbody>
           {rows.map((row, index) => (
-            <tr key={keyOf(row, index)} class={classOf?.(row)}>
+            <tr
+              key={keyOf(row, index)}
+              aria-current={isSelected?.(row) ? "true" : undefined}
+            >
               {columns.map((column, at) =>
                 at === 0
                   ? (

@@ -45,7 +45,7 @@ export function Failures({ argument }: PageProps) {
       {data.value && (
         <FailureList
           latest={data.value.requests}
-          isShort={argument !== ""}
+          open={argument}
         />
       )}
       {argument !== "" && <Report key={argument} record={argument} />}
@@ -55,12 +55,12 @@ export function Failures({ argument }: PageProps) {
 
 interface FailureListProps {
   readonly latest: readonly LoggedRequest[];
-  /** Leaves room for the report below. */
-  readonly isShort: boolean;
+  /** Record of the report below, for which the list leaves room; empty without one. */
+  readonly open: string;
 }
 
 /** A list whose rows never move under the pointer. */
-function FailureList({ latest, isShort }: FailureListProps) {
+function FailureList({ latest, open }: FailureListProps) {
   const element = useRef<HTMLDivElement>(null);
   const [drawn, setDrawn] = useState(latest);
   useLayoutEffect(() => {
@@ -87,13 +87,14 @@ function FailureList({ latest, isShort }: FailureListProps) {
       </Message>
       <div
         ref={element}
-        class={isShort ? "panel flush short" : "panel flush"}
+        class={open !== "" ? "panel flush short" : "panel flush"}
         onPointerLeave={() => setDrawn(latest)}
       >
         <Table
           label="Failed requests, newest first"
           rows={drawn}
           keyOf={({ record }) => record}
+          isSelected={({ record, id }) => open === record || open === id}
           columns={[
             {
               title: "Request",

@@ -36,7 +36,7 @@ export function Requests({ argument }: PageProps) {
     <>
       <PageHead
         title="Requests"
-        about="Every failure that is remembered and a sample of the rest, as they end. Open one for its times, cause and advice."
+        about="Requests as they end: failures, and up to 50 successes per second. Open one for its times, cause and advice."
       />
       <Problem>{error}</Problem>
       <RequestFilters
@@ -71,10 +71,10 @@ export function Requests({ argument }: PageProps) {
 /** Says which part of the traffic the log has. */
 function coverage({ successes, sampled }: RequestLog): string {
   return sampled === successes
-    ? "All requests are recorded."
-    : `Recorded are all failures and ${percent(sampled / successes)} of ${
+    ? "So far, every success was recorded."
+    : `${percent(sampled / successes)} of ${
       number(successes)
-    } successes: up to 50 per second.`;
+    } successes were recorded.`;
 }
 
 function NoRequests() {
