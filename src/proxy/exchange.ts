@@ -79,6 +79,8 @@ export class Exchange implements RequestFacts {
   policyRun: PolicyRun | undefined;
   /** Set once the request goes upstream. */
   attempts: Attempts | undefined;
+  /** Keys of the backends that were not tried, because they rest; set once the last attempt has failed. */
+  passedOver: readonly string[] = [];
   /** Counts the tokens of the request; `undefined` before it goes upstream, and when they are not needed. */
   meter: UsageMeter | undefined;
   /** Set where requests have spans. */

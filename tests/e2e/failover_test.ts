@@ -213,6 +213,31 @@ Deno.test("the rest of a backend is shown, and why it got no request", async () 
   assert.deepEqual((await dataPlane.tasks(0)).cooldowns, []);
 });
 
+Deno.test("explain names the backends that were not tried, because they rest", async () => {
+  const clock = new FakeClock();
+  await using first = upstream((connection) => connection.send(limited));
+  await using second = upstream((connection) => connection.send(limited));
+  await using gateway = await startTracedGateway(
+    routeTo([first.port, second.port]),
+    { clock },
+  );
+  const causeOf = async (response: Response) => {
+    await response.text();
+    const id = response.headers.get("x-request-id");
+    const report = await fetch(`${gateway.admin}/debug/requests/${id}`);
+    return (await report.json()).cause;
+  };
+
+  const both = await causeOf(await fetch(gateway.origin));
+  const one = await causeOf(await fetch(gateway.origin));
+
+  assert.doesNotMatch(both, /Not tried/);
+  assert.match(
+    one,
+    /Not tried, because they rest after failures: default\/provider[01]\.$/,
+  );
+});
+
 Deno.test("a stream stays with its backend after the first event", async () => {
   await using first = upstream(async (connection) => {
     await connection.send(`${streamHead}f\r\ndata: started\n\n\r\n`);

@@ -71,6 +71,17 @@ export class BackendChoice {
     return chosen;
   }
 
+  /** Lists the keys of the backends that were not tried, because they rest. */
+  passedOver(): readonly string[] {
+    return this.#request.groups.flatMap(({ backends }) =>
+      backends.flatMap((each) =>
+        !this.#tried.has(each) && this.#restOf(each) > 0 && each.backend
+          ? [each.backend.key]
+          : []
+      )
+    );
+  }
+
   /** Reports whether a backend is left. */
   hasNext(): boolean {
     return this.#request.groups.some(({ backends }) =>

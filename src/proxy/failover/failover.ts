@@ -106,7 +106,10 @@ export class Failover {
         const next = isGone || !mayMove(outcome, reason, grouped)
           ? undefined
           : choice.next();
-        if (next === undefined) return resultOf(outcome);
+        if (next === undefined) {
+          if (reason !== undefined) exchange.passedOver = choice.passedOver();
+          return resultOf(outcome);
+        }
         body?.endAttempt();
         responseOf(outcome)?.body?.cancel("failed over");
         const after = reason ?? reasonOfRetry(outcome);

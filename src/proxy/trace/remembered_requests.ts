@@ -68,6 +68,7 @@ export function describeRequest(
     candidates: candidatesOf(routed),
     verdict: exchange.policyRun?.rejection?.verdict,
     calls: callsOf(exchange, redactor),
+    passedOver: exchange.passedOver,
   };
 }
 

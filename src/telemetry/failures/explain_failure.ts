@@ -20,10 +20,17 @@ export function explainFailure(
 ): Explanation {
   const { reason } = failed.finished;
   const explain = rejections.get(reason)?.explain ?? explanations.get(reason);
-  return explain?.(failed) ?? {
+  const explanation = explain?.(failed) ?? {
     cause: `It failed (${reason}): ${errorOf(failed)}.`,
     failing: undefined,
     advice: "See the log of the gateway.",
+  };
+  const { passedOver = [] } = failed;
+  return passedOver.length === 0 ? explanation : {
+    ...explanation,
+    cause: `${explanation.cause} Not tried, because they rest after failures: ${
+      passedOver.join(", ")
+    }.`,
   };
 }
 

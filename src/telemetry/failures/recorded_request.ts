@@ -30,6 +30,8 @@ export interface RecordedRequest {
   readonly verdict: AuthorizationResult | RateLimitResult | undefined;
   /** Calls of the upstream, in order. */
   readonly calls: readonly RecordedCall[];
+  /** Keys of the backends that were not tried, because they rest after failures. */
+  readonly passedOver?: readonly string[];
 }
 
 /** Outcome of one attempt at the upstream. */
