@@ -1,4 +1,6 @@
 import type { Clock } from "../../src/base/clock.ts";
+import { trafficDimensions } from "../../src/telemetry/traffic/traffic_bucket.ts";
+import { trafficRanges } from "../../src/telemetry/traffic/traffic_range.ts";
 import type { AuditLog } from "../access/audit_log.ts";
 import { dumpConfig } from "./config_dump_endpoint.ts";
 import { indexPage } from "./index_page.ts";
@@ -7,21 +9,33 @@ import { showMemory } from "./memory_endpoint.ts";
 import { describeApi } from "./openapi.ts";
 import { refreshKeys } from "./keys_endpoint.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
-import { json, text } from "../http/admin_responses.ts";
+import { allocationSeconds, cpuRanges } from "../profiles/profiles.ts";
+import { json, text as textResponse } from "../http/admin_responses.ts";
+import { both, get, post, stream } from "../http/declare_endpoint.ts";
+import {
+  choice,
+  integer,
+  type OperationText,
+  text,
+  TEXT_TYPE,
+} from "../http/operation_text.ts";
 import type { Endpoint, Handler } from "../http/router.ts";
 import { statsEndpoints } from "./stats_endpoints.ts";
 import type { AdminTarget } from "../target/target.ts";
-import { showTasks } from "./tasks_endpoint.ts";
+import { showTasks, taskLimit } from "./tasks_endpoint.ts";
 import { hasToken } from "../access/check_admin_token.ts";
 import { resetLimits, showUsage } from "./usage_endpoint.ts";
 import {
+  failureLimit,
   listFailures,
   listRequests,
+  requestLimit,
+  requestStatuses,
   showFailure,
   showRequest,
 } from "./requests_endpoint.ts";
 import { showTraffic } from "./traffic_endpoint.ts";
-import { traceRequests } from "./trace_endpoint.ts";
+import { traceCount, tracePort, traceRequests } from "./trace_endpoint.ts";
 
 /** Dependencies of the endpoints. */
 export interface EndpointOptions {
@@ -34,99 +48,226 @@ export interface EndpointOptions {
 }
 
 /** Lists the endpoints of the admin interface. */
-export function adminEndpoints(
-  { target, clock, profiles, ui, audit }: EndpointOptions,
-): readonly Endpoint[] {
-  const trace = (request: Request) => traceRequests(target, clock, request);
+export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
+  const { target, clock, ui, audit } = options;
   const endpoints: readonly Endpoint[] = [
-    { path: "/", methods: { GET: () => indexPage(endpoints) } },
-    { path: "/ui", methods: { GET: ui } },
-    { path: "/config_dump", methods: { GET: () => dumpConfig(target) } },
-    {
-      path: "/logging",
-      methods: {
-        GET: (request) => showLogFilter(target, request),
-        POST: (request) => changeLogFilter(target, request),
-      },
-    },
-    { path: "/audit", methods: { GET: () => json(audit.read()) } },
-    {
-      path: "/keys/refresh",
-      methods: { POST: () => refreshKeys(target) },
-    },
-    {
-      path: "/usage",
-      methods: { GET: (request) => showUsage(target, clock, request) },
-    },
-    {
-      path: "/traffic",
-      methods: { GET: (request) => showTraffic(target, request) },
-    },
-    {
-      path: "/requests",
-      methods: { GET: (request) => listRequests(target, request) },
-    },
-    {
-      path: "/requests/*",
-      methods: { GET: (request) => showRequest(target, request) },
-    },
-    {
-      path: "/limits/reset",
-      methods: { POST: (request) => resetLimits(target, request) },
-    },
-    {
-      path: "/debug/trace",
-      methods: { GET: trace, POST: trace },
-      isStream: true,
-    },
-    {
-      path: "/debug/requests",
-      methods: { GET: (request) => listFailures(target, request) },
-    },
-    {
-      path: "/debug/requests/*",
-      methods: { GET: (request) => showFailure(target, request) },
-    },
-    {
-      path: "/debug/tasks",
-      methods: { GET: (request) => showTasks(target, request) },
-    },
-    ...profileEndpoints(profiles),
-    { path: "/memory", methods: { GET: () => showMemory(target, clock) } },
-    {
-      path: "/openapi.json",
-      methods: {
-        GET: () =>
-          json(describeApi({
-            version: target.version["version"] ?? "",
-            requiresToken: hasToken(target.settings),
-            admin: endpoints,
-            stats: statsEndpoints(target),
-          })),
-      },
-    },
-    { path: "/quitquitquit", methods: { POST: () => shutDown(target) } },
+    get("/", () => indexPage(endpoints), {
+      summary: "Lists the endpoints as a page",
+      ok: "The page",
+      type: "text/html",
+    }),
+    get("/ui", ui, {
+      summary: "Web UI",
+      others: { 308: "The page is at ui/" },
+    }),
+    get("/config_dump", () => dumpConfig(target), {
+      summary: "Active configuration with redacted secrets",
+      ok: "The configuration",
+    }),
+    logging(target),
+    get("/audit", () => json(audit.read()), {
+      summary:
+        "The last administrative changes, newest first: who, what, and the outcome",
+      ok: "The changes",
+    }),
+    post("/keys/refresh", () => refreshKeys(target), {
+      summary: "Fetches keys and metadata of identity providers again",
+      ok: "Their state, with the error of each failed fetch",
+    }),
+    ...requestEndpoints(options),
+    ...debugEndpoints(options),
+    ...profileEndpoints(options),
+    get("/memory", () => showMemory(target, clock), {
+      summary: "Memory of the process and occupancy of bounded stores",
+      ok:
+        "Bytes and counts. On Linux also smaps and cgroup, which are null in the executable: it may not read /proc and /sys",
+    }),
+    get("/openapi.json", () => json(describeEndpoints(target, endpoints)), {
+      summary: "OpenAPI document of these endpoints",
+      ok: "The document",
+    }),
+    post("/quitquitquit", () => shutDown(target), {
+      summary: "Shuts down gracefully after the requests in progress",
+      ok: "Shutdown has started",
+      type: TEXT_TYPE,
+    }),
   ];
   return endpoints;
 }
 
-function profileEndpoints(
-  { cpu, heap }: ProfileHandlers,
+function logging(target: AdminTarget): Endpoint {
+  const path = "/logging";
+  const ok = "One line with the filter";
+  return both(
+    get(path, (request) => showLogFilter(target, request), {
+      summary: "Active log level, default and per module",
+      ok,
+      type: TEXT_TYPE,
+      others: { 400: "Unexpected parameter" },
+    }),
+    post(path, (request) => changeLogFilter(target, request), {
+      summary: "Changes the log level of the given modules",
+      parameters: [
+        text("level", "Filter such as info,proxy=debug; may be repeated"),
+        text("reset", "Resets to the configured filter first"),
+      ],
+      ok,
+      type: TEXT_TYPE,
+    }),
+  );
+}
+
+function requestEndpoints(
+  { target, clock }: EndpointOptions,
 ): readonly Endpoint[] {
-  const heapProfile: Endpoint = {
-    path: "/debug/pprof/heap",
-    methods: { GET: heap },
-    isStream: true,
+  return [
+    get("/usage", (request) => showUsage(target, clock, request), {
+      summary: "Use of LLM tokens and their cost by key, model or route",
+      parameters: [
+        text("by", "What to add up: key, model or route"),
+        text("since", "Age of the oldest hour, such as 24h or 7d"),
+      ],
+      ok: "The sums, the largest first",
+    }),
+    get("/traffic", (request) => showTraffic(target, request), {
+      summary:
+        "Traffic of the last minutes or hours: rates, errors, latencies, tokens and cost, with sums by route, backend, model or key",
+      parameters: [
+        choice("range", "Span of time that ends now", trafficRanges, "15m"),
+        choice("by", "Whose sums to list", trafficDimensions, "route"),
+        text("name", "Only the traffic of this route, backend, model or key"),
+      ],
+      ok: "Curves and sums",
+    }),
+    get("/requests", (request) => listRequests(target, request), {
+      summary:
+        "Recent requests, newest first: those that failed, and a sample of the others",
+      parameters: requestParameters,
+      ok: "The requests",
+    }),
+    get("/requests/*", (request) => showRequest(target, request), {
+      summary:
+        "Everything about one of them: cause, advice, attempts and trace",
+      ok: "The report",
+      others: { 404: "No longer recorded" },
+    }),
+    post("/limits/reset", (request) => resetLimits(target, request), {
+      summary: "Makes budgets unused",
+      parameters: [
+        text("limit", "Only the limit of this name"),
+        text("key", "Only budgets of this key"),
+      ],
+      ok: "The number of budgets",
+    }),
+  ];
+}
+
+const requestParameters = [
+  choice("status", "Only requests with this outcome", requestStatuses),
+  text("route", "Only routes with this in their name"),
+  text("model", "Only models with this in their name"),
+  text("key", "Only clients with this in their identity"),
+  text("text", "Only requests with this in their line"),
+  text(
+    "since",
+    "Only requests recorded since, in milliseconds since the epoch: `takenAt` of the last response",
+  ),
+  integer("limit", "Maximum number", requestLimit),
+];
+
+function debugEndpoints(
+  { target, clock }: EndpointOptions,
+): readonly Endpoint[] {
+  const trace: Handler = (request) => traceRequests(target, clock, request);
+  return [
+    both(
+      stream("/debug/trace", trace, traceText),
+      post("/debug/trace", trace, traceText),
+    ),
+    get("/debug/requests", (request) => listFailures(target, request), {
+      summary: "Recent failed requests, newest first",
+      parameters: [integer("limit", "Maximum number", failureLimit)],
+      ok: "The requests",
+    }),
+    get("/debug/requests/*", (request) => showFailure(target, request), {
+      summary:
+        "Explains why a request failed, by its x-request-id: cause, advice and trace",
+      ok: "The report",
+      others: { 404: "No report with this id" },
+    }),
+    get("/debug/tasks", (request) => showTasks(target, request), {
+      summary:
+        "Current activity: connections, requests, upstreams, refreshes, leases, watchers",
+      parameters: [
+        integer(
+          "limit",
+          "Maximum number of connections and requests",
+          taskLimit,
+        ),
+      ],
+      ok: "The tasks",
+    }),
+  ];
+}
+
+const traceText: OperationText = {
+  summary: "Traces the next requests as server-sent events",
+  parameters: [
+    text("filter", "CEL expression that selects requests"),
+    text("expression", "Alias of filter"),
+    integer("count", "Number of requests", traceCount),
+    text("gateway", "Only requests of this gateway"),
+    integer("port", "Only requests to this port", tracePort),
+  ],
+  ok:
+    "An event per step and a comment every second; ends after the last request",
+  type: "text/event-stream",
+  others: { 503: "Too many concurrent traces" },
+};
+
+function profileEndpoints(
+  { profiles: { cpu, heap } }: EndpointOptions,
+): readonly Endpoint[] {
+  const common = {
+    type: "application/octet-stream",
+    others: { 409: "Another profile is in progress" },
   };
+  const heapProfile = stream("/debug/pprof/heap", heap, {
+    ...common,
+    summary:
+      "Heap profile for go tool pprof: allocation sites of live memory, after a garbage collection; with seconds, of all allocations in that time",
+    parameters: [
+      integer(
+        "seconds",
+        "Time in which allocations are counted; later profiles of live memory begin anew",
+        allocationSeconds,
+      ),
+    ],
+    ok: "A gzipped profile",
+  });
   if (cpu === undefined) return [heapProfile];
-  return [{
-    path: "/debug/pprof/profile",
-    methods: { GET: cpu },
-    isStream: true,
-  }, heapProfile];
+  const cpuProfile = stream("/debug/pprof/profile", cpu, {
+    ...common,
+    summary: "CPU profile for go tool pprof",
+    parameters: [
+      integer("seconds", "Sampling duration", cpuRanges.seconds),
+      integer("frequency", "Samples per second", cpuRanges.frequency),
+    ],
+    ok: "A gzipped profile, after the sampling duration",
+  });
+  return [cpuProfile, heapProfile];
+}
+
+function describeEndpoints(target: AdminTarget, admin: readonly Endpoint[]) {
+  return describeApi({
+    version: target.version["version"] ?? "",
+    requiresToken: hasToken(target.settings),
+    admin,
+    stats: statsEndpoints(target),
+  });
 }
 
 function shutDown(target: AdminTarget): Response {
   target.shutdown();
-  return text(200, "shutdown now");
+  return textResponse(200, "shutdown now");
 }

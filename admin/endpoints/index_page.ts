@@ -1,6 +1,5 @@
 import { respond } from "../http/admin_responses.ts";
 import { allowedMethods, type Endpoint } from "../http/router.ts";
-import { operationOf } from "./operations.ts";
 
 /** Renders a self-contained page that lists the endpoints. */
 export function indexPage(endpoints: readonly Endpoint[]): Response {
@@ -39,12 +38,11 @@ ${rows.join("\n")}
 }
 
 /** Describes each method with its parameters: `Log level <code>?level</code>`. All strings are constants and need no escaping. */
-function purposeOf(endpoint: Endpoint): string {
-  const purposes = Object.keys(endpoint.methods).map((method) => {
-    const { summary = "", parameters = [] } = operationOf(endpoint, method) ??
-      {};
-    const names = parameters.map(({ name }) => `<code>?${name}</code>`);
-    return [summary, ...names].join(" ");
-  });
+function purposeOf({ texts = {} }: Endpoint): string {
+  const purposes = Object.values(texts).map(({ summary, parameters = [] }) =>
+    [summary, ...parameters.map(({ name }) => `<code>?${name}</code>`)].join(
+      " ",
+    )
+  );
   return [...new Set(purposes)].join("<br>");
 }

@@ -1,4 +1,8 @@
-import { operationOf, type OperationText, toTemplate } from "./operations.ts";
+import {
+  type OperationText,
+  TEXT_TYPE,
+  toTemplate,
+} from "../http/operation_text.ts";
 import { allowedMethods, type Endpoint } from "../http/router.ts";
 
 /** Content of the document. */
@@ -49,7 +53,7 @@ function describePath(endpoint: Endpoint, server: "admin" | "stats") {
     ...(server === "stats" && { servers: [{ url: "http://localhost:15020" }] }),
     ...(path.includes("{id}") && { parameters: [idParameter] }),
     ...Object.fromEntries(methods.map((method) => {
-      const text = operationOf(endpoint, method === "HEAD" ? "GET" : method);
+      const text = endpoint.texts?.[method === "POST" ? "POST" : "GET"];
       const hasBody = method !== "HEAD";
       return [
         method.toLowerCase(),
@@ -73,10 +77,12 @@ function describeOperation(
     readonly server: "admin" | "stats";
   },
 ) {
-  const { summary = "", parameters = [], responses = {}, type = TEXT_TYPE } =
+  const { summary = "", ok, parameters = [], others, type = JSON_TYPE } =
     operation ?? {};
   const all = {
-    ...responses,
+    ...(ok !== undefined && { 200: ok }),
+    ...(parameters.length > 0 && { 400: "Invalid parameter" }),
+    ...others,
     ...(server === "admin" && rejections),
     500: "Internal error",
   };
@@ -102,7 +108,7 @@ function describeOperation(
   };
 }
 
-const TEXT_TYPE = "text/plain";
+const JSON_TYPE = "application/json";
 
 const rejections = {
   401: "Missing or invalid token",

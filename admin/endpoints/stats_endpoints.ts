@@ -1,5 +1,7 @@
 import { toOpenMetrics } from "../../src/telemetry/metrics/open_metrics.ts";
 import { respond, text } from "../http/admin_responses.ts";
+import { get } from "../http/declare_endpoint.ts";
+import { TEXT_TYPE } from "../http/operation_text.ts";
 import type { Endpoint } from "../http/router.ts";
 import type { AdminTarget } from "../target/target.ts";
 
@@ -19,16 +21,25 @@ export function statsEndpoints(
         toOpenMetrics(await target.dataPlane.readMetrics()),
       )
       : respond(200, PROMETHEUS_TEXT, await target.dataPlane.collectMetrics());
+  const metrics = {
+    summary: "Prometheus metrics",
+    ok: "Metrics in the text format, version 0.0.4",
+    type: TEXT_TYPE,
+  };
   return [
-    { path: "/metrics", methods: { GET: collectMetrics } },
-    { path: "/stats/prometheus", methods: { GET: collectMetrics } },
-    {
-      path: "/healthz/ready",
-      methods: {
-        GET: () => showReadiness(target),
-      },
-    },
-    { path: "/healthz/live", methods: { GET: () => text(200, "ok") } },
+    get("/metrics", collectMetrics, metrics),
+    get("/stats/prometheus", collectMetrics, metrics),
+    get("/healthz/ready", () => showReadiness(target), {
+      summary: "Readiness: whether to send traffic here",
+      ok: "Ready",
+      type: TEXT_TYPE,
+      others: { 503: "Starting, stuck or stopping" },
+    }),
+    get("/healthz/live", () => text(200, "ok"), {
+      summary: "Liveness of the process",
+      ok: "Alive",
+      type: TEXT_TYPE,
+    }),
   ];
 }
 

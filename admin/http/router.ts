@@ -1,5 +1,6 @@
 import { describeError } from "../../src/base/errors.ts";
 import type { Log } from "../../src/base/log.ts";
+import type { OperationText } from "./operation_text.ts";
 import { InvalidParameter } from "./query_parameters.ts";
 import { text } from "./admin_responses.ts";
 
@@ -20,6 +21,8 @@ export interface Endpoint {
   readonly methods: Readonly<Partial<Record<"GET" | "POST", Handler>>>;
   /** The response is endless or expensive, so `HEAD` is not supported. */
   readonly isStream?: boolean;
+  /** Descriptions of the methods, for `/openapi.json` and the index page. */
+  readonly texts?: Readonly<Partial<Record<"GET" | "POST", OperationText>>>;
 }
 
 /** Routes requests to endpoints. Returns 404 for unknown paths, 405 for wrong methods, 400 for invalid parameters, 500 for failing handlers. */

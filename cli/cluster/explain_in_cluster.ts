@@ -2,7 +2,7 @@ import { AdminError, readAdmin } from "../client/admin_client.ts";
 import { explain, type ExplainOptions } from "../ctl/show_explanation.ts";
 import { Failure } from "../process/exit.ts";
 import {
-  forEachProxy,
+  forProxies,
   gatewayName,
   type GatewayTarget,
   isInCluster,
@@ -20,11 +20,8 @@ export async function explainIn(
   const name = gatewayName(gateway);
   const isRemote = id !== undefined && await isInCluster(options, name);
   if (!isRemote || name === undefined) {
-    return await forEachProxy(
-      options,
-      gateway,
-      (options) => explain(options, id),
-    );
+    await forProxies(options, gateway, (options) => explain(options, id));
+    return;
   }
   await withPods(options, name, async (pods) => {
     for (const { address } of pods) {

@@ -89,38 +89,27 @@ export async function withPods<Result>(
   return await use(pods);
 }
 
-/** Runs a command for the gateway on this machine, or for each proxy of one in a cluster, under the name of its pod. */
-export async function forEachProxy<Options extends GatewayTarget>(
-  options: Options,
-  word: string | undefined,
-  run: (options: Options) => Promise<void>,
-): Promise<void> {
-  const name = gatewayName(word);
-  const isRemote = await isInCluster(options, name);
-  if (name === undefined || !isRemote) return await run(options);
-  await withPods(options, name, async (pods) => {
-    for (const { name, address } of pods) {
-      if (pods.length > 1) await print(`# ${name}\n`);
-      await run({ ...options, ...address });
-    }
-  });
-}
-
-/** Runs a command for the gateway on this machine, or for the first proxy of one in a cluster. */
-export async function forFirstProxy<Options extends GatewayTarget, Result>(
+/**
+ * Runs a command for the gateway on this machine, or for each proxy of one in a cluster, under the name of its pod; only for the
+ * first, if `first` is true. Returns the results.
+ */
+export async function forProxies<Options extends GatewayTarget, Result>(
   options: Options,
   word: string | undefined,
   run: (options: Options) => Promise<Result>,
-): Promise<Result> {
+  which: { readonly first?: boolean } = {},
+): Promise<readonly Result[]> {
   const name = gatewayName(word);
   const isRemote = await isInCluster(options, name);
-  if (name === undefined || !isRemote) return await run(options);
-  return await withPods(
-    options,
-    name,
-    (pods) => run({ ...options, ...pods[0]?.address }),
-    { first: true },
-  );
+  if (name === undefined || !isRemote) return [await run(options)];
+  return await withPods(options, name, async (pods) => {
+    const results: Result[] = [];
+    for (const { name, address } of pods) {
+      if (pods.length > 1) await print(`# ${name}\n`);
+      results.push(await run({ ...options, ...address }));
+    }
+    return results;
+  }, which);
 }
 
 /** Parses `gateway/<name>`. @throws {UsageError} */

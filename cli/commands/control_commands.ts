@@ -1,6 +1,5 @@
 import { nearest } from "../../src/api/schema/suggest.ts";
 import { type Call, collect, type Command, rejectCommand } from "./command.ts";
-import type { ControlLogOptions } from "../ctl/change_log_levels.ts";
 import { withGatewayOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";
 import {
@@ -14,6 +13,7 @@ import {
 } from "./diagnostics_commands.ts";
 import * as help from "./help.ts";
 import { addMcpCommands } from "./mcp_commands.ts";
+import { worksOnProxies } from "./proxy_command.ts";
 import { addResourceCommands } from "./resource_commands.ts";
 import { addExplainCommand, addTraceCommand } from "./requests_commands.ts";
 
@@ -52,7 +52,7 @@ export function addControlCommands(
 }
 
 function addLogCommand(proxy: Command, name: string): void {
-  withGatewayOptions(proxy.command("log"))
+  const log = withGatewayOptions(proxy.command("log"))
     .description("Show or change the log level")
     .option(
       "--level <level>",
@@ -64,10 +64,9 @@ function addLogCommand(proxy: Command, name: string): void {
       collect,
     )
     .option("--reset", "reset to the configured levels first")
-    .addHelpText("after", help.logExamples(name))
-    .action(async (gateway: string | undefined, options: ControlLogOptions) => {
-      const { forEachProxy } = await import("../cluster/for_proxies.ts");
-      const { controlLog } = await import("../ctl/change_log_levels.ts");
-      await forEachProxy(options, gateway, controlLog);
-    });
+    .addHelpText("after", help.logExamples(name));
+  worksOnProxies(
+    log,
+    async () => (await import("../ctl/change_log_levels.ts")).controlLog,
+  );
 }
