@@ -5,11 +5,9 @@ export function LoggedIn() {
   return (
     <main>
       <h1 class="unseen">Login</h1>
-      <section class="panel">
-        <Empty title="Back from the login">
-          The playground goes on in its tab. You can close this one.
-        </Empty>
-      </section>
+      <Empty title="Back from the login" isPanel>
+        The playground goes on in its tab. You can close this one.
+      </Empty>
     </main>
   );
 }

@@ -104,7 +104,7 @@ function Navigation({ pages, page }: NavigationProps) {
                     aria-current={each === page ? "page" : undefined}
                     onClick={close}
                   >
-                    <Icon name={each.icon} />
+                    <Icon name={each.id} />
                     {each.title}
                   </a>
                 </li>

@@ -47,16 +47,13 @@ export function Fact({ name, children }: FactProps) {
   );
 }
 
-/** A column of a table. */
-export interface Column<T> {
-  readonly title: string;
-  /** The first column is the header of its row. */
-  readonly cell: (row: T) => ComponentChildren;
-  /** Aligns figures at the right, with digits of one width. */
-  readonly isNumber?: boolean;
-  /** Gives the column the space that is left. */
-  readonly isWide?: boolean;
-}
+/** A column of a table; the first one has the headers of the rows. */
+export type Column<T> = readonly [
+  title: string,
+  cell: (row: T) => ComponentChildren,
+  /** `number` aligns figures at the right; a `wide` column has the space that is left. */
+  kind?: "number" | "wide",
+];
 
 interface TableProps<T> {
   /** Names the table for screen readers. */
@@ -79,10 +76,8 @@ export function Table<T>(
         <caption class="unseen">{label}</caption>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th key={column.title} scope="col" class={classOfColumn(column)}>
-                {column.title}
-              </th>
+            {columns.map(([title, , kind]) => (
+              <th key={title} scope="col" class={kind}>{title}</th>
             ))}
           </tr>
         </thead>
@@ -92,22 +87,10 @@ export function Table<T>(
               key={keyOf(row, index)}
               aria-current={isSelected?.(row) ? "true" : undefined}
             >
-              {columns.map((column, at) =>
+              {columns.map(([title, cell, kind], at) =>
                 at === 0
-                  ? (
-                    <th
-                      key={column.title}
-                      scope="row"
-                      class={classOfColumn(column)}
-                    >
-                      {column.cell(row)}
-                    </th>
-                  )
-                  : (
-                    <td key={column.title} class={classOfColumn(column)}>
-                      {column.cell(row)}
-                    </td>
-                  )
+                  ? <th key={title} scope="row" class={kind}>{cell(row)}</th>
+                  : <td key={title} class={kind}>{cell(row)}</td>
               )}
             </tr>
           ))}
@@ -115,11 +98,6 @@ export function Table<T>(
       </table>
     </div>
   );
-}
-
-function classOfColumn<T>({ isNumber, isWide }: Column<T>): string | undefined {
-  if (isNumber) return "number";
-  return isWide ? "wide" : undefined;
 }
 
 interface CodeProps {

@@ -54,16 +54,19 @@ interface EmptyProps {
   readonly title: string;
   /** Says what to do. */
   readonly children: ComponentChildren;
+  /** It is a panel of its own. */
+  readonly isPanel?: boolean;
 }
 
 /** Stands in for data that does not exist yet, and says what to do. */
-export function Empty({ title, children }: EmptyProps) {
-  return (
+export function Empty({ title, children, isPanel = false }: EmptyProps) {
+  const content = (
     <div class="empty">
       <p class="empty-title">{title}</p>
       <div class="quiet">{children}</div>
     </div>
   );
+  return isPanel ? <section class="panel">{content}</section> : content;
 }
 
 /** An error for the user, announced to screen readers; nothing while the text is empty. */

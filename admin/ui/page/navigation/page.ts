@@ -14,11 +14,10 @@ export interface PageProps {
 
 /** A page of the navigation. */
 export interface Page {
-  /** Its name in the address: `#traffic`. */
-  readonly id: string;
+  /** Its name in the address, `#traffic`, and of its icon. */
+  readonly id: IconName;
   readonly title: string;
   readonly group: Group;
-  readonly icon: IconName;
   readonly View: ComponentType<PageProps>;
   /** Reports whether this server has the page; by default, it does. */
   readonly isAvailable?: (status: UiStatus) => boolean;

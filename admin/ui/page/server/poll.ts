@@ -3,8 +3,15 @@ import {
   signal,
   useEffect,
   useMemo,
+  useState,
 } from "../kit/framework.ts";
-import { getText, messageOf, type ResponseOf } from "./api.ts";
+import {
+  ApiError,
+  getJson,
+  getText,
+  messageOf,
+  type ResponseOf,
+} from "./api.ts";
 
 /** The latest response of an endpoint that is requested repeatedly. */
 export interface Polled<T> {
@@ -53,6 +60,39 @@ export function usePolled<Path extends string, T = ResponseOf<Path>>(
     repeat(intervalMs, leaving.signal, update);
     return () => leaving.abort();
   }, [path, intervalMs]);
+  return state;
+}
+
+/** The response of an endpoint that is requested once. */
+export interface Fetched<T> {
+  readonly data?: T;
+  /** Reason for which the request failed; empty if it did not. */
+  readonly problem: string;
+  /** The server does not have it any more. */
+  readonly isGone: boolean;
+}
+
+/** Requests `GET api/path` when the component is shown, and again when `version` changes; the data stays until then. */
+export function useFetched<Path extends string>(
+  path: Path,
+  version = "",
+): Fetched<ResponseOf<Path>> {
+  const [state, setState] = useState<Fetched<ResponseOf<Path>>>({
+    problem: "",
+    isGone: false,
+  });
+  useEffect(() => {
+    const leaving = new AbortController();
+    getJson(path, leaving.signal).then(
+      (data) => setState({ data, problem: "", isGone: false }),
+      (error: unknown) => {
+        if (leaving.signal.aborted) return;
+        const isGone = error instanceof ApiError && error.status === 404;
+        setState((old) => ({ ...old, problem: messageOf(error), isGone }));
+      },
+    );
+    return () => leaving.abort();
+  }, [path, version]);
   return state;
 }
 

@@ -4,7 +4,6 @@ import type { PageProps } from "../../navigation/page.ts";
 import type { RunningEditor } from "../../kit/code_mirror.ts";
 import { Editor } from "../../kit/editor.tsx";
 import {
-  useEffect,
   useLayoutEffect,
   useMemo,
   useRef,
@@ -19,7 +18,8 @@ import {
   Problem,
   Section,
 } from "../../kit/layout.tsx";
-import { getJson, messageOf, postJson } from "../../server/api.ts";
+import { messageOf, postJson } from "../../server/api.ts";
+import { useFetched } from "../../server/poll.ts";
 
 const PAUSE_MS = 400;
 
@@ -28,18 +28,7 @@ type DraftResult = UiResponses["source/check"];
 
 /** The page of the configuration. */
 export function Configuration({ status }: PageProps) {
-  const [source, setSource] = useState<Source | undefined>(undefined);
-  const [problem, setProblem] = useState("");
-  useEffect(() => {
-    const leaving = new AbortController();
-    getJson("source", leaving.signal).then(
-      setSource,
-      (error: unknown) => {
-        if (!leaving.signal.aborted) setProblem(messageOf(error));
-      },
-    );
-    return () => leaving.abort();
-  }, [status.hash]);
+  const { data: source, problem } = useFetched("source", status.hash);
   const [name, setName] = useState<string | undefined>(undefined);
   const file = source?.files.find((each) => each.name === name) ??
     source?.files[0];
@@ -70,12 +59,11 @@ export function Configuration({ status }: PageProps) {
         />
       )}
       {source && !file && (
-        <section class="panel">
-          <Empty title="There is no file to show">
-            This gateway reads its resources from a cluster.{" "}
-            <code>kubectl</code> shows them; the topology has what they become.
-          </Empty>
-        </section>
+        <Empty title="There is no file to show" isPanel>
+          This gateway reads its resources from a cluster. <code>kubectl</code>
+          {" "}
+          shows them; the topology has what they become.
+        </Empty>
       )}
     </>
   );

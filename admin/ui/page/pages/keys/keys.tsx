@@ -17,12 +17,10 @@ export function IdentityProviders() {
       />
       <Problem>{error}</Problem>
       {keys && keys.keySets.length + keys.providerMetadata.length === 0 && (
-        <section class="panel">
-          <Empty title="No policy uses keys">
-            Add <code>jwtAuthentication</code>{" "}
-            to a route or a gateway; its keys and their age appear here.
-          </Empty>
-        </section>
+        <Empty title="No policy uses keys" isPanel>
+          Add <code>jwtAuthentication</code>{" "}
+          to a route or a gateway; its keys and their age appear here.
+        </Empty>
       )}
       {keys && <Documents title="Token keys" documents={keys.keySets} />}
       {keys && (

@@ -69,12 +69,10 @@ function Budgets() {
       </div>
       <Problem>{error}</Problem>
       {shown?.total === 0 && find.trim() === "" && (
-        <section class="panel">
-          <Empty title="No rate limit is configured">
-            Give a route or a gateway a budget of requests, tokens or money:
-            <pre>{EXAMPLE}</pre>
-          </Empty>
-        </section>
+        <Empty title="No rate limit is configured" isPanel>
+          Give a route or a gateway a budget of requests, tokens or money:
+          <pre>{EXAMPLE}</pre>
+        </Empty>
       )}
       <ul class="budgets">
         {shown?.budgets.map((budget) => (
@@ -230,48 +228,27 @@ function UsageTable(
       rows={rows}
       keyOf={({ name }) => name}
       columns={[
-        {
-          title: `${by.charAt(0).toUpperCase()}${by.slice(1)}`,
-          cell: ({ name }) => name || "–",
-        },
-        {
-          title: "Share of cost",
-          isWide: true,
-          cell: ({ name, costUsd }) => (
-            <Meter
-              label={`Cost of ${name}`}
-              value={costUsd}
-              max={Math.max(all, Number.MIN_VALUE)}
-              text={dollars(costUsd)}
-              tone="info"
-            />
-          ),
-        },
-        {
-          title: "Cost",
-          isNumber: true,
-          cell: ({ costUsd }) => dollars(costUsd),
-        },
-        {
-          title: "Input tokens",
-          isNumber: true,
-          cell: ({ inputTokens }) => compact(inputTokens),
-        },
-        {
-          title: "Output tokens",
-          isNumber: true,
-          cell: ({ outputTokens }) => compact(outputTokens),
-        },
-        {
-          title: "Requests",
-          isNumber: true,
-          cell: ({ requests }) => number(requests),
-        },
-        {
-          title: "Not counted",
-          isNumber: true,
-          cell: ({ uncounted }) => number(uncounted),
-        },
+        [`${by.charAt(0).toUpperCase()}${by.slice(1)}`, ({ name }) =>
+          name || "–"],
+        ["Share of cost", ({ name, costUsd }) => (
+          <Meter
+            label={`Cost of ${name}`}
+            value={costUsd}
+            max={Math.max(all, Number.MIN_VALUE)}
+            text={dollars(costUsd)}
+            tone="info"
+          />
+        ), "wide"],
+        ["Cost", ({ costUsd }) =>
+          dollars(costUsd), "number"],
+        ["Input tokens", ({ inputTokens }) => compact(inputTokens), "number"],
+        [
+          "Output tokens",
+          ({ outputTokens }) => compact(outputTokens),
+          "number",
+        ],
+        ["Requests", ({ requests }) => number(requests), "number"],
+        ["Not counted", ({ uncounted }) => number(uncounted), "number"],
       ]}
     />
   );

@@ -68,8 +68,8 @@ function Levels({ filter }: { readonly filter: string }) {
       rows={rows}
       keyOf={({ module }) => module}
       columns={[
-        { title: "Module", cell: ({ module }) => module },
-        { title: "Level", cell: ({ level }) => level },
+        ["Module", ({ module }) => module],
+        ["Level", ({ level }) => level],
       ]}
     />
   );

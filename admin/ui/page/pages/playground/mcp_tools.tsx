@@ -99,13 +99,11 @@ export function McpTools(
       {connection
         ? <Tools connection={connection} />
         : !login && (
-          <section class="panel">
-            <Empty title="Call tools as an MCP client does">
-              Choose a route and connect. Requests go through the gateway with
-              all its policies; if the server demands a login, you log in with
-              your browser.
-            </Empty>
-          </section>
+          <Empty title="Call tools as an MCP client does" isPanel>
+            Choose a route and connect. Requests go through the gateway with all
+            its policies; if the server demands a login, you log in with your
+            browser.
+          </Empty>
         )}
       <ExchangeList list={log.list} />
     </>

@@ -1,10 +1,10 @@
 /** Tries what is behind the gateway: tools, models, expressions. */
 import type { PageProps } from "../../navigation/page.ts";
 import { remember } from "../../navigation/place.ts";
-import { useEffect, useState } from "../../kit/framework.ts";
+import { useMemo, useState } from "../../kit/framework.ts";
 import { Tabs } from "../../kit/inputs.tsx";
 import { PageHead, Problem } from "../../kit/layout.tsx";
-import { getJson, messageOf } from "../../server/api.ts";
+import { useFetched } from "../../server/poll.ts";
 import { useExchanges } from "./exchange_list.tsx";
 import { LlmChat } from "./llm_chat.tsx";
 import { type McpConnection, McpTools } from "./mcp_tools.tsx";
@@ -20,7 +20,9 @@ const tabs = [
 
 /** The page on which an operator sends requests of their own. */
 export function Playground({ argument, status }: PageProps) {
-  const { routes, ports, problem } = useRoutes(status.hash);
+  const { data: dump, problem } = useFetched("config", status.hash);
+  const routes = useMemo(() => dump ? targetsOf(dump) : [], [dump]);
+  const ports = [...new Set(dump?.listeners.map(({ port }) => port))];
   const log = useExchanges();
   const [connection, setConnection] = useState<McpConnection | undefined>(
     undefined,
@@ -64,23 +66,6 @@ export function Playground({ argument, status }: PageProps) {
       </Tabs>
     </>
   );
-}
-
-function useRoutes(hash: string) {
-  const [routes, setRoutes] = useState<readonly NamedTarget[]>([]);
-  const [ports, setPorts] = useState<readonly number[]>([]);
-  const [problem, setProblem] = useState("");
-  useEffect(() => {
-    const leaving = new AbortController();
-    getJson("config", leaving.signal).then((dump) => {
-      setRoutes(targetsOf(dump));
-      setPorts([...new Set(dump.listeners.map(({ port }) => port))]);
-    }, (error: unknown) => {
-      if (!leaving.signal.aborted) setProblem(messageOf(error));
-    });
-    return () => leaving.abort();
-  }, [hash]);
-  return { routes, ports, problem };
 }
 
 /** Lists those that fit; all, when none does. */

@@ -1,11 +1,11 @@
 /** Evaluates an expression for a request, with the value of each of its parts. */
-import type { LoggedRequest } from "../../../../../src/telemetry/requests/logged_request.ts";
 import type { UiResponses } from "../../../responses.ts";
 import { Table } from "../../kit/data.tsx";
 import { useEffect, useState } from "../../kit/framework.ts";
 import { Choice } from "../../kit/inputs.tsx";
 import { Badge, Problem, Section } from "../../kit/layout.tsx";
 import { getJson, messageOf, postJson } from "../../server/api.ts";
+import { useFetched } from "../../server/poll.ts";
 import { expressionText, tryOn, variablesText } from "../traces/sample.ts";
 
 const PAUSE_MS = 250;
@@ -66,14 +66,14 @@ function Parts({ parts }: { readonly parts: readonly EvaluatedPart[] }) {
       rows={parts}
       keyOf={(_, index) => index}
       columns={[
-        {
-          title: "Part",
-          isWide: true,
-          cell: ({ text, depth }) => (
+        [
+          "Part",
+          ({ text, depth }) => (
             <code class="part" data-depth={Math.min(depth, 8)}>{text}</code>
           ),
-        },
-        { title: "Value", cell: (part) => <Value part={part} /> },
+          "wide",
+        ],
+        ["Value", (part) => <Value part={part} />],
       ]}
     />
   );
@@ -81,16 +81,9 @@ function Parts({ parts }: { readonly parts: readonly EvaluatedPart[] }) {
 
 /** Requests that were captured because they failed. */
 function Captured() {
-  const [failures, setFailures] = useState<readonly LoggedRequest[]>([]);
   const [chosen, choose] = useState("");
-  useEffect(() => {
-    const leaving = new AbortController();
-    getJson(
-      `requests?status=failed&limit=${MAX_FAILURES}`,
-      leaving.signal,
-    ).then(({ requests }) => setFailures(requests), () => setFailures([]));
-    return () => leaving.abort();
-  }, []);
+  const { data } = useFetched(`requests?status=failed&limit=${MAX_FAILURES}`);
+  const failures = data?.requests ?? [];
   if (failures.length === 0) return null;
   const take = async (record: string) => {
     choose(record);

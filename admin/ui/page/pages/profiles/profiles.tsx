@@ -59,16 +59,16 @@ export function Profiles({ status }: PageProps) {
       </Form>
       <Message>{message}</Message>
       <Problem>{problem}</Problem>
-      {profile ? <Result profile={profile} /> : (
-        <section class="panel">
-          <Empty title="No profile yet">
+      {profile
+        ? <Result profile={profile} />
+        : (
+          <Empty title="No profile yet" isPanel>
             A CPU profile samples the running functions, also under load. A heap
             profile has the allocations that are still alive. <code>gwctl</code>
             {" "}
             saves both for <code>go tool pprof</code>.
           </Empty>
-        </section>
-      )}
+        )}
     </>
   );
 }
@@ -124,13 +124,9 @@ function Result({ profile: { unit, samples } }: { readonly profile: Profile }) {
           rows={rows}
           keyOf={({ name }) => name}
           columns={[
-            { title: "Function", isWide: true, cell: ({ name }) => name },
-            { title: "Self", isNumber: true, cell: ({ own }) => amount(own) },
-            {
-              title: "Total",
-              isNumber: true,
-              cell: ({ total }) => amount(total),
-            },
+            ["Function", ({ name }) => name, "wide"],
+            ["Self", ({ own }) => amount(own), "number"],
+            ["Total", ({ total }) => amount(total), "number"],
           ]}
         />
       </Section>

@@ -1,17 +1,9 @@
 /** Recent failed requests with causes and advice. */
-import type {
-  LoggedRequest,
-  RequestReport,
-} from "../../../../../src/telemetry/requests/logged_request.ts";
+import type { LoggedRequest } from "../../../../../src/telemetry/requests/logged_request.ts";
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo } from "../../navigation/place.ts";
 import { Table, Time } from "../../kit/data.tsx";
-import {
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from "../../kit/framework.ts";
+import { useLayoutEffect, useRef, useState } from "../../kit/framework.ts";
 import {
   Badge,
   Empty,
@@ -20,8 +12,7 @@ import {
   Problem,
   toneOfStatus,
 } from "../../kit/layout.tsx";
-import { getJson, messageOf } from "../../server/api.ts";
-import { usePolled } from "../../server/poll.ts";
+import { useFetched, usePolled } from "../../server/poll.ts";
 import { nameOf } from "./request_line.ts";
 import { RequestReportView } from "./request_report.tsx";
 
@@ -68,12 +59,11 @@ function FailureList({ latest, open }: FailureListProps) {
   }, [latest]);
   if (drawn.length === 0) {
     return (
-      <section class="panel">
-        <Empty title="No recent failures">
-          Requests with an error appear here.{" "}
-          <a href={linkTo("trace")}>Trace</a> follows those that succeed, too.
-        </Empty>
-      </section>
+      <Empty title="No recent failures" isPanel>
+        Requests with an error appear here. <a href={linkTo("trace")}>Trace</a>
+        {" "}
+        follows those that succeed, too.
+      </Empty>
     );
   }
   const known = latest.findIndex(({ record }) => record === drawn[0]?.record);
@@ -96,29 +86,29 @@ function FailureList({ latest, open }: FailureListProps) {
           keyOf={({ record }) => record}
           isSelected={({ record, id }) => open === record || open === id}
           columns={[
-            {
-              title: "Request",
-              isWide: true,
-              cell: (failure) => (
+            [
+              "Request",
+              (failure) => (
                 <a href={linkTo("failures", failure.record)}>
                   <span class="excerpt">{shorten(nameOf(failure))}</span>
                 </a>
               ),
-            },
-            {
-              title: "Status",
-              cell: ({ status }) => (
+              "wide",
+            ],
+            [
+              "Status",
+              ({ status }) => (
                 <Badge tone={toneOfStatus(status)}>{status}</Badge>
               ),
-            },
-            {
-              title: "Cause",
-              isWide: true,
-              cell: ({ cause }) => <span class="excerpt">{cause}</span>,
-            },
-            { title: "Reason", cell: ({ reason }) => reason },
-            { title: "Route", cell: ({ route }) => route ?? "–" },
-            { title: "Time", cell: ({ time }) => <Time at={time} isShort /> },
+            ],
+            [
+              "Cause",
+              ({ cause }) => <span class="excerpt">{cause}</span>,
+              "wide",
+            ],
+            ["Reason", ({ reason }) => reason],
+            ["Route", ({ route }) => route ?? "–"],
+            ["Time", ({ time }) => <Time at={time} isShort />],
           ]}
         />
       </div>
@@ -128,18 +118,9 @@ function FailureList({ latest, open }: FailureListProps) {
 
 function Report({ record }: { readonly record: string }) {
   const element = useRef<HTMLElement>(null);
-  const [failure, setFailure] = useState<RequestReport | undefined>(undefined);
-  const [problem, setProblem] = useState("");
-  useEffect(() => {
-    const leaving = new AbortController();
-    getJson(
-      `requests/${encodeURIComponent(record)}`,
-      leaving.signal,
-    ).then(setFailure, (error: unknown) => {
-      if (!leaving.signal.aborted) setProblem(messageOf(error));
-    });
-    return () => leaving.abort();
-  }, [record]);
+  const { data: failure, problem } = useFetched(
+    `requests/${encodeURIComponent(record)}`,
+  );
   useLayoutEffect(() => element.current?.focus(), [failure]);
   return (
     <section class="panel" ref={element} aria-label="Report" tabIndex={-1}>

@@ -1,18 +1,10 @@
 /** Everything about one request: times, cause, advice, steps. */
-import type {
-  LoggedRequest,
-  RequestReport,
-} from "../../../../../src/telemetry/requests/logged_request.ts";
+import type { LoggedRequest } from "../../../../../src/telemetry/requests/logged_request.ts";
 import { linkTo } from "../../navigation/place.ts";
-import {
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from "../../kit/framework.ts";
+import { useLayoutEffect, useRef } from "../../kit/framework.ts";
 import { Button } from "../../kit/inputs.tsx";
 import { Badge, Empty, Problem, toneOfStatus } from "../../kit/layout.tsx";
-import { ApiError, getJson, messageOf } from "../../server/api.ts";
+import { useFetched } from "../../server/poll.ts";
 import { nameOf } from "./request_line.ts";
 import { RequestReportView } from "./request_report.tsx";
 import { traceFilterOf } from "./request_view.ts";
@@ -27,21 +19,9 @@ interface RequestDrawerProps {
 /** A panel over the right side of the page, which moves nothing; Escape closes it. */
 export function RequestDrawer({ record, line, onClose }: RequestDrawerProps) {
   const element = useRef<HTMLElement>(null);
-  const [report, setReport] = useState<RequestReport | undefined>(undefined);
-  const [problem, setProblem] = useState("");
-  const [isGone, setGone] = useState(false);
-  useEffect(() => {
-    const leaving = new AbortController();
-    getJson(
-      `requests/${encodeURIComponent(record)}`,
-      leaving.signal,
-    ).then(setReport, (error: unknown) => {
-      if (leaving.signal.aborted) return;
-      if (error instanceof ApiError && error.status === 404) setGone(true);
-      else setProblem(messageOf(error));
-    });
-    return () => leaving.abort();
-  }, [record]);
+  const { data: report, problem, isGone } = useFetched(
+    `requests/${encodeURIComponent(record)}`,
+  );
   // Before the next key is pressed, which may be Escape.
   useLayoutEffect(() => element.current?.focus({ preventScroll: true }), []);
   const close = () => {
@@ -66,8 +46,7 @@ export function RequestDrawer({ record, line, onClose }: RequestDrawerProps) {
         <h2>{known ? nameOf(known) : "Request"}</h2>
         <Button onPress={close} class="small">Close</Button>
       </div>
-      <Problem>{problem}</Problem>
-      {isGone && <Gone line={line} />}
+      {isGone ? <Gone line={line} /> : <Problem>{problem}</Problem>}
       {report && <RequestReportView report={report} />}
     </section>
   );

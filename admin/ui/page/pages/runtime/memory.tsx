@@ -66,30 +66,16 @@ function Report({ memory }: { readonly memory: UiResponses["memory"] }) {
           rows={stores.toSorted((a, b) => shareOf(b) - shareOf(a))}
           keyOf={({ name, scope = "" }) => `${name} ${scope}`}
           columns={[
-            {
-              title: "Store",
-              cell: ({ name, scope }) => (
-                <>
-                  {wordsOf(name)}{" "}
-                  {scope !== undefined && <span class="quiet">{scope}</span>}
-                </>
-              ),
-            },
-            {
-              title: "Share",
-              isWide: true,
-              cell: (store) => <StoreMeter store={store} />,
-            },
-            {
-              title: "Used",
-              isNumber: true,
-              cell: ({ used, unit }) => amountOf(used, unit),
-            },
-            {
-              title: "Capacity",
-              isNumber: true,
-              cell: ({ capacity, unit }) => amountOf(capacity, unit),
-            },
+            ["Store", ({ name, scope }) => (
+              <>
+                {wordsOf(name)}{" "}
+                {scope !== undefined && <span class="quiet">{scope}</span>}
+              </>
+            )],
+            ["Share", (store) => <StoreMeter store={store} />, "wide"],
+            ["Used", ({ used, unit }) => amountOf(used, unit), "number"],
+            ["Capacity", ({ capacity, unit }) =>
+              amountOf(capacity, unit), "number"],
           ]}
         />
       </Section>
@@ -97,29 +83,15 @@ function Report({ memory }: { readonly memory: UiResponses["memory"] }) {
         <Table
           label="Heaps"
           rows={threads}
-          keyOf={({ name }) => name}
+          keyOf={({ name }) =>
+            name}
           columns={[
-            { title: "Thread", cell: ({ name }) => name },
-            {
-              title: "Used",
-              isNumber: true,
-              cell: ({ usedBytes }) => bytes(usedBytes),
-            },
-            {
-              title: "Reserved",
-              isNumber: true,
-              cell: ({ totalBytes }) => bytes(totalBytes),
-            },
-            {
-              title: "Limit",
-              isNumber: true,
-              cell: ({ limitBytes }) => bytes(limitBytes),
-            },
-            {
-              title: "Outside",
-              isNumber: true,
-              cell: ({ externalBytes }) => bytes(externalBytes),
-            },
+            ["Thread", ({ name }) =>
+              name],
+            ["Used", ({ usedBytes }) => bytes(usedBytes), "number"],
+            ["Reserved", ({ totalBytes }) => bytes(totalBytes), "number"],
+            ["Limit", ({ limitBytes }) => bytes(limitBytes), "number"],
+            ["Outside", ({ externalBytes }) => bytes(externalBytes), "number"],
           ]}
         />
       </Section>

@@ -95,23 +95,15 @@ function Requests({ requests }: { readonly requests: readonly RequestTask[] }) {
       rows={requests}
       keyOf={({ id }) => id}
       columns={[
-        {
-          title: "Request",
-          isWide: true,
-          cell: ({ method, host, path }) => `${method} ${host}${path}`,
-        },
-        { title: "Age", isNumber: true, cell: ({ ageMs }) => latency(ageMs) },
-        {
-          title: "Phase",
-          cell: ({ phase }) => <Badge tone="info">{phase}</Badge>,
-        },
-        { title: "Route", cell: ({ route }) => route ?? "–" },
-        { title: "Endpoint", cell: ({ endpoint }) => endpoint ?? "–" },
-        {
-          title: "Retries",
-          isNumber: true,
-          cell: ({ retries }) => number(retries),
-        },
+        ["Request", ({ method, host, path }) =>
+          `${method} ${host}${path}`, "wide"],
+        ["Age", ({ ageMs }) =>
+          latency(ageMs), "number"],
+        ["Phase", ({ phase }) => <Badge tone="info">{phase}</Badge>],
+        ["Route", ({ route }) =>
+          route ?? "–"],
+        ["Endpoint", ({ endpoint }) => endpoint ?? "–"],
+        ["Retries", ({ retries }) => number(retries), "number"],
       ]}
     />
   );
@@ -126,43 +118,22 @@ function Endpoints(
       rows={endpoints}
       keyOf={({ endpoint, backends }) => `${endpoint} ${backends.join()}`}
       columns={[
-        { title: "Endpoint", cell: ({ endpoint }) => endpoint },
-        {
-          title: "Health",
-          cell: ({ health }) => (
-            <Badge tone={toneOfHealth(health)}>{health}</Badge>
-          ),
-        },
-        {
-          title: "Backends",
-          cell: ({ backends }) =>
-            backends.map((key) => (
-              <div key={key}>
-                <a href={linkTo("topology", `backend ${key}`)}>{key}</a>
-              </div>
-            )),
-        },
-        {
-          title: "Latency",
-          isNumber: true,
-          cell: ({ latencyMs }) => latency(latencyMs),
-        },
-        {
-          title: "Attempts",
-          isNumber: true,
-          cell: ({ requests }) => number(requests),
-        },
-        {
-          title: "Ejections",
-          isNumber: true,
-          cell: ({ ejections }) => number(ejections),
-        },
-        {
-          title: "Active",
-          isNumber: true,
-          cell: ({ active }) => number(active),
-        },
-        { title: "Idle", isNumber: true, cell: ({ idle }) => number(idle) },
+        ["Endpoint", ({ endpoint }) => endpoint],
+        [
+          "Health",
+          ({ health }) => <Badge tone={toneOfHealth(health)}>{health}</Badge>,
+        ],
+        ["Backends", ({ backends }) =>
+          backends.map((key) => (
+            <div key={key}>
+              <a href={linkTo("topology", `backend ${key}`)}>{key}</a>
+            </div>
+          ))],
+        ["Latency", ({ latencyMs }) => latency(latencyMs), "number"],
+        ["Attempts", ({ requests }) => number(requests), "number"],
+        ["Ejections", ({ ejections }) => number(ejections), "number"],
+        ["Active", ({ active }) => number(active), "number"],
+        ["Idle", ({ idle }) => number(idle), "number"],
       ]}
     />
   );

@@ -341,20 +341,20 @@ function Policies(
       rows={policies}
       keyOf={({ kind, source }) => `${kind} ${source}`}
       columns={[
-        { title: "Policy", cell: ({ kind }) => kind },
-        {
-          title: "From",
-          cell: ({ kind, source }) => (
+        ["Policy", ({ kind }) => kind],
+        [
+          "From",
+          ({ kind, source }) => (
             <a href={linkTo("topology", `policy ${kind} ${source}`)}>
               {source}
             </a>
           ),
-        },
-        {
-          title: "Value",
-          isWide: true,
-          cell: ({ config }) => <code>{JSON.stringify(config)}</code>,
-        },
+        ],
+        [
+          "Value",
+          ({ config }) => <code>{JSON.stringify(config)}</code>,
+          "wide",
+        ],
       ]}
     />
   );

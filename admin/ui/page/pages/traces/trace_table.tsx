@@ -175,19 +175,11 @@ function Changes(
         rows={changes}
         keyOf={({ path }) => path}
         columns={[
-          { title: "Field", cell: ({ path }) => path },
-          {
-            title: "Before",
-            cell: ({ before }) =>
-              before === undefined
-                ? <i>absent</i>
-                : <del>{textOf(before)}</del>,
-          },
-          {
-            title: "After",
-            cell: ({ after }) =>
-              after === undefined ? <i>absent</i> : <ins>{textOf(after)}</ins>,
-          },
+          ["Field", ({ path }) => path],
+          ["Before", ({ before }) =>
+            before === undefined ? <i>absent</i> : <del>{textOf(before)}</del>],
+          ["After", ({ after }) =>
+            after === undefined ? <i>absent</i> : <ins>{textOf(after)}</ins>],
         ]}
       />
     </>

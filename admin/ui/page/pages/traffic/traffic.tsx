@@ -116,13 +116,11 @@ function Selection({ view: { by, name = "" }, onClear }: SelectionProps) {
 
 function NoTraffic({ text }: { readonly text: string }) {
   return (
-    <section class="panel">
-      <Empty title={`No requests in the last ${text}`}>
-        Send one to a listener, and it appears here within seconds.{" "}
-        <a href={linkTo("topology")}>Topology</a>{" "}
-        has the ports and routes. A longer range shows what was before.
-      </Empty>
-    </section>
+    <Empty title={`No requests in the last ${text}`} isPanel>
+      Send one to a listener, and it appears here within seconds.{" "}
+      <a href={linkTo("topology")}>Topology</a>{" "}
+      has the ports and routes. A longer range shows what was before.
+    </Empty>
   );
 }
 

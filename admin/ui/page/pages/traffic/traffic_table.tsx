@@ -42,47 +42,40 @@ export function TrafficTable(
   const all = rows.reduce((sum, { requests }) => sum + requests, 0);
   const title = dimension?.title ?? "";
   const columns: readonly Column<TrafficRow>[] = [
-    {
-      title,
-      cell: ({ name }) =>
-        name === null ? titleOf(name, by) : (
-          <Button
-            class="name"
-            isPressed={name === selected}
-            onPress={() => onSelect(name === selected ? undefined : name)}
-          >
-            {titleOf(name, by)}
-          </Button>
-        ),
-    },
-    { title: "Trend", cell: ({ rates }) => <Trend values={rates} /> },
-    {
-      title: "Requests",
-      isNumber: true,
-      cell: ({ requests }) => number(requests),
-    },
-    {
-      title: "Share",
-      isNumber: true,
-      cell: ({ requests }) => percent(all === 0 ? null : requests / all),
-    },
-    {
-      title: "4xx",
-      isNumber: true,
-      cell: ({ clientErrors, requests }) => (
+    [title, ({ name }) =>
+      name === null ? titleOf(name, by) : (
+        <Button
+          class="name"
+          isPressed={name === selected}
+          onPress={() => onSelect(name === selected ? undefined : name)}
+        >
+          {titleOf(name, by)}
+        </Button>
+      )],
+    ["Trend", ({ rates }) => <Trend values={rates} />],
+    ["Requests", ({ requests }) => number(requests), "number"],
+    [
+      "Share",
+      ({ requests }) => percent(all === 0 ? null : requests / all),
+      "number",
+    ],
+    [
+      "4xx",
+      ({ clientErrors, requests }) => (
         <Errors count={clientErrors} of={requests} tone="warn" />
       ),
-    },
-    {
-      title: "5xx",
-      isNumber: true,
-      cell: ({ serverErrors, requests }) => (
+      "number",
+    ],
+    [
+      "5xx",
+      ({ serverErrors, requests }) => (
         <Errors count={serverErrors} of={requests} tone="bad" />
       ),
-    },
-    { title: "p50", isNumber: true, cell: ({ p50 }) => latency(p50) },
-    { title: "p95", isNumber: true, cell: ({ p95 }) => latency(p95) },
-    { title: "p99", isNumber: true, cell: ({ p99 }) => latency(p99) },
+      "number",
+    ],
+    ["p50", ({ p50 }) => latency(p50), "number"],
+    ["p95", ({ p95 }) => latency(p95), "number"],
+    ["p99", ({ p99 }) => latency(p99), "number"],
     ...hasTokens ? tokenColumns : [],
   ];
   return (
@@ -118,24 +111,16 @@ export function TrafficTable(
 }
 
 const tokenColumns: readonly Column<TrafficRow>[] = [
-  {
-    title: "First token",
-    isNumber: true,
-    cell: ({ firstToken95 }) => latency(firstToken95),
-  },
-  {
-    title: "Tokens in / out",
-    isNumber: true,
-    cell: ({ inputTokens, outputTokens }) =>
+  ["First token", ({ firstToken95 }) => latency(firstToken95), "number"],
+  [
+    "Tokens in / out",
+    ({ inputTokens, outputTokens }) =>
       inputTokens + outputTokens === 0
         ? "–"
         : `${compact(inputTokens)} / ${compact(outputTokens)}`,
-  },
-  {
-    title: "Cost",
-    isNumber: true,
-    cell: ({ costUsd }) => dollars(costUsd === 0 ? null : costUsd),
-  },
+    "number",
+  ],
+  ["Cost", ({ costUsd }) => dollars(costUsd === 0 ? null : costUsd), "number"],
 ];
 
 interface ErrorsProps {
