@@ -49,7 +49,7 @@ packages: build ## make the packages of a release of this platform, in dist/rele
 	@ls -l dist/release
 
 screenshots: ## take the pictures of the documentation; needs Chromium and tmux
-	@$(DENO) run -A .ci/screenshots.ts
+	@$(DENO) run -A .ci/screenshots/screenshots.ts
 
 conformance: ## run the conformance suite of the Gateway API; needs Go and root
 	@sh .ci/conformance $(ARGS)
@@ -61,31 +61,31 @@ cluster-drills: ## end, freeze and flood a real API server, and print figures; n
 	@PROGRAM=tests/conformance/drills/drills.ts sh .ci/conformance $(ARGS)
 
 interop-ratelimit: ## test against envoyproxy/ratelimit; needs Go and Redis
-	@sh .ci/interop_ratelimit $(ARGS)
+	@sh .ci/interop/ratelimit $(ARGS)
 
 interop-python: ## log in with real Python MCP clients; needs Python
-	@sh .ci/interop_python $(ARGS)
+	@sh .ci/interop/python $(ARGS)
 
 interop-llm-python: ## call LLM APIs with the official Python SDKs; needs Python
-	@sh .ci/interop_llm_python $(ARGS)
+	@sh .ci/interop/llm_python $(ARGS)
 
 interop-keycloak: ## log in at a real Keycloak; needs Java, Maven and Python
-	@sh .ci/interop_keycloak $(ARGS)
+	@sh .ci/interop/keycloak $(ARGS)
 
 interop-dex: ## log in at a real Dex; needs Go, git and Python
-	@sh .ci/interop_dex $(ARGS)
+	@sh .ci/interop/dex $(ARGS)
 
 interop-otel: ## export to a real OpenTelemetry collector; needs Go
-	@sh .ci/interop_otel $(ARGS)
+	@sh .ci/interop/otel $(ARGS)
 
 interop-monitoring: ## check alert rules and dashboard; needs Prometheus
-	@sh .ci/interop_monitoring $(ARGS)
+	@sh .ci/interop/monitoring $(ARGS)
 
 interop-h2spec: ## run h2spec against a gateway with TLS; needs Go
-	@sh .ci/interop_h2spec $(ARGS)
+	@sh .ci/interop/h2spec $(ARGS)
 
 interop-bodies: ## compare what servers in Python and Go read; needs both
-	@sh .ci/interop_bodies $(ARGS)
+	@sh .ci/interop/bodies $(ARGS)
 
 clean: ## remove build output and downloads
 	rm -rf dist .tools

@@ -5,7 +5,7 @@ import type { ClientTraits } from "./login_cells.ts";
 /** A Python MCP client. */
 export interface PythonClient extends ClientTraits {
   readonly name: string;
-  /** Name of its virtual environment in the folder that `.ci/python_clients` prints. */
+  /** Name of its virtual environment in the folder that `.ci/interop/python_clients` prints. */
   readonly environment: string;
   readonly program: string;
 }

@@ -1,14 +1,14 @@
 /** Takes the pictures of the pages Traffic and Requests: writes `docs/ui_traffic.png` and `docs/ui_requests.png`. */
 import type { Page } from "playwright-core";
-import { startLlmServer } from "../cli/dev/llm_server.ts";
-import { type Clock, systemClock } from "../src/base/clock.ts";
+import { startLlmServer } from "../../cli/dev/llm_server.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import {
   startTracedGateway,
   type TracedGateway,
-} from "../tests/harness/traced_gateway.ts";
-import { openUi } from "../tests/harness/ui_page.ts";
+} from "../../tests/harness/traced_gateway.ts";
+import { openUi } from "../../tests/harness/ui_page.ts";
 
-const docs = new URL("../docs/", import.meta.url).pathname;
+const docs = new URL("../../docs/", import.meta.url).pathname;
 const REAL_MS = 40_000;
 const SHOWN_MS = 15 * 60_000;
 const users = ["anna", "ben", "carla", "data-team"];

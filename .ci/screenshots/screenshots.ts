@@ -4,13 +4,13 @@
  * those of `traffic_screenshots.ts`.
  */
 import type { Page } from "playwright-core";
-import { GatewayProcess } from "../tests/harness/gateway_process.ts";
-import { startBrowser } from "../tests/harness/browser.ts";
-import { openUi } from "../tests/harness/ui_page.ts";
+import { GatewayProcess } from "../../tests/harness/gateway_process.ts";
+import { startBrowser } from "../../tests/harness/browser.ts";
+import { openUi } from "../../tests/harness/ui_page.ts";
 import { saveTraceScreenshot } from "./terminal_screenshot.ts";
 import { takeTrafficPictures } from "./traffic_screenshots.ts";
 
-const docs = new URL("../docs/", import.meta.url).pathname;
+const docs = new URL("../../docs/", import.meta.url).pathname;
 const TRAFFIC_MS = 40_000;
 
 async function takeUiPictures(): Promise<void> {
