@@ -28,7 +28,44 @@ export function addGatewayCommands(program: Command, call: Call): void {
     .usage("-f FILE|DIR|-\n       gateway <command>")
     .addOption(fileOption())
     .option("--validate-only", "check the configuration and exit")
-    .option("--strict", "with --validate-only: warnings are errors")
+    .option("--strict", "with --validate-only: warnings are errors");
+  addClusterOptions(program)
+    .addHelpText("after", help.GATEWAY_EXAMPLES)
+    .action(async (options: RunOptions) => {
+      const [unknown] = program.args;
+      if (unknown !== undefined) {
+        rejectCommand(program, unknown, suggestionFor(program, unknown));
+      }
+      if (options.cluster === true) {
+        const { runCluster } = await import("../cluster/run_cluster.ts");
+        call.finish(await runCluster(options));
+        return;
+      }
+      if (options.file === undefined) program.help({ error: true });
+      if (options.strict && !options.validateOnly) {
+        program.error("error: --strict requires --validate-only");
+      }
+      const { run, validate } = await import("../run/run.ts");
+      call.finish(
+        options.validateOnly === true
+          ? await validate(options.file, options)
+          : await run(options.file),
+      );
+    });
+  addDevCommand(program, call);
+  addRunCommands(program, call);
+  addVersionCommand(program);
+  addSchemaCommand(program);
+  const control = program.command("ctl").description(help.CONTROL);
+  addControlCommands(
+    control.addHelpText("after", help.controlExamples("gateway ctl")),
+    "gateway ctl",
+    call,
+  );
+}
+
+function addClusterOptions(program: Command): Command {
+  return program
     .option("--cluster", "configure from the resources of a Kubernetes cluster")
     .option(
       "--kubeconfig <path>",
@@ -75,39 +112,7 @@ export function addGatewayCommands(program: Command, call: Call): void {
     .option(
       "--controller-access <folder>",
       "with --gateway: folder with the token for the controller, and its ca.crt",
-    )
-    .addHelpText("after", help.GATEWAY_EXAMPLES)
-    .action(async (options: RunOptions) => {
-      const [unknown] = program.args;
-      if (unknown !== undefined) {
-        rejectCommand(program, unknown, suggestionFor(program, unknown));
-      }
-      if (options.cluster === true) {
-        const { runCluster } = await import("../cluster/run_cluster.ts");
-        call.finish(await runCluster(options));
-        return;
-      }
-      if (options.file === undefined) program.help({ error: true });
-      if (options.strict && !options.validateOnly) {
-        program.error("error: --strict requires --validate-only");
-      }
-      const { run, validate } = await import("../run/run.ts");
-      call.finish(
-        options.validateOnly === true
-          ? await validate(options.file, options)
-          : await run(options.file),
-      );
-    });
-  addDevCommand(program, call);
-  addRunCommands(program, call);
-  addVersionCommand(program);
-  addSchemaCommand(program);
-  const control = program.command("ctl").description(help.CONTROL);
-  addControlCommands(
-    control.addHelpText("after", help.controlExamples("gateway ctl")),
-    "gateway ctl",
-    call,
-  );
+    );
 }
 
 /** Adds `version`. */

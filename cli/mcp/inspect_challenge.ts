@@ -58,6 +58,10 @@ export async function inspectChallenge(
       'Send `WWW-Authenticate: Bearer resource_metadata="…"` with each 401. Behind a proxy, check that it does not remove the header.',
   });
   if (!hasBearer) return { ...none, asksForLogin: true };
+  return checkParameters(header, findings);
+}
+
+function checkParameters(header: string, findings: Findings): Challenge {
   const resourceMetadata = parameterOf(header, "resource_metadata");
   findings.check(resourceMetadata !== undefined, {
     step: STEP,

@@ -32,7 +32,19 @@ export async function inspectRegistration(
     fix:
       "Give each client a client ID in its settings, or let the gateway register clients: issuerMode Proxied.",
   });
-  if (endpoint === undefined) return { clientId: undefined, takesDocuments };
+  const registered = endpoint === undefined
+    ? undefined
+    : await register(endpoint, redirectUri, findings);
+  return { clientId: registered, takesDocuments };
+}
+
+/** Registers a client; returns its ID. */
+async function register(
+  endpoint: string,
+  redirectUri: string,
+  findings: Findings,
+): Promise<string | undefined> {
+  const step = "registration";
   try {
     const response = await probe(endpoint, {
       method: "POST",
@@ -59,7 +71,7 @@ export async function inspectRegistration(
           "Allow dynamic registration at the provider, give each client a client ID, or use issuerMode Proxied.",
       },
     );
-    if (!isRegistered) return { clientId: undefined, takesDocuments };
+    if (!isRegistered) return undefined;
     const echoed = json["redirect_uris"];
     findings.check(Array.isArray(echoed) && echoed.includes(redirectUri), {
       step,
@@ -70,7 +82,7 @@ export async function inspectRegistration(
       fix:
         "Return all registered metadata; the TypeScript SDK rejects a response without redirect_uris.",
     });
-    return { clientId: id, takesDocuments };
+    return id;
   } catch (error) {
     if (!(error instanceof ProbeError)) throw error;
     findings.add({
@@ -82,6 +94,6 @@ export async function inspectRegistration(
       seen: `${endpoint}: ${error.message}`,
       fix: "Correct registration_endpoint.",
     });
-    return { clientId: undefined, takesDocuments };
+    return undefined;
   }
 }

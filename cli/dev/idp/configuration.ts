@@ -58,29 +58,11 @@ export function configure(
   store: MemoryStore,
 ): Configuration {
   const { configuration, mountPath } = traits;
-  const { scopes = [], redirectUris = LOOPBACK_REDIRECT_URIS, fetchClient } =
-    options;
+  const { scopes = [], fetchClient } = options;
   return {
     ...configuration,
     adapter: (model) => createMemoryAdapter(store, model),
-    clients: [
-      {
-        client_id: PUBLIC_CLIENT_ID,
-        application_type: "native",
-        ...(options.clientSecret === undefined
-          ? { token_endpoint_auth_method: "none" }
-          : { client_secret: options.clientSecret }),
-        grant_types: ["authorization_code", "refresh_token"],
-        redirect_uris: [...redirectUris],
-      },
-      {
-        client_id: machine.id,
-        client_secret: machine.secret,
-        grant_types: ["client_credentials"],
-        redirect_uris: [],
-        response_types: [],
-      },
-    ],
+    clients: clientsOf(options),
     clientBasedCORS: () => true,
     cookies: { keys: [crypto.randomUUID()] },
     extraTokenClaims: (_context, { kind, accountId }) => {
@@ -116,6 +98,29 @@ export function configure(
       Session: 86_400,
     },
   };
+}
+
+function clientsOf(
+  { clientSecret, redirectUris = LOOPBACK_REDIRECT_URIS }: IdpOptions,
+): NonNullable<Configuration["clients"]> {
+  return [
+    {
+      client_id: PUBLIC_CLIENT_ID,
+      application_type: "native",
+      ...(clientSecret === undefined
+        ? { token_endpoint_auth_method: "none" }
+        : { client_secret: clientSecret }),
+      grant_types: ["authorization_code", "refresh_token"],
+      redirect_uris: [...redirectUris],
+    },
+    {
+      client_id: machine.id,
+      client_secret: machine.secret,
+      grant_types: ["client_credentials"],
+      redirect_uris: [],
+      response_types: [],
+    },
+  ];
 }
 
 /** Middleware that removes `iss` of RFC 9207, which the package cannot disable. */

@@ -21,7 +21,7 @@ import {
   search,
   searchKeymap,
 } from "@codemirror/search";
-import { Compartment, EditorState } from "@codemirror/state";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -71,26 +71,7 @@ export function startEditor(
     state: EditorState.create({
       doc: text,
       extensions: [
-        lineNumbers(),
-        foldGutter(),
-        lintGutter(),
-        history(),
-        drawSelection(),
-        indentOnInput(),
-        bracketMatching(),
-        closeBrackets(),
-        highlightActiveLine(),
-        highlightSelectionMatches(),
-        search({ top: true }),
-        keymap.of([
-          ...defaultKeymap,
-          ...historyKeymap,
-          ...searchKeymap,
-          ...lintKeymap,
-        ]),
-        yaml(),
-        syntaxHighlighting(colors),
-        look,
+        features,
         comparison.of([]),
         EditorState.readOnly.of(isReadOnly),
         EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
@@ -199,3 +180,27 @@ const look = EditorView.theme({
     fontWeight: "700",
   },
 });
+
+/** Everything that all editors have. */
+const features: Extension = [
+  lineNumbers(),
+  foldGutter(),
+  lintGutter(),
+  history(),
+  drawSelection(),
+  indentOnInput(),
+  bracketMatching(),
+  closeBrackets(),
+  highlightActiveLine(),
+  highlightSelectionMatches(),
+  search({ top: true }),
+  keymap.of([
+    ...defaultKeymap,
+    ...historyKeymap,
+    ...searchKeymap,
+    ...lintKeymap,
+  ]),
+  yaml(),
+  syntaxHighlighting(colors),
+  look,
+];

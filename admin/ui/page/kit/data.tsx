@@ -173,3 +173,23 @@ export function Meter({ label, value, max, text, tone = "good" }: MeterProps) {
     </div>
   );
 }
+
+interface WaterfallProps {
+  /** Shares of the whole, between 0 and 1. */
+  readonly from: number;
+  readonly to: number;
+  /** Class of its color. */
+  readonly tone?: string;
+}
+
+/** A bar for a part of a time; a column of times says the same in numbers. */
+export function Waterfall({ from, to, tone = "" }: WaterfallProps) {
+  // Even what happens at the end is visible.
+  const left = `${Math.min(99, from * 100)}%`;
+  const width = `${Math.max(0.8, (to - from) * 100)}%`;
+  return (
+    <span class={`waterfall ${tone}`.trim()} aria-hidden="true">
+      <span style={{ left, width }} />
+    </span>
+  );
+}

@@ -35,14 +35,109 @@ interface VirtualListProps<T> {
  * select it. Rows carry `data-key`.
  */
 export function VirtualList<T>(props: VirtualListProps<T>) {
-  const { label, items, keyOf, rowHeight, row, selected, onSelect } = props;
+  const { label, items, keyOf, rowHeight, selected, onSelect } = props;
   const id = useId();
   const element = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
+  const { height, first, end, measure } = useView(element, props);
   const [active, setActive] = useState(0);
   const last = items.length - 1;
   const at = Math.max(0, Math.min(active, last));
 
+  const activate = (index: number) => {
+    setActive(index);
+    reveal(element.current, index, rowHeight);
+  };
+  // Before the next key is pressed, which moves on from here.
+  useLayoutEffect(() => {
+    const index = items.findIndex((item) => keyOf(item) === selected);
+    if (index >= 0) activate(index);
+  }, [selected, items]);
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
+    const step = stepOf(event.key, Math.floor(height / rowHeight));
+    const item = items[at];
+    if (step !== undefined) activate(Math.max(0, Math.min(last, at + step)));
+    else if (["Enter", " "].includes(event.key) && item !== undefined) {
+      onSelect(item);
+    } else return;
+    event.preventDefault();
+  };
+  const isDrawn = at >= first && at < end && last >= 0;
+  return (
+    <div
+      ref={element}
+      role="listbox"
+      class="list"
+      tabIndex={0}
+      aria-label={label}
+      aria-activedescendant={isDrawn ? `${id}-${at}` : undefined}
+      onScroll={measure}
+      onKeyDown={onKeyDown}
+    >
+      <div
+        role="presentation"
+        class="sizer"
+        style={{ height: `${items.length * rowHeight}px` }}
+      >
+        {items.slice(first, end).map((item, offset) => (
+          <Row
+            key={keyOf(item)}
+            list={props}
+            id={id}
+            item={item}
+            index={first + offset}
+            isActive={first + offset === at}
+            onActivate={setActive}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+interface RowProps<T> {
+  readonly list: VirtualListProps<T>;
+  /** Begins the ids of all rows. */
+  readonly id: string;
+  readonly item: T;
+  readonly index: number;
+  readonly isActive: boolean;
+  readonly onActivate: (index: number) => void;
+}
+
+function Row<T>(
+  { list, id, item, index, isActive, onActivate }: RowProps<T>,
+) {
+  const { items, keyOf, rowHeight, row, selected, onSelect } = list;
+  const key = keyOf(item);
+  return (
+    <div
+      id={`${id}-${index}`}
+      data-key={key}
+      role="option"
+      class={`list-row ${isActive ? "active" : ""} ${
+        list.classOf?.(item) ?? ""
+      }`}
+      style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
+      aria-selected={key === selected}
+      aria-setsize={items.length}
+      aria-posinset={index + 1}
+      title={list.titleOf?.(item)}
+      onClick={() => {
+        onActivate(index);
+        onSelect(item);
+      }}
+    >
+      {row(item)}
+    </div>
+  );
+}
+
+/** Tracks which rows of a list are drawn: from `first` to before `end`. */
+function useView<T>(
+  element: { readonly current: HTMLDivElement | null },
+  { rowHeight, onRows }: VirtualListProps<T>,
+) {
+  const [view, setView] = useState({ top: 0, height: 600 });
   const measure = () => {
     const list = element.current;
     if (list === null) return;
@@ -52,7 +147,7 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     setView((old) =>
       old.top === top && old.height === height ? old : { top, height }
     );
-    props.onRows?.(list);
+    onRows?.(list);
   };
   useEffect(() => {
     const list = element.current;
@@ -62,87 +157,19 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     return () => observer.disconnect();
   }, []);
   useLayoutEffect(() => {
-    if (element.current !== null) props.onRows?.(element.current);
+    if (element.current !== null) onRows?.(element.current);
   });
-  // Before the next key is pressed, which moves on from here.
-  useLayoutEffect(() => {
-    const index = items.findIndex((item) => keyOf(item) === selected);
-    if (index < 0) return;
-    setActive(index);
-    reveal(element.current, index, rowHeight);
-  }, [selected, items]);
-
-  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
-    const page = Math.max(1, Math.floor(view.height / rowHeight));
-    const step = stepOf(event.key, page);
-    const item = items[at];
-    if (step !== undefined) {
-      const next = Math.max(0, Math.min(last, at + step));
-      setActive(next);
-      reveal(element.current, next, rowHeight);
-    } else if (
-      (event.key === "Enter" || event.key === " ") && item !== undefined
-    ) {
-      onSelect(item);
-    } else return;
-    event.preventDefault();
+  const { top, height } = view;
+  return {
+    height,
+    first: Math.max(0, Math.floor(top / rowHeight) - MARGIN),
+    end: Math.ceil((top + height) / rowHeight) + MARGIN,
+    measure,
   };
-
-  const first = Math.max(0, Math.floor(view.top / rowHeight) - MARGIN);
-  const end = Math.ceil((view.top + view.height) / rowHeight) + MARGIN;
-  return (
-    <div
-      ref={element}
-      role="listbox"
-      class="list"
-      tabIndex={0}
-      aria-label={label}
-      aria-activedescendant={at >= first && at < end && last >= 0
-        ? `${id}-${at}`
-        : undefined}
-      onScroll={measure}
-      onKeyDown={onKeyDown}
-    >
-      <div
-        role="presentation"
-        class="sizer"
-        style={{ height: `${items.length * rowHeight}px` }}
-      >
-        {items.slice(first, end).map((item, offset) => {
-          const index = first + offset;
-          const key = keyOf(item);
-          return (
-            <div
-              key={key}
-              id={`${id}-${index}`}
-              data-key={key}
-              role="option"
-              class={`list-row ${index === at ? "active" : ""} ${
-                props.classOf?.(item) ?? ""
-              }`}
-              style={{
-                top: `${index * rowHeight}px`,
-                height: `${rowHeight}px`,
-              }}
-              aria-selected={key === selected}
-              aria-setsize={items.length}
-              aria-posinset={index + 1}
-              title={props.titleOf?.(item)}
-              onClick={() => {
-                setActive(index);
-                onSelect(item);
-              }}
-            >
-              {row(item)}
-            </div>
-          );
-        })}
-      </div>
-    </div>
-  );
 }
 
-function stepOf(key: string, page: number): number | undefined {
+function stepOf(key: string, rows: number): number | undefined {
+  const page = Math.max(1, rows);
   const steps: Readonly<Record<string, number>> = {
     ArrowDown: 1,
     ArrowUp: -1,

@@ -82,28 +82,14 @@ function Draft({ source, file, canCheck }: DraftProps) {
   const editor = useRef<RunningEditor>(null);
   const draft = { hash: source.hash, name: file.name, text };
   const { result, isChecking, setResult } = useCheck(draft, canCheck);
-  const [message, setMessage] = useState("");
+  const { message, apply } = useApply(draft, setResult);
   const isChanged = text !== file.text;
-  const errors = result.diagnostics.filter(({ severity }) =>
-    severity === "error"
-  );
-  const isValid = errors.length === 0 && result.problem === undefined;
+  const errors = countErrors(result);
+  const isValid = errors === 0 && result.problem === undefined;
   const own = useMemo(
     () => result.diagnostics.filter((each) => each.file === file.name),
     [result],
   );
-  const discard = () => setText(file.text);
-  const apply = async () => {
-    setMessage("Applying…");
-    try {
-      const applied = await postJson("source/apply", draft);
-      setResult(applied);
-      setMessage(applied.problem === undefined ? "Applied." : "");
-    } catch (error) {
-      setMessage("");
-      setResult({ diagnostics: [], problem: messageOf(error) });
-    }
-  };
   return (
     <Section
       title={file.name}
@@ -112,30 +98,19 @@ function Draft({ source, file, canCheck }: DraftProps) {
         <State
           isChanged={isChanged}
           isChecking={isChecking}
-          errors={errors.length}
+          errors={errors}
         />
       }
       actions={
-        <>
-          <Button
-            isPressed={isCompared}
-            onPress={() => setCompared(!isCompared)}
-          >
-            Changes
-          </Button>
-          <Button isDisabled={!isChanged} onPress={discard}>
-            Discard
-          </Button>
-          <Button onPress={() => download(file.name, text)}>Download</Button>
-          <Button
-            isMain
-            isDisabled={!source.isWritable || !isChanged || !isValid ||
-              isChecking}
-            onPress={() => void apply()}
-          >
-            Apply
-          </Button>
-        </>
+        <Actions
+          isCompared={isCompared}
+          isChanged={isChanged}
+          canApply={source.isWritable && isChanged && isValid && !isChecking}
+          onCompare={() => setCompared(!isCompared)}
+          onDiscard={() => setText(file.text)}
+          onDownload={() => download(file.name, text)}
+          onApply={() => void apply()}
+        />
       }
     >
       <Editor
@@ -153,12 +128,46 @@ function Draft({ source, file, canCheck }: DraftProps) {
           diagnostics={result.diagnostics}
           onGoTo={(line) => editor.current?.goTo(line)}
         />
-        {!source.isWritable && (
-          <p class="quiet">{whyReadOnly(source, canCheck)}</p>
-        )}
+        <ReadOnly source={source} canCheck={canCheck} />
       </div>
     </Section>
   );
+}
+
+function countErrors({ diagnostics }: DraftResult): number {
+  return diagnostics.filter(({ severity }) => severity === "error").length;
+}
+
+interface ActionsProps {
+  readonly isCompared: boolean;
+  readonly isChanged: boolean;
+  readonly canApply: boolean;
+  readonly onCompare: () => void;
+  readonly onDiscard: () => void;
+  readonly onDownload: () => void;
+  readonly onApply: () => void;
+}
+
+function Actions(props: ActionsProps) {
+  return (
+    <>
+      <Button isPressed={props.isCompared} onPress={props.onCompare}>
+        Changes
+      </Button>
+      <Button isDisabled={!props.isChanged} onPress={props.onDiscard}>
+        Discard
+      </Button>
+      <Button onPress={props.onDownload}>Download</Button>
+      <Button isMain isDisabled={!props.canApply} onPress={props.onApply}>
+        Apply
+      </Button>
+    </>
+  );
+}
+
+function ReadOnly({ source, canCheck }: Omit<DraftProps, "file">) {
+  if (source.isWritable) return null;
+  return <p class="quiet">{whyReadOnly(source, canCheck)}</p>;
 }
 
 function whyReadOnly({ needsToken }: Source, canCheck: boolean): string {
@@ -224,9 +233,28 @@ function Diagnostics({ diagnostics, onGoTo }: DiagnosticsProps) {
   );
 }
 
+type DraftText = Readonly<Record<"hash" | "name" | "text", string>>;
+
+/** Applies a draft, and says what came of it. */
+function useApply(draft: DraftText, setResult: (result: DraftResult) => void) {
+  const [message, setMessage] = useState("");
+  const apply = async () => {
+    setMessage("Applying…");
+    try {
+      const applied = await postJson("source/apply", draft);
+      setResult(applied);
+      setMessage(applied.problem === undefined ? "Applied." : "");
+    } catch (error) {
+      setMessage("");
+      setResult({ diagnostics: [], problem: messageOf(error) });
+    }
+  };
+  return { message, apply };
+}
+
 /** Checks a draft after each pause in typing. */
 function useCheck(
-  draft: { hash: string; name: string; text: string },
+  draft: DraftText,
   canCheck: boolean,
 ) {
   const [result, setResult] = useState<DraftResult>({ diagnostics: [] });

@@ -30,6 +30,50 @@ export function McpTools(
   { state, ports, log, connection, onConnect }: McpToolsProps,
 ) {
   const [clientId, setClientId] = useState("");
+  const { message, problem, login, connect } = useConnect(
+    { state, log, onConnect },
+    clientId,
+  );
+  return (
+    <>
+      <TargetForm
+        label="MCP server"
+        state={state}
+        ports={ports}
+        onSubmit={() => void connect()}
+        more={
+          <Field label="Client ID, for servers without registration">
+            <input
+              value={clientId}
+              onInput={({ currentTarget }) => setClientId(currentTarget.value)}
+            />
+          </Field>
+        }
+      >
+        <Button isMain isDisabled={state.target.url === ""}>Connect</Button>
+      </TargetForm>
+      <Problem>{problem}</Problem>
+      <Message>{message}</Message>
+      {login && !connection && <LoginSection login={login} />}
+      {connection
+        ? <Tools connection={connection} />
+        : !login && (
+          <Empty title="Call tools as an MCP client does" isPanel>
+            Choose a route and connect. Requests go through the gateway with all
+            its policies; if the server demands a login, you log in with your
+            browser.
+          </Empty>
+        )}
+      <ExchangeList list={log.list} />
+    </>
+  );
+}
+
+/** Connects, and logs in where the server demands it. */
+function useConnect(
+  { state, log, onConnect }: Pick<McpToolsProps, "state" | "log" | "onConnect">,
+  clientId: string,
+) {
   const [message, setMessage] = useState("");
   const [problem, setProblem] = useState("");
   const [login, setLogin] = useState<PendingLogin | undefined>(undefined);
@@ -74,40 +118,7 @@ export function McpTools(
       setProblem(`The server demands a login. ${messageOf(error)}`);
     }
   };
-
-  return (
-    <>
-      <TargetForm
-        label="MCP server"
-        state={state}
-        ports={ports}
-        onSubmit={() => void connect()}
-        more={
-          <Field label="Client ID, for servers without registration">
-            <input
-              value={clientId}
-              onInput={({ currentTarget }) => setClientId(currentTarget.value)}
-            />
-          </Field>
-        }
-      >
-        <Button isMain isDisabled={state.target.url === ""}>Connect</Button>
-      </TargetForm>
-      <Problem>{problem}</Problem>
-      <Message>{message}</Message>
-      {login && !connection && <LoginSection login={login} />}
-      {connection
-        ? <Tools connection={connection} />
-        : !login && (
-          <Empty title="Call tools as an MCP client does" isPanel>
-            Choose a route and connect. Requests go through the gateway with all
-            its policies; if the server demands a login, you log in with your
-            browser.
-          </Empty>
-        )}
-      <ExchangeList list={log.list} />
-    </>
-  );
+  return { message, problem, login, connect };
 }
 
 function LoginSection({ login }: { readonly login: PendingLogin }) {

@@ -1,6 +1,7 @@
 /** A flame graph: the outermost call is on top, the width of a call is its total, a click zooms in. */
 import { number } from "../../kit/format.ts";
 import {
+  type ComponentChildren,
   type TargetedKeyboardEvent,
   useLayoutEffect,
   useMemo,
@@ -60,20 +61,9 @@ export function FlameGraph({ root, format }: FlameGraphProps) {
   const depth = Math.max(...calls.map((each) => each.path.length));
   return (
     <section class="stack" aria-label="Flame graph">
-      <div class="row">
-        <Field label="Find">
-          <input
-            type="search"
-            placeholder="function or file"
-            value={find}
-            onInput={({ currentTarget }) => setFind(currentTarget.value)}
-          />
-        </Field>
-        <Button onPress={() => zoom([root])}>Show all</Button>
-        <p class="quiet" aria-live="polite">
-          {text !== "" && `Found: ${amount(totalOf(zoomed, text))}`}
-        </p>
-      </div>
+      <Finder text={find} onFind={setFind} onShowAll={() => zoom([root])}>
+        {text !== "" && `Found: ${amount(totalOf(zoomed, text))}`}
+      </Finder>
       <p class="quiet" role="status">{describe(zoomed)}</p>
       <div
         ref={element}
@@ -84,26 +74,73 @@ export function FlameGraph({ root, format }: FlameGraphProps) {
         onKeyDown={onKeyDown}
       >
         {calls.map((each, index) => (
-          <button
+          <Flame
             key={index}
-            type="button"
+            placed={each}
             title={describe(each.call)}
-            class={`heat${colorOf(each.call.name, COLORS)} ${
-              markOf(each.call, text)
-            }`}
-            tabIndex={index === focused ? 0 : -1}
-            style={{
-              left: `${each.left * 100}%`,
-              width: `${each.width * 100}%`,
-              top: `${(each.path.length - 1) * ROW_HEIGHT}px`,
-            }}
-            onClick={() => zoom(each.path)}
-          >
-            {each.call.name}
-          </button>
+            text={text}
+            isFocused={index === focused}
+            onZoom={zoom}
+          />
         ))}
       </div>
     </section>
+  );
+}
+
+interface FinderProps {
+  readonly text: string;
+  readonly onFind: (text: string) => void;
+  readonly onShowAll: () => void;
+  /** The result of the search. */
+  readonly children: ComponentChildren;
+}
+
+function Finder({ text, onFind, onShowAll, children }: FinderProps) {
+  return (
+    <div class="row">
+      <Field label="Find">
+        <input
+          type="search"
+          placeholder="function or file"
+          value={text}
+          onInput={({ currentTarget }) => onFind(currentTarget.value)}
+        />
+      </Field>
+      <Button onPress={onShowAll}>Show all</Button>
+      <p class="quiet" aria-live="polite">
+        {children}
+      </p>
+    </div>
+  );
+}
+
+interface FlameProps {
+  readonly placed: PlacedCall;
+  readonly title: string;
+  /** The text to find. */
+  readonly text: string;
+  readonly isFocused: boolean;
+  readonly onZoom: (path: readonly Call[]) => void;
+}
+
+function Flame({ placed, title, text, isFocused, onZoom }: FlameProps) {
+  const { call, path, left, width } = placed;
+  return (
+    <button
+      type="button"
+      title={title}
+      class={`heat${colorOf(call.name, COLORS)} ${markOf(call, text)}`}
+      tabIndex={isFocused ? 0 : -1}
+      style={{
+        left: `${left * 100}%`,
+        width: `${width * 100}%`,
+        top: `${(path.length - 1) * ROW_HEIGHT}px`,
+      }}
+      onClick={() => onZoom(path)}
+    >
+      {call.name}
+    </button>
   );
 }
 

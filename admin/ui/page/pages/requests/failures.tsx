@@ -2,7 +2,7 @@
 import type { LoggedRequest } from "../../../../../src/telemetry/requests/logged_request.ts";
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo } from "../../navigation/place.ts";
-import { Table, Time } from "../../kit/data.tsx";
+import { type Column, Table, Time } from "../../kit/data.tsx";
 import { useLayoutEffect, useRef, useState } from "../../kit/framework.ts";
 import {
   Badge,
@@ -85,36 +85,36 @@ function FailureList({ latest, open }: FailureListProps) {
           rows={drawn}
           keyOf={({ record }) => record}
           isSelected={({ record, id }) => open === record || open === id}
-          columns={[
-            [
-              "Request",
-              (failure) => (
-                <a href={linkTo("failures", failure.record)}>
-                  <span class="excerpt">{shorten(nameOf(failure))}</span>
-                </a>
-              ),
-              "wide",
-            ],
-            [
-              "Status",
-              ({ status }) => (
-                <Badge tone={toneOfStatus(status)}>{status}</Badge>
-              ),
-            ],
-            [
-              "Cause",
-              ({ cause }) => <span class="excerpt">{cause}</span>,
-              "wide",
-            ],
-            ["Reason", ({ reason }) => reason],
-            ["Route", ({ route }) => route ?? "–"],
-            ["Time", ({ time }) => <Time at={time} isShort />],
-          ]}
+          columns={columns}
         />
       </div>
     </>
   );
 }
+
+const columns: readonly Column<LoggedRequest>[] = [
+  [
+    "Request",
+    (failure) => (
+      <a href={linkTo("failures", failure.record)}>
+        <span class="excerpt">{shorten(nameOf(failure))}</span>
+      </a>
+    ),
+    "wide",
+  ],
+  [
+    "Status",
+    ({ status }) => <Badge tone={toneOfStatus(status)}>{status}</Badge>,
+  ],
+  [
+    "Cause",
+    ({ cause }) => <span class="excerpt">{cause}</span>,
+    "wide",
+  ],
+  ["Reason", ({ reason }) => reason],
+  ["Route", ({ route }) => route ?? "–"],
+  ["Time", ({ time }) => <Time at={time} isShort />],
+];
 
 function Report({ record }: { readonly record: string }) {
   const element = useRef<HTMLElement>(null);

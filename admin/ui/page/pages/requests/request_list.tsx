@@ -47,35 +47,17 @@ export function RequestList(props: RequestListProps) {
   const newer = countNewer(requests, drawn);
   return (
     <section class="panel flush log" aria-label="Log">
-      <div class="log-bar">
-        <Badge tone={reason === "" && newer === 0 ? "good" : "quiet"}>
-          {reason || (newer === 0 ? "Live" : "Held")}
-        </Badge>
-        <span class="quiet count" role="status">
-          {newer === 0
-            ? `${drawn.length} ${drawn.length === 1 ? "request" : "requests"}`
-            : `${newer} newer`}
-        </span>
-        {newer > 0 && (
-          <Button
-            class="small"
-            onPress={() => {
-              release();
-              scrollToTop(element.current);
-            }}
-          >
-            Show
-          </Button>
-        )}
-        <span class="fill" />
-        <Button
-          class="small"
-          isPressed={isPaused}
-          onPress={() => setPaused(!isPaused)}
-        >
-          Pause
-        </Button>
-      </div>
+      <LogBar
+        reason={reason}
+        count={drawn.length}
+        newer={newer}
+        isPaused={isPaused}
+        onPause={setPaused}
+        onShow={() => {
+          release();
+          scrollToTop(element.current);
+        }}
+      />
       {drawn.length === 0 ? whenEmpty : (
         <div
           ref={element}
@@ -98,6 +80,50 @@ export function RequestList(props: RequestListProps) {
       )}
       <p class="log-foot quiet">{about}</p>
     </section>
+  );
+}
+
+interface LogBarProps {
+  /** The reason for holding the list; empty if there is none. */
+  readonly reason: string;
+  readonly count: number;
+  /** Requests that the list does not show yet. */
+  readonly newer: number;
+  readonly isPaused: boolean;
+  readonly onPause: (isPaused: boolean) => void;
+  readonly onShow: () => void;
+}
+
+function LogBar(
+  { reason, count, newer, isPaused, onPause, onShow }: LogBarProps,
+) {
+  return (
+    <div class="log-bar">
+      <Badge tone={reason === "" && newer === 0 ? "good" : "quiet"}>
+        {reason || (newer === 0 ? "Live" : "Held")}
+      </Badge>
+      <span class="quiet count" role="status">
+        {newer === 0
+          ? `${count} ${count === 1 ? "request" : "requests"}`
+          : `${newer} newer`}
+      </span>
+      {newer > 0 && (
+        <Button
+          class="small"
+          onPress={onShow}
+        >
+          Show
+        </Button>
+      )}
+      <span class="fill" />
+      <Button
+        class="small"
+        isPressed={isPaused}
+        onPress={() => onPause(!isPaused)}
+      >
+        Pause
+      </Button>
+    </div>
   );
 }
 

@@ -1,4 +1,5 @@
 /** The time of a request as a waterfall. */
+import { Waterfall } from "../../kit/data.tsx";
 import { latency } from "../../kit/format.ts";
 import type { RequestReport } from "../../../../../src/telemetry/requests/logged_request.ts";
 import { phasesOf } from "./request_phases.ts";
@@ -25,14 +26,7 @@ export function RequestTimes({ report }: { readonly report: RequestReport }) {
           <tr key={`${name} ${from}`}>
             <th scope="row">{name}</th>
             <td class="waterfall-cell">
-              <span class={`waterfall ${tone}`} aria-hidden="true">
-                <span
-                  style={{
-                    left: `${Math.min(99, from / total * 100)}%`,
-                    width: `${Math.max(0.8, (to - from) / total * 100)}%`,
-                  }}
-                />
-              </span>
+              <Waterfall from={from / total} to={to / total} tone={tone} />
             </td>
             <td class="number">{latency(Math.max(0, to - from))}</td>
           </tr>

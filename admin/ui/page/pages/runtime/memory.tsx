@@ -1,7 +1,10 @@
 /** Memory of the process, and what the bounded stores keep. */
-import type { BoundedStore } from "../../../../../src/dataplane/data_plane.ts";
+import type {
+  BoundedStore,
+  HeapSize,
+} from "../../../../../src/dataplane/data_plane.ts";
 import type { UiResponses } from "../../../responses.ts";
-import { Meter, Stat, Stats, Table } from "../../kit/data.tsx";
+import { type Column, Meter, Stat, Stats, Table } from "../../kit/data.tsx";
 import { bytes, compact, number, percent } from "../../kit/format.ts";
 import { PageHead, Problem, Section } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
@@ -65,39 +68,40 @@ function Report({ memory }: { readonly memory: UiResponses["memory"] }) {
           label="Stores"
           rows={stores.toSorted((a, b) => shareOf(b) - shareOf(a))}
           keyOf={({ name, scope = "" }) => `${name} ${scope}`}
-          columns={[
-            ["Store", ({ name, scope }) => (
-              <>
-                {wordsOf(name)}{" "}
-                {scope !== undefined && <span class="quiet">{scope}</span>}
-              </>
-            )],
-            ["Share", (store) => <StoreMeter store={store} />, "wide"],
-            ["Used", ({ used, unit }) => amountOf(used, unit), "number"],
-            ["Capacity", ({ capacity, unit }) =>
-              amountOf(capacity, unit), "number"],
-          ]}
+          columns={storeColumns}
         />
       </Section>
       <Section title="Heaps" isFlush>
         <Table
           label="Heaps"
           rows={threads}
-          keyOf={({ name }) =>
-            name}
-          columns={[
-            ["Thread", ({ name }) =>
-              name],
-            ["Used", ({ usedBytes }) => bytes(usedBytes), "number"],
-            ["Reserved", ({ totalBytes }) => bytes(totalBytes), "number"],
-            ["Limit", ({ limitBytes }) => bytes(limitBytes), "number"],
-            ["Outside", ({ externalBytes }) => bytes(externalBytes), "number"],
-          ]}
+          keyOf={({ name }) => name}
+          columns={threadColumns}
         />
       </Section>
     </>
   );
 }
+
+const storeColumns: readonly Column<BoundedStore>[] = [
+  ["Store", ({ name, scope }) => (
+    <>
+      {wordsOf(name)}{" "}
+      {scope !== undefined && <span class="quiet">{scope}</span>}
+    </>
+  )],
+  ["Share", (store) => <StoreMeter store={store} />, "wide"],
+  ["Used", ({ used, unit }) => amountOf(used, unit), "number"],
+  ["Capacity", ({ capacity, unit }) => amountOf(capacity, unit), "number"],
+];
+
+const threadColumns: readonly Column<HeapSize & { readonly name: string }>[] = [
+  ["Thread", ({ name }) => name],
+  ["Used", ({ usedBytes }) => bytes(usedBytes), "number"],
+  ["Reserved", ({ totalBytes }) => bytes(totalBytes), "number"],
+  ["Limit", ({ limitBytes }) => bytes(limitBytes), "number"],
+  ["Outside", ({ externalBytes }) => bytes(externalBytes), "number"],
+];
 
 function StoreMeter({ store }: { readonly store: BoundedStore }) {
   const share = shareOf(store);

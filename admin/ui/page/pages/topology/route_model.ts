@@ -64,20 +64,7 @@ export async function readModel(
     if (!items.has(item.id)) items.set(item.id, item);
     return item.id;
   };
-  const endpoints = Map.groupBy(
-    (dump.endpoints ?? []).flatMap((each) =>
-      each.backends.map((key) => ({ key, each }))
-    ),
-    ({ key }) => key,
-  );
-  for (const backend of dump.backends) {
-    add(
-      backendItem(
-        backend,
-        endpoints.get(backend.key)?.map(({ each }) => each) ?? [],
-      ),
-    );
-  }
+  for (const item of backendItems(dump)) add(item);
   const definitions = new Map(
     dump.policies.map((policy) => [policy.key, policy]),
   );
@@ -115,19 +102,32 @@ export async function readModel(
   }
   await pause();
   const index = await indexChains(chains, pause);
-  const all = Map.groupBy(items.values(), ({ column }) => column);
+  return { items, byColumn: divide([...items.values()]), chains, index };
+}
+
+function backendItems(
+  { backends, endpoints = [] }: ShownConfiguration,
+): Item[] {
+  const uses = endpoints.flatMap((endpoint) =>
+    endpoint.backends.map((key) => ({ key, endpoint }))
+  );
+  const byKey = Map.groupBy(uses, ({ key }) => key);
+  return backends.map((backend) => {
+    const own = byKey.get(backend.key) ?? [];
+    return backendItem(backend, own.map(({ endpoint }) => endpoint));
+  });
+}
+
+/** Divides items among the columns. */
+export function divide(items: readonly Item[]): Model["byColumn"] {
+  const all = Map.groupBy(items, ({ column }) => column);
   const inColumn = (name: ColumnName) => all.get(name) ?? [];
   return {
-    items,
-    byColumn: {
-      gateways: inColumn("gateways"),
-      listeners: inColumn("listeners"),
-      routes: inColumn("routes"),
-      policies: inColumn("policies"),
-      backends: inColumn("backends"),
-    },
-    chains,
-    index,
+    gateways: inColumn("gateways"),
+    listeners: inColumn("listeners"),
+    routes: inColumn("routes"),
+    policies: inColumn("policies"),
+    backends: inColumn("backends"),
   };
 }
 

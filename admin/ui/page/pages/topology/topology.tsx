@@ -13,8 +13,8 @@ import { type Box, drawChains } from "./connectors.ts";
 import {
   type Chain,
   chainsShown,
-  type ColumnName,
   columns,
+  divide,
   idsOf,
   type Item,
   matchesFilter,
@@ -207,14 +207,7 @@ function select(model: Model, filter: string, selected: string | undefined) {
   const ids = new Set(shown.flatMap(idsOf));
   const isShown = (item: Item) =>
     ids.has(item.id) || isUnused(model, item, filter, selected);
-  const of = (name: ColumnName) => model.byColumn[name].filter(isShown);
-  const items = {
-    gateways: of("gateways"),
-    listeners: of("listeners"),
-    routes: of("routes"),
-    policies: of("policies"),
-    backends: of("backends"),
-  };
+  const items = divide([...model.items.values()].filter(isShown));
   const counts = columns.map(({ name, title }) =>
     `${
       shareOf(items[name], model.byColumn[name]).replace("/", " of ")

@@ -17,14 +17,8 @@ export function LiveTrace({ argument, status }: PageProps) {
       (status.server === "gateway" ? '!request.path.startsWith("/ui/")' : ""),
     [],
   );
-  const [filter, setFilter] = useState(initial);
-  const [count, setCount] = useState("1");
   const trace = useTrace();
   const { requests, selected } = trace;
-  const start = () => {
-    remember("trace", filter);
-    trace.start(filter, count);
-  };
   const shown = requests[selected];
   return (
     <>
@@ -32,48 +26,19 @@ export function LiveTrace({ argument, status }: PageProps) {
         title="Trace"
         about="Follow the next requests through listener, policies, route and backend. Secrets are redacted."
       />
-      <Form onSubmit={start} label="Trace">
-        <Field label="Filter (CEL)" isWide>
-          <input
-            name="filter"
-            class="mono"
-            value={filter}
-            placeholder='request.path.startsWith("/mcp")'
-            spellcheck={false}
-            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-          />
-        </Field>
-        <Field label="Requests">
-          <input
-            name="count"
-            type="number"
-            min={1}
-            max={1000}
-            required
-            value={count}
-            onInput={({ currentTarget }) => setCount(currentTarget.value)}
-          />
-        </Field>
-        <Button isMain isDisabled={trace.isTracing}>Trace</Button>
-        <Button isDisabled={!trace.isTracing} onPress={trace.stop}>Stop</Button>
-      </Form>
+      <TraceForm
+        initial={initial}
+        isTracing={trace.isTracing}
+        onStart={(filter, count) => {
+          remember("trace", filter);
+          trace.start(filter, count);
+        }}
+        onStop={trace.stop}
+      />
       <Problem>{trace.problem}</Problem>
       <Message>{trace.message}</Message>
       {requests.length > 0
-        ? (
-          <ol class="requests" aria-label="Traced requests">
-            {requests.map((request, index) => (
-              <li key={request.number}>
-                <Button
-                  isPressed={index === selected}
-                  onPress={() => trace.select(index)}
-                >
-                  {request.title}
-                </Button>
-              </li>
-            ))}
-          </ol>
-        )
+        ? <TracedRequests trace={trace} />
         : !trace.isTracing && (
           <Empty title="See what happens to a request">
             Press Trace, then send a request. A filter such as{" "}
@@ -93,6 +58,69 @@ export function LiveTrace({ argument, status }: PageProps) {
   );
 }
 
+interface TraceFormProps {
+  readonly initial: string;
+  readonly isTracing: boolean;
+  readonly onStart: (filter: string, count: string) => void;
+  readonly onStop: () => void;
+}
+
+function TraceForm({ initial, isTracing, onStart, onStop }: TraceFormProps) {
+  const [filter, setFilter] = useState(initial);
+  const [count, setCount] = useState("1");
+  return (
+    <Form onSubmit={() => onStart(filter, count)} label="Trace">
+      <Field label="Filter (CEL)" isWide>
+        <input
+          name="filter"
+          class="mono"
+          value={filter}
+          placeholder='request.path.startsWith("/mcp")'
+          spellcheck={false}
+          onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+        />
+      </Field>
+      <Field label="Requests">
+        <input
+          name="count"
+          type="number"
+          min={1}
+          max={1000}
+          required
+          value={count}
+          onInput={({ currentTarget }) => setCount(currentTarget.value)}
+        />
+      </Field>
+      <Button isMain isDisabled={isTracing}>Trace</Button>
+      <Button isDisabled={!isTracing} onPress={onStop}>Stop</Button>
+    </Form>
+  );
+}
+
+function TracedRequests(
+  { trace: { requests, selected, select } }: {
+    readonly trace: Pick<
+      ReturnType<typeof useTrace>,
+      "requests" | "selected" | "select"
+    >;
+  },
+) {
+  return (
+    <ol class="requests" aria-label="Traced requests">
+      {requests.map((request, index) => (
+        <li key={request.number}>
+          <Button
+            isPressed={index === selected}
+            onPress={() => select(index)}
+          >
+            {request.title}
+          </Button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
 function useTrace() {
   const [requests, setRequests] = useState<readonly TracedRequest[]>([]);
   const [selected, select] = useState(0);
@@ -109,12 +137,7 @@ function useTrace() {
     let traced: readonly TracedRequest[] = [];
     const query = new URLSearchParams({ count });
     if (filter !== "") query.set("filter", filter);
-    const end = (how: string) =>
-      setMessage(
-        `${how}: ${traced.length} ${
-          traced.length === 1 ? "request" : "requests"
-        } traced.`,
-      );
+    const end = (how: string) => setMessage(summaryOf(how, traced.length));
     try {
       const stream = traceEvents(query, {
         signal: stopping.signal,
@@ -153,4 +176,8 @@ function useTrace() {
     },
     stop: () => tracing.current?.abort(),
   };
+}
+
+function summaryOf(how: string, count: number): string {
+  return `${how}: ${count} ${count === 1 ? "request" : "requests"} traced.`;
 }

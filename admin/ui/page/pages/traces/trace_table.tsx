@@ -2,7 +2,7 @@
 import { decodeBody } from "../../../../../src/telemetry/trace/reading/decode_body.ts";
 import type { Change } from "../../../../../src/telemetry/trace/reading/diff_states.ts";
 import { summarizeMessage } from "../../../../../src/telemetry/trace/reading/summarize_message.ts";
-import { Code, Table } from "../../kit/data.tsx";
+import { Code, Table, Waterfall } from "../../kit/data.tsx";
 import { latency } from "../../kit/format.ts";
 import {
   type TargetedKeyboardEvent,
@@ -68,26 +68,13 @@ export function TraceTable(
           </thead>
           <tbody onKeyDown={onKeyDown}>
             {events.map((event, index) => (
-              <tr
+              <EventRow
                 key={index}
-                class={event.severity}
-                onClick={() => select(index)}
-              >
-                <th scope="row">
-                  <button type="button" aria-pressed={index === selected}>
-                    {event.message.type}
-                  </button>
-                </th>
-                <td class="number">
-                  {event.eventEnd === null
-                    ? "–"
-                    : latency(event.eventEnd / 1000)}
-                </td>
-                <td class="waterfall-cell">
-                  <Waterfall span={spans[index]} />
-                </td>
-                <td>{summarizeMessage(event.message)}</td>
-              </tr>
+                event={event}
+                span={spans[index]}
+                isSelected={index === selected}
+                onSelect={() => select(index)}
+              />
             ))}
           </tbody>
         </table>
@@ -97,16 +84,26 @@ export function TraceTable(
   );
 }
 
-/** A bar from the start to the end of an event; the column of times says the same in numbers. */
-function Waterfall({ span }: { readonly span: Span | undefined }) {
-  if (span === undefined) return null;
-  // Even what happens at the end is visible.
-  const left = `${Math.min(99, span.from * 100)}%`;
-  const width = `${Math.max(0.8, (span.to - span.from) * 100)}%`;
+interface EventRowProps {
+  readonly event: TraceEvent;
+  readonly span: Span | undefined;
+  readonly isSelected: boolean;
+  readonly onSelect: () => void;
+}
+
+function EventRow({ event, span, isSelected, onSelect }: EventRowProps) {
+  const { message, severity, eventEnd } = event;
   return (
-    <span class="waterfall" aria-hidden="true">
-      <span style={{ left, width }} />
-    </span>
+    <tr class={severity} onClick={onSelect}>
+      <th scope="row">
+        <button type="button" aria-pressed={isSelected}>{message.type}</button>
+      </th>
+      <td class="number">
+        {eventEnd === null ? "–" : latency(eventEnd / 1000)}
+      </td>
+      <td class="waterfall-cell">{span && <Waterfall {...span} />}</td>
+      <td>{summarizeMessage(message)}</td>
+    </tr>
   );
 }
 

@@ -26,7 +26,7 @@ interface TrafficChartsProps {
 
 /** Charts whose cursors move together; those of LLMs only if there are any. */
 export function TrafficCharts({ report, text }: TrafficChartsProps) {
-  const { series, figures, by, name } = report;
+  const { series, by, name } = report;
   const { requests, clientErrors, serverErrors } = series;
   const common = { report, text };
   return (
@@ -59,6 +59,16 @@ export function TrafficCharts({ report, text }: TrafficChartsProps) {
           series={namesOf(report)}
         />
       )}
+      <LlmPanels {...common} />
+    </div>
+  );
+}
+
+function LlmPanels({ report, text }: TrafficChartsProps) {
+  const { series, figures } = report;
+  const common = { report, text };
+  return (
+    <>
       {figures.firstToken50 !== null && (
         <Panel
           {...common}
@@ -94,7 +104,7 @@ export function TrafficCharts({ report, text }: TrafficChartsProps) {
           }]}
         />
       )}
-    </div>
+    </>
   );
 }
 

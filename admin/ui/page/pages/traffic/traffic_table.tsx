@@ -52,30 +52,7 @@ export function TrafficTable(
           {titleOf(name, by)}
         </Button>
       )],
-    ["Trend", ({ rates }) => <Trend values={rates} />],
-    ["Requests", ({ requests }) => number(requests), "number"],
-    [
-      "Share",
-      ({ requests }) => percent(all === 0 ? null : requests / all),
-      "number",
-    ],
-    [
-      "4xx",
-      ({ clientErrors, requests }) => (
-        <Errors count={clientErrors} of={requests} tone="warn" />
-      ),
-      "number",
-    ],
-    [
-      "5xx",
-      ({ serverErrors, requests }) => (
-        <Errors count={serverErrors} of={requests} tone="bad" />
-      ),
-      "number",
-    ],
-    ["p50", ({ p50 }) => latency(p50), "number"],
-    ["p95", ({ p95 }) => latency(p95), "number"],
-    ["p99", ({ p99 }) => latency(p99), "number"],
+    ...figuresOf(all),
     ...hasTokens ? tokenColumns : [],
   ];
   return (
@@ -108,6 +85,36 @@ export function TrafficTable(
       </div>
     </Section>
   );
+}
+
+/** Returns the columns of all kinds of traffic. @param all Requests of all rows. */
+function figuresOf(all: number): readonly Column<TrafficRow>[] {
+  return [
+    ["Trend", ({ rates }) => <Trend values={rates} />],
+    ["Requests", ({ requests }) => number(requests), "number"],
+    [
+      "Share",
+      ({ requests }) => percent(all === 0 ? null : requests / all),
+      "number",
+    ],
+    [
+      "4xx",
+      ({ clientErrors, requests }) => (
+        <Errors count={clientErrors} of={requests} tone="warn" />
+      ),
+      "number",
+    ],
+    [
+      "5xx",
+      ({ serverErrors, requests }) => (
+        <Errors count={serverErrors} of={requests} tone="bad" />
+      ),
+      "number",
+    ],
+    ["p50", ({ p50 }) => latency(p50), "number"],
+    ["p95", ({ p95 }) => latency(p95), "number"],
+    ["p99", ({ p99 }) => latency(p99), "number"],
+  ];
 }
 
 const tokenColumns: readonly Column<TrafficRow>[] = [
