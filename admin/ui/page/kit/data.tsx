@@ -2,28 +2,28 @@
 import type { ComponentChildren } from "./framework.ts";
 import type { Tone } from "./layout.tsx";
 
-interface StatProps {
-  readonly label: string;
-  readonly value: ComponentChildren;
-  /** A smaller text under the value. */
-  readonly detail?: ComponentChildren;
-  readonly tone?: Tone | undefined;
-}
-
 /** One figure. */
-export function Stat({ label, value, detail, tone }: StatProps) {
-  return (
-    <div class={tone === undefined ? "stat" : `stat ${tone}`}>
-      <dt>{label}</dt>
-      <dd>{value}</dd>
-      {detail !== undefined && <dd class="stat-detail">{detail}</dd>}
-    </div>
-  );
-}
+export type Figure = readonly [
+  label: string,
+  value: ComponentChildren,
+  /** A smaller text under the value. */
+  detail?: ComponentChildren,
+  tone?: Tone | undefined,
+];
 
 /** A row of figures. */
-export function Stats({ children }: { readonly children: ComponentChildren }) {
-  return <dl class="stats">{children}</dl>;
+export function Stats({ figures }: { readonly figures: readonly Figure[] }) {
+  return (
+    <dl class="stats">
+      {figures.map(([label, value, detail, tone]) => (
+        <div key={label} class={tone === undefined ? "stat" : `stat ${tone}`}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+          {detail !== undefined && <dd class="stat-detail">{detail}</dd>}
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 /** Pairs of names and values, in columns. */

@@ -56,6 +56,27 @@ export function Field({ label, children, isWide }: FieldProps) {
   );
 }
 
+interface FindProps {
+  readonly text: string;
+  readonly onFind: (text: string) => void;
+  /** Says what is searched. */
+  readonly placeholder: string;
+}
+
+/** A field for a text to find. */
+export function Find({ text, onFind, placeholder }: FindProps) {
+  return (
+    <Field label="Find">
+      <input
+        type="search"
+        placeholder={placeholder}
+        value={text}
+        onInput={({ currentTarget }) => onFind(currentTarget.value)}
+      />
+    </Field>
+  );
+}
+
 interface FormProps {
   readonly onSubmit: () => void;
   readonly children: ComponentChildren;

@@ -4,7 +4,7 @@ import type { PageProps } from "../../navigation/page.ts";
 import { Meter, Table } from "../../kit/data.tsx";
 import { compact, dollars, duration, number } from "../../kit/format.ts";
 import { useState } from "../../kit/framework.ts";
-import { Field, Segments, Tabs } from "../../kit/inputs.tsx";
+import { Find, Segments, Tabs } from "../../kit/inputs.tsx";
 import {
   Empty,
   Message,
@@ -57,14 +57,7 @@ function Budgets() {
   return (
     <>
       <div class="row">
-        <Field label="Find">
-          <input
-            type="search"
-            placeholder="route, gateway"
-            value={find}
-            onInput={({ currentTarget }) => setFind(currentTarget.value)}
-          />
-        </Field>
+        <Find placeholder="route, gateway" text={find} onFind={setFind} />
         <Message>{shown && describeNumber(shown.total, find.trim())}</Message>
       </div>
       <Problem>{error}</Problem>

@@ -2,7 +2,7 @@
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo } from "../../navigation/place.ts";
 import { Chart } from "../../kit/chart.tsx";
-import { Code, Fact, Facts, Stat, Stats, Time } from "../../kit/data.tsx";
+import { Code, Fact, Facts, Stats, Time } from "../../kit/data.tsx";
 import { bytes, compact, duration, number } from "../../kit/format.ts";
 import { useMemo } from "../../kit/framework.ts";
 import { Badge, Empty, PageHead, Problem, Section } from "../../kit/layout.tsx";
@@ -53,41 +53,39 @@ export function Overview({ status }: PageProps) {
 
 function Numbers({ now }: { readonly now: Throughput }) {
   return (
-    <Stats>
-      <Stat
-        label="Requests"
-        value={compact(now.requests)}
-        detail="per second"
-      />
-      <Stat
-        label="4xx responses"
-        value={compact(now.clientErrors)}
-        detail="per second"
-        tone={now.clientErrors ? "warn" : undefined}
-      />
-      <Stat
-        label="5xx responses"
-        value={compact(now.serverErrors)}
-        detail="per second"
-        tone={now.serverErrors ? "bad" : undefined}
-      />
-      <Stat label="Sent" value={bytes(now.bytesSent)} detail="per second" />
-      <Stat
-        label="Total requests"
-        value={number(now.totalRequests)}
-        detail={`in ${duration(now.uptime)}`}
-      />
-      <Stat
-        label="Connections"
-        value={number(now.clientConnections)}
-        detail={`${number(now.upstreamConnections)} upstream`}
-      />
-      <Stat
-        label="Memory"
-        value={bytes(now.memory)}
-        detail={`${duration(now.cpuSeconds)} of CPU time`}
-      />
-    </Stats>
+    <Stats
+      figures={[
+        ["Requests", compact(now.requests), "per second"],
+        [
+          "4xx responses",
+          compact(now.clientErrors),
+          "per second",
+          now.clientErrors ? "warn" : undefined,
+        ],
+        [
+          "5xx responses",
+          compact(now.serverErrors),
+          "per second",
+          now.serverErrors ? "bad" : undefined,
+        ],
+        ["Sent", bytes(now.bytesSent), "per second"],
+        [
+          "Total requests",
+          number(now.totalRequests),
+          `in ${duration(now.uptime)}`,
+        ],
+        [
+          "Connections",
+          number(now.clientConnections),
+          `${number(now.upstreamConnections)} upstream`,
+        ],
+        [
+          "Memory",
+          bytes(now.memory),
+          `${duration(now.cpuSeconds)} of CPU time`,
+        ],
+      ]}
+    />
   );
 }
 

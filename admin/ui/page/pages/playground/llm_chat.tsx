@@ -1,5 +1,5 @@
 /** A conversation with a model behind the gateway. */
-import { Code, Stat, Stats } from "../../kit/data.tsx";
+import { Code, Stats } from "../../kit/data.tsx";
 import { dollars, latency, number } from "../../kit/format.ts";
 import { useRef, useState } from "../../kit/framework.ts";
 import { Button, Field, Form } from "../../kit/inputs.tsx";
@@ -220,23 +220,22 @@ function Figures({ progress: { usage, firstAfter }, events }: FiguresProps) {
   const counted = events.map(({ message }) => message)
     .find((message) => message.type === "llmUsage");
   return (
-    <Stats>
-      <Stat
-        label="Input tokens"
-        value={number(counted?.inputTokens ?? usage?.prompt_tokens)}
-      />
-      <Stat
-        label="Output tokens"
-        value={number(counted?.outputTokens ?? usage?.completion_tokens)}
-      />
-      <Stat
-        label="Cost"
-        value={dollars(counted?.costUsd)}
-        detail={counted && counted.costUsd === undefined
-          ? "the model has no price"
-          : undefined}
-      />
-      <Stat label="First token" value={latency(firstAfter)} />
-    </Stats>
+    <Stats
+      figures={[
+        ["Input tokens", number(counted?.inputTokens ?? usage?.prompt_tokens)],
+        [
+          "Output tokens",
+          number(counted?.outputTokens ?? usage?.completion_tokens),
+        ],
+        [
+          "Cost",
+          dollars(counted?.costUsd),
+          counted && counted.costUsd === undefined
+            ? "the model has no price"
+            : undefined,
+        ],
+        ["First token", latency(firstAfter)],
+      ]}
+    />
   );
 }

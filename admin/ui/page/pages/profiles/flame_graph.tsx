@@ -8,7 +8,7 @@ import {
   useRef,
   useState,
 } from "../../kit/framework.ts";
-import { Button, Field } from "../../kit/inputs.tsx";
+import { Button, Find } from "../../kit/inputs.tsx";
 import {
   type Call,
   colorOf,
@@ -99,14 +99,7 @@ interface FinderProps {
 function Finder({ text, onFind, onShowAll, children }: FinderProps) {
   return (
     <div class="row">
-      <Field label="Find">
-        <input
-          type="search"
-          placeholder="function or file"
-          value={text}
-          onInput={({ currentTarget }) => onFind(currentTarget.value)}
-        />
-      </Field>
+      <Find placeholder="function or file" text={text} onFind={onFind} />
       <Button onPress={onShowAll}>Show all</Button>
       <p class="quiet" aria-live="polite">
         {children}

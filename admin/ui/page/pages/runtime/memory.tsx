@@ -4,7 +4,7 @@ import type {
   HeapSize,
 } from "../../../../../src/dataplane/data_plane.ts";
 import type { UiResponses } from "../../../responses.ts";
-import { type Column, Meter, Stat, Stats, Table } from "../../kit/data.tsx";
+import { type Column, Meter, Stats, Table } from "../../kit/data.tsx";
 import { bytes, compact, number, percent } from "../../kit/format.ts";
 import { PageHead, Problem, Section } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
@@ -35,30 +35,20 @@ function Report({ memory }: { readonly memory: UiResponses["memory"] }) {
   ];
   return (
     <>
-      <Stats>
-        <Stat
-          label="Resident"
-          value={bytes(process.residentBytes)}
-          detail={process.limitBytes === null
-            ? "no limit is set"
-            : `of ${bytes(process.limitBytes)}`}
-        />
-        <Stat
-          label="Peak"
-          value={bytes(process.peakResidentBytes)}
-          detail="resident"
-        />
-        <Stat
-          label="Heap"
-          value={bytes(heap.usedBytes)}
-          detail="used by the main thread"
-        />
-        <Stat
-          label="Buffers"
-          value={bytes(heap.externalBytes)}
-          detail="outside of the heap"
-        />
-      </Stats>
+      <Stats
+        figures={[
+          [
+            "Resident",
+            bytes(process.residentBytes),
+            process.limitBytes === null
+              ? "no limit is set"
+              : `of ${bytes(process.limitBytes)}`,
+          ],
+          ["Peak", bytes(process.peakResidentBytes), "resident"],
+          ["Heap", bytes(heap.usedBytes), "used by the main thread"],
+          ["Buffers", bytes(heap.externalBytes), "outside of the heap"],
+        ]}
+      />
       <Section
         title="Stores"
         about="At its capacity, a store forgets what was unused for longest."

@@ -5,7 +5,7 @@ import type {
   TaskTree,
 } from "../../../../../src/dataplane/data_plane.ts";
 import { linkTo } from "../../navigation/place.ts";
-import { Stat, Stats, Table } from "../../kit/data.tsx";
+import { Stats, Table } from "../../kit/data.tsx";
 import { latency, number } from "../../kit/format.ts";
 import {
   Badge,
@@ -40,31 +40,25 @@ function Report({ tasks }: { readonly tasks: TaskTree }) {
   ).toSorted((a, b) => b.ageMs - a.ageMs);
   return (
     <>
-      <Stats>
-        <Stat
-          label="Connections"
-          value={number(tasks.connections)}
-          detail="of clients, open"
-        />
-        <Stat
-          label="Requests"
-          value={number(tasks.requests)}
-          detail="under way"
-        />
-        <Stat
-          label="Ports"
-          value={number(tasks.listeners.length)}
-          detail={tasks.listeners.map(({ port, state }) => `${port} ${state}`)
-            .join(", ")}
-        />
-        <Stat
-          label="Waiting"
-          value={number(
-            tasks.upstreams.reduce((sum, { waiting }) => sum + waiting, 0),
-          )}
-          detail="for a connection to a backend"
-        />
-      </Stats>
+      <Stats
+        figures={[
+          ["Connections", number(tasks.connections), "of clients, open"],
+          ["Requests", number(tasks.requests), "under way"],
+          [
+            "Ports",
+            number(tasks.listeners.length),
+            tasks.listeners.map(({ port, state }) => `${port} ${state}`)
+              .join(", "),
+          ],
+          [
+            "Waiting",
+            number(
+              tasks.upstreams.reduce((sum, { waiting }) => sum + waiting, 0),
+            ),
+            "for a connection to a backend",
+          ],
+        ]}
+      />
       <Section title="Requests" isFlush>
         {requests.length === 0
           ? (

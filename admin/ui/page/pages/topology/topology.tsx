@@ -3,7 +3,7 @@ import type { PageProps } from "../../navigation/page.ts";
 import { linkTo, remember } from "../../navigation/place.ts";
 import { Code, Table } from "../../kit/data.tsx";
 import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
-import { Button, Field } from "../../kit/inputs.tsx";
+import { Button, Find } from "../../kit/inputs.tsx";
 import { Badge, Empty, PageHead, Problem } from "../../kit/layout.tsx";
 import { VirtualList } from "../../kit/virtual_list.tsx";
 import { getJson, messageOf } from "../../server/api.ts";
@@ -42,14 +42,11 @@ export function Topology({ argument, status }: PageProps) {
         about="The way of a request, from left to right. Select anything to see what belongs to it."
         actions={
           <>
-            <Field label="Find">
-              <input
-                type="search"
-                placeholder="name, path, host"
-                value={filter}
-                onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-              />
-            </Field>
+            <Find
+              placeholder="name, path, host"
+              text={filter}
+              onFind={setFilter}
+            />
             <Button
               onPress={() => {
                 setFilter("");

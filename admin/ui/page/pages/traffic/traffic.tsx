@@ -5,7 +5,7 @@ import type {
 } from "../../../../../src/telemetry/traffic/traffic_report.ts";
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo, remember } from "../../navigation/place.ts";
-import { Stat, Stats } from "../../kit/data.tsx";
+import { type Figure, Stats } from "../../kit/data.tsx";
 import { compact, dollars, latency, percent } from "../../kit/format.ts";
 import { useRef } from "../../kit/framework.ts";
 import { Button, Segments } from "../../kit/inputs.tsx";
@@ -131,55 +131,48 @@ interface NumbersProps {
 
 function Numbers({ figures, seconds }: NumbersProps) {
   const { requests, clientErrors, serverErrors } = figures;
-  const { inputTokens, outputTokens } = figures;
-  const hasTokens = inputTokens + outputTokens > 0;
   return (
-    <Stats>
-      <Stat
-        label="Requests"
-        value={compact(requests / seconds)}
-        detail={`per second; ${compact(requests)} in all`}
-      />
-      <Stat
-        label="Errors"
-        value={percent(
-          requests === 0 ? null : (clientErrors + serverErrors) / requests,
-        )}
-        detail={`4xx ${compact(clientErrors)}, 5xx ${compact(serverErrors)}`}
-        tone={serverErrors > 0 ? "bad" : clientErrors > 0 ? "warn" : undefined}
-      />
-      <Stat label="p50" value={latency(figures.p50)} detail="half are faster" />
-      <Stat
-        label="p95"
-        value={latency(figures.p95)}
-        detail="1 of 20 is slower"
-      />
-      <Stat
-        label="p99"
-        value={latency(figures.p99)}
-        detail="1 of 100 is slower"
-      />
-      {figures.firstToken50 !== null && (
-        <Stat
-          label="First token"
-          value={latency(figures.firstToken50)}
-          detail={`p50; p95 ${latency(figures.firstToken95)}`}
-        />
-      )}
-      {hasTokens && (
-        <>
-          <Stat
-            label="Tokens"
-            value={compact(inputTokens + outputTokens)}
-            detail={`${compact(inputTokens)} in, ${compact(outputTokens)} out`}
-          />
-          <Stat
-            label="Cost"
-            value={dollars(figures.costUsd)}
-            detail={`${dollars(figures.costUsd / seconds * 3600)} per hour`}
-          />
-        </>
-      )}
-    </Stats>
+    <Stats
+      figures={[
+        [
+          "Requests",
+          compact(requests / seconds),
+          `per second; ${compact(requests)} in all`,
+        ],
+        [
+          "Errors",
+          percent(
+            requests === 0 ? null : (clientErrors + serverErrors) / requests,
+          ),
+          `4xx ${compact(clientErrors)}, 5xx ${compact(serverErrors)}`,
+          serverErrors > 0 ? "bad" : clientErrors > 0 ? "warn" : undefined,
+        ],
+        ["p50", latency(figures.p50), "half are faster"],
+        ["p95", latency(figures.p95), "1 of 20 is slower"],
+        ["p99", latency(figures.p99), "1 of 100 is slower"],
+        ...llmFigures(figures, seconds),
+      ]}
+    />
   );
+}
+
+function llmFigures(
+  { firstToken50, firstToken95, inputTokens, outputTokens, costUsd }:
+    TrafficFigures,
+  seconds: number,
+): readonly Figure[] {
+  const shown: Figure[] = [];
+  if (firstToken50 !== null) {
+    const detail = `p50; p95 ${latency(firstToken95)}`;
+    shown.push(["First token", latency(firstToken50), detail]);
+  }
+  if (inputTokens + outputTokens > 0) {
+    const tokens = `${compact(inputTokens)} in, ${compact(outputTokens)} out`;
+    const hourly = `${dollars(costUsd / seconds * 3600)} per hour`;
+    shown.push(
+      ["Tokens", compact(inputTokens + outputTokens), tokens],
+      ["Cost", dollars(costUsd), hourly],
+    );
+  }
+  return shown;
 }
