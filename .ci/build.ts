@@ -13,6 +13,7 @@ const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
 /** `main.js`, `worker.js`, and the files that they load: at their start, or on demand. */
 const folder = `${root}dist/program`;
 const page = `${root}dist/page.ts`;
+const pageContent = `${root}dist/page_content.ts`;
 const importMap = `${root}dist/imports.json`;
 const target = Deno.env.get("BUILD_TARGET") ?? Deno.build.target;
 const suffix = target.includes("windows") ? ".exe" : "";
@@ -59,9 +60,12 @@ async function addSourceMap(path: string): Promise<void> {
 /** Writes the module that replaces `#page`, and an import map that says so. */
 async function bundleWebUi(): Promise<void> {
   const files = JSON.stringify(await loadPage());
+  await Deno.writeTextFile(pageContent, `export const files = ${files};\n`);
   await Deno.writeTextFile(
     page,
-    `const files = ${files};\nexport const loadPage = () => Promise.resolve(files);\n`,
+    `export const loadPage = async () =>
+  (await import("./page_content.ts")).files;
+`,
   );
   const imports = { ...config.imports, "#page": "./page.ts" };
   await Deno.writeTextFile(importMap, JSON.stringify({ imports }));

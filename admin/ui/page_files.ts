@@ -23,9 +23,13 @@ export function pageFiles(): Promise<ReadonlyMap<string, PageFile>> {
   return loading ??= loadFiles();
 }
 
-/** Starts to load the files, for a process that may start no programs later. Requests for the page report errors. */
+/**
+ * Starts to bundle the files of the source, for a process that may start no programs later; the executable loads its files when
+ * they are first requested. Requests for the page report errors.
+ */
 export function preparePage(): void {
-  void pageFiles().catch(() => undefined);
+  const isSource = import.meta.url.endsWith("/admin/ui/page_files.ts");
+  if (isSource) void pageFiles().catch(() => undefined);
 }
 
 async function loadFiles(): Promise<ReadonlyMap<string, PageFile>> {
