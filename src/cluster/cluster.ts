@@ -1,4 +1,4 @@
-import type { Outcomes } from "../compile/outcomes.ts";
+import type { Outcomes } from "../compile/outcomes/outcomes.ts";
 import type { ClusterAccess } from "./client/api_access.ts";
 import { KubernetesApi } from "./client/kubernetes_api.ts";
 import {

@@ -10,36 +10,33 @@ import { runInSlices, runToEnd } from "../base/slices.ts";
 import { noopLeases } from "../policy/policy_services.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
-import { namespacedName } from "./precedence.ts";
-import { attachPolicies } from "./policies/attach_policies.ts";
+import { namespacedName } from "./resolve/precedence.ts";
+import { attachPolicies } from "./attach/attach_policies.ts";
 import { reportUnreachableMatches } from "./routes/unreachable_matches.ts";
 import {
   presentingBackends,
   readClientCertificates,
-} from "./routes/client_certificates.ts";
+} from "./backends/client_certificates.ts";
 import { checkPatterns } from "./routes/check_patterns.ts";
-import { findDeniedHost } from "./routes/backend_egress.ts";
-import { compileBackends } from "./routes/compile_backends.ts";
-import type { ReadFile } from "./listeners/certificates.ts";
+import { findDeniedHost } from "./backends/backend_egress.ts";
+import { compileBackends } from "./backends/compile_backends.ts";
+import type { ReadFile } from "./resolve/certificates.ts";
 import { checkPolicies } from "./policies/check_policies.ts";
-import { checkReferences } from "./policies/check_references.ts";
+import { checkReferences } from "./backends/check_references.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
 import { credentialNames, unite } from "./describe/credential_names.ts";
 import { describe, type Description } from "./describe/describe.ts";
-import type { CompiledListener } from "./compiled_model.ts";
+import type { CompiledListener } from "./policies/compiled_model.ts";
 import type { EffectivePolicy } from "./policies/effective_policy.ts";
 import { environmentNames } from "./describe/environment_names.ts";
-import { loadPolicies } from "./policies/load_policies.ts";
+import { loadPolicies } from "./load_policies.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
-import {
-  type ListenerSite,
-  listListeners,
-} from "./listeners/listener_sites.ts";
-import { Compilations } from "./memory/compilations.ts";
-import { describeOutcomes, type Outcomes } from "./outcomes.ts";
-import { References } from "./reference_grants.ts";
-import { Report } from "./report.ts";
-import { compileEndpoints } from "./routes/service_endpoints.ts";
+import { type ListenerSite, listListeners } from "./attach/listener_sites.ts";
+import { Compilations } from "./compilations.ts";
+import { describeOutcomes, type Outcomes } from "./outcomes/outcomes.ts";
+import { References } from "./resolve/reference_grants.ts";
+import { Report } from "./memory/report.ts";
+import { compileEndpoints } from "./backends/service_endpoints.ts";
 import { checkWebUi } from "./routes/compile_web_ui.ts";
 
 export { type Description, emptyDescription } from "./describe/describe.ts";

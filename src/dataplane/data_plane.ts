@@ -2,7 +2,7 @@ import type { MetricReading } from "../telemetry/metrics/metrics.ts";
 import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
-import type { Outcomes } from "../compile/outcomes.ts";
+import type { Outcomes } from "../compile/outcomes/outcomes.ts";
 import type { Description } from "../compile/describe/describe.ts";
 import type { BackendTasks } from "./backend_tasks.ts";
 import type { LimitSelection } from "../ratelimit/local/counter_store.ts";

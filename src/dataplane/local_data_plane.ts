@@ -14,8 +14,8 @@ import {
   compileInSlices,
   emptyDescription,
 } from "../compile/compile.ts";
-import { Compilations } from "../compile/memory/compilations.ts";
-import { compileServiceSlices } from "../compile/routes/service_endpoints.ts";
+import { Compilations } from "../compile/compilations.ts";
+import { compileServiceSlices } from "../compile/backends/service_endpoints.ts";
 import type { PolicyRegistry } from "../policy/policy_registry.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";

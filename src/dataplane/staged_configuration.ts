@@ -1,6 +1,6 @@
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import type { Compiled } from "../compile/compile.ts";
-import type { Outcomes } from "../compile/outcomes.ts";
+import type { Outcomes } from "../compile/outcomes/outcomes.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import type {
   Listeners,

@@ -29,7 +29,7 @@ import {
   isError,
 } from "../config/diagnostics/located_diagnostic.ts";
 import type { LoadedConfig } from "../config/loaded_config.ts";
-import type { Outcomes } from "../compile/outcomes.ts";
+import type { Outcomes } from "../compile/outcomes/outcomes.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
 import type { DataPlane, PortAddress } from "../dataplane/data_plane.ts";
 import { loadMetricsExporter } from "../dataplane/telemetry/load_exporter.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { gatewayApiVersion } from "../../src/api/resources/group.ts";
-import type { Outcomes } from "../../src/compile/outcomes.ts";
+import type { Outcomes } from "../../src/compile/outcomes/outcomes.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { createAuthority, type KeyPair } from "../harness/certificates.ts";
 import { ChangingObjects, readObjects } from "../harness/changing_objects.ts";

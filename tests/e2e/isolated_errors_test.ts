@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Outcomes } from "../../src/compile/outcomes.ts";
+import type { Outcomes } from "../../src/compile/outcomes/outcomes.ts";
 import { ChangingObjects, readObjects } from "../harness/changing_objects.ts";
 import { freePort } from "../harness/free_port.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";

@@ -2,8 +2,11 @@ import { type Clock, pause } from "../../base/clock.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { WakeUp } from "../client/wake_up.ts";
-import { type Condition, conditionNo } from "../../compile/conditions.ts";
-import type { Outcomes } from "../../compile/outcomes.ts";
+import {
+  type Condition,
+  conditionNo,
+} from "../../compile/attach/conditions.ts";
+import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import { Informer } from "../client/informer.ts";
 import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
 import {

@@ -7,7 +7,7 @@ import {
   type Condition,
   conditionNo,
   conditionYes,
-} from "../../compile/conditions.ts";
+} from "../../compile/attach/conditions.ts";
 import {
   type KubernetesObject,
   objectKey,

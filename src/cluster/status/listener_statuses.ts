@@ -4,12 +4,12 @@ import {
   type Condition,
   conditionNo,
   conditionYes,
-} from "../../compile/conditions.ts";
+} from "../../compile/attach/conditions.ts";
 import {
   gatewayOfSet,
   type ListenerOutcome,
   type ListenersOutcome,
-} from "../../compile/listener_outcomes.ts";
+} from "../../compile/attach/listener_outcomes.ts";
 import {
   type KubernetesObject,
   objectKey,

@@ -1,7 +1,7 @@
 import { type Clock, pause } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { WakeUp } from "../client/wake_up.ts";
-import type { Outcomes } from "../../compile/outcomes.ts";
+import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import type { ClusterSource, ClusterState } from "../source/cluster_source.ts";

@@ -11,8 +11,8 @@ import type {
   CompiledListener,
   CompiledModel,
   ServedRule,
-} from "../compiled_model.ts";
-import { namespacedName } from "../precedence.ts";
+} from "../policies/compiled_model.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
 import {
   createRedaction,

@@ -1,19 +1,19 @@
 import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import { describeError } from "../../base/errors.ts";
 import type { PortTls } from "../../snapshot/snapshot.ts";
-import type { ConditionReason } from "../report.ts";
+import type { ConditionReason } from "../memory/report.ts";
 import {
   loadPem,
   nameOfPem,
   parseCertificates,
   type TlsContext,
-} from "./certificates.ts";
+} from "../resolve/certificates.ts";
 import {
   type ListenerSite,
   pathOf,
   reportDisagreement,
-} from "./listener_sites.ts";
-import { PemReferenceError, readCa } from "./pem_references.ts";
+} from "../attach/listener_sites.ts";
+import { PemReferenceError, readCa } from "../resolve/pem_references.ts";
 
 /** Client certificates that a listener requests. */
 interface ClientValidation {

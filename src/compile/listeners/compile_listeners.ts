@@ -7,17 +7,20 @@ import {
   RouteTableMemory,
 } from "../../route/route_table.ts";
 import type { Listener, Route } from "../../snapshot/snapshot.ts";
-import { attachRoute } from "../routes/attach_routes.ts";
-import type { CompiledListener, ServedRule } from "../compiled_model.ts";
+import { attachRoute } from "../attach/attach_routes.ts";
+import type {
+  CompiledListener,
+  ServedRule,
+} from "../policies/compiled_model.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import {
   type EffectivePolicy,
   mergePolicies,
 } from "../policies/effective_policy.ts";
 import type { ForwardingContext } from "../routes/compile_forwarding.ts";
-import { type ListenerSite, targetsOf } from "./listener_sites.ts";
+import { type ListenerSite, targetsOf } from "../attach/listener_sites.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
-import { comparePrecedence } from "../precedence.ts";
+import { comparePrecedence } from "../resolve/precedence.ts";
 import { wellKnownEntries } from "../policies/well_known_entries.ts";
 import {
   compileRule,

@@ -16,10 +16,10 @@ import {
   portKey,
   reportDisagreement,
   type SharedSetting,
-} from "./listener_sites.ts";
-import type { TlsContext } from "./certificates.ts";
+} from "../attach/listener_sites.ts";
+import type { TlsContext } from "../resolve/certificates.ts";
 import { type CompiledTls, compilePortTls } from "./port_tls.ts";
-import type { Report } from "../report.ts";
+import type { Report } from "../memory/report.ts";
 
 /** A compiled listener and its resource. */
 export interface CompiledSite {

@@ -8,7 +8,7 @@ import {
   pairWithKey,
   parseLeaf,
   type TlsContext,
-} from "./certificates.ts";
+} from "../resolve/certificates.ts";
 import {
   compileClientValidation,
   type PortValidation,
@@ -17,8 +17,8 @@ import {
   type ListenerSite,
   pathOf,
   type SharedSetting,
-} from "./listener_sites.ts";
-import { PemReferenceError, readSecret } from "./pem_references.ts";
+} from "../attach/listener_sites.ts";
+import { PemReferenceError, readSecret } from "../resolve/pem_references.ts";
 
 /** TLS settings of a port, and the listeners that cannot be served with them. */
 export interface CompiledTls extends Pick<PortValidation, "rejected"> {

@@ -1,5 +1,5 @@
 import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
-import type { Report } from "../report.ts";
+import type { Report } from "./report.ts";
 
 /** A look-up that a result depends on: while repeating it gives the same value, the result holds. */
 interface Read {

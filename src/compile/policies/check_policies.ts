@@ -9,7 +9,7 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { PolicyKind, PolicyProblem } from "../../policy/policy_kind.ts";
 import type { PolicyRegistry } from "../../policy/policy_registry.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
-import type { Named, Report } from "../report.ts";
+import type { Named, Report } from "../memory/report.ts";
 import type { PolicyChecks } from "./policy_checks.ts";
 
 interface CheckContext {

@@ -1,6 +1,6 @@
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type { PolicyKind } from "../../policy/policy_kind.ts";
-import type { Named } from "../report.ts";
+import type { Named } from "../memory/report.ts";
 
 /** Policy configuration from one place. */
 export interface PolicyLayer {

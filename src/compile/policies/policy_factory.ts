@@ -1,4 +1,4 @@
-import { namespacedName } from "../precedence.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
@@ -15,9 +15,9 @@ import type {
   PolicyServices,
 } from "../../policy/policy_services.ts";
 import type { CompileMemory, ResultTable } from "../memory/compile_memory.ts";
-import type { Lookups } from "../memory/lookups.ts";
-import type { Named } from "../report.ts";
-import { readSecretValue } from "../secret_values.ts";
+import type { Lookups } from "../attach/lookups.ts";
+import type { Named } from "../memory/report.ts";
+import { readSecretValue } from "../attach/secret_values.ts";
 import type { EffectivePolicy, PolicyLayer } from "./effective_policy.ts";
 import type { PolicyChecks } from "./policy_checks.ts";
 

@@ -4,7 +4,7 @@ import type { PolicyKind, WellKnown } from "../../policy/policy_kind.ts";
 import { isWildcard } from "../../route/hostname.ts";
 import type { RouteEntry } from "../../route/route_table.ts";
 import type { Route } from "../../snapshot/snapshot.ts";
-import type { ServedRule } from "../compiled_model.ts";
+import type { ServedRule } from "./compiled_model.ts";
 
 /** Routes to documents about protected paths, such as the metadata of an MCP server, so that configuration need not have them. */
 export interface WellKnownEntries {

@@ -5,7 +5,7 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { loadPatterns } from "../../base/pattern.ts";
 import { type PatternCondition, patternOf } from "../../route/route_match.ts";
 import { createHiding } from "../../api/redact_configuration.ts";
-import type { Named, Report } from "../report.ts";
+import type { Named, Report } from "../memory/report.ts";
 
 /** Loads the engine for regular expressions when a route has one; `checkPatterns` and route tables need it. */
 export async function loadPatternsOf(

@@ -20,14 +20,14 @@ import type {
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
-import { suggestBackend } from "./compile_backends.ts";
-import { compileSessions } from "./compile_session.ts";
-import { serviceBackendKey } from "./service_backends.ts";
+import { suggestBackend } from "../backends/compile_backends.ts";
+import { compileSessions } from "../backends/compile_session.ts";
+import { serviceBackendKey } from "../backends/service_backends.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
-import type { Forwarding } from "../compiled_model.ts";
-import type { Lookups } from "../memory/lookups.ts";
-import type { ConditionReason, Report } from "../report.ts";
+import type { Forwarding } from "../policies/compiled_model.ts";
+import type { Lookups } from "../attach/lookups.ts";
+import type { ConditionReason, Report } from "../memory/report.ts";
 import { findWebUi } from "./compile_web_ui.ts";
 
 /** Dependencies of resolving references. */

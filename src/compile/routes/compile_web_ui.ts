@@ -2,9 +2,9 @@ import type { BackendRef } from "../../api/resources/http_route.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 import { WEB_UI_KIND } from "../../api/web_ui.ts";
 import type { Backend, WebUiAccess } from "../../snapshot/snapshot.ts";
-import type { CompiledListener } from "../compiled_model.ts";
+import type { CompiledListener } from "../policies/compiled_model.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
-import type { Report } from "../report.ts";
+import type { Report } from "../memory/report.ts";
 
 /** Returns the web UI when a reference of kind `WebUI` names it by its access, `read-only` or `read-write`. */
 export function findWebUi({ group, kind, name }: BackendRef) {

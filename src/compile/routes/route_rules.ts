@@ -10,12 +10,9 @@ import type {
   RouteTimeouts,
 } from "../../api/resources/http_route.ts";
 import type { Retry } from "../../snapshot/snapshot.ts";
-import { namespacedName } from "../precedence.ts";
-import type { Lookups } from "../memory/lookups.ts";
-import {
-  nameOfTarget,
-  type PolicyTarget,
-} from "../policies/attach_policies.ts";
+import { namespacedName } from "../resolve/precedence.ts";
+import type { Lookups } from "../attach/lookups.ts";
+import { nameOfTarget, type PolicyTarget } from "../attach/attach_policies.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
 import { describeLater, routeFields } from "../describe/describe_effective.ts";
 import {
@@ -26,13 +23,13 @@ import {
   type PolicyLayer,
   type PolicyLevel,
 } from "../policies/effective_policy.ts";
-import type { CompiledRule, Rule } from "../compiled_model.ts";
-import { presenting } from "./client_certificates.ts";
+import type { CompiledRule, Rule } from "../policies/compiled_model.ts";
+import { presenting } from "../backends/client_certificates.ts";
 import {
   compileForwarding,
   type ForwardingContext,
 } from "./compile_forwarding.ts";
-import { type ListenerSite, targetsOf } from "../listeners/listener_sites.ts";
+import { type ListenerSite, targetsOf } from "../attach/listener_sites.ts";
 
 /** Resolves the backends of the rules of a route. */
 export function prepareRules(

@@ -1,6 +1,10 @@
 import type { HttpMatch } from "../../api/resources/http_match.ts";
-import type { CompiledListener, Rule, ServedRule } from "../compiled_model.ts";
-import type { Report } from "../report.ts";
+import type {
+  CompiledListener,
+  Rule,
+  ServedRule,
+} from "../policies/compiled_model.ts";
+import type { Report } from "../memory/report.ts";
 
 /** Warns of matches that no request reaches at any listener, because another rule takes precedence. */
 export function* reportUnreachableMatches(

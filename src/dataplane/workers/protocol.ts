@@ -1,7 +1,7 @@
 import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
-import type { Outcomes } from "../../compile/outcomes.ts";
+import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import type { PlannedPort } from "../../proxy/ports/listeners.ts";
 import type { PortEvent } from "../../proxy/ports/port_log.ts";
 import type { WebUiAccess } from "../../snapshot/snapshot.ts";

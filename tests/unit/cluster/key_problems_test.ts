@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { conditionNo, conditionYes } from "../../../src/compile/conditions.ts";
+import {
+  conditionNo,
+  conditionYes,
+} from "../../../src/compile/attach/conditions.ts";
 import {
   keyProblemsOf,
   withKeyProblems,

@@ -3,7 +3,7 @@ import { builtInPolicies } from "../../../../src/policy/registry.ts";
 import { emptyResourceSet } from "../../../../src/api/resources/resource_set.ts";
 import { environment } from "../../../../src/cel/environment.ts";
 import { compile } from "../../../../src/compile/compile.ts";
-import { Compilations } from "../../../../src/compile/memory/compilations.ts";
+import { Compilations } from "../../../../src/compile/compilations.ts";
 import { noopServices } from "../../../../src/policy/policy_services.ts";
 import { context } from "../../policy/exchange.ts";
 import {

@@ -1,7 +1,10 @@
-import type { TrafficPolicy } from "../api/resources/gateway_policy_schema.ts";
-import type { HttpRoute, HttpRouteRule } from "../api/resources/http_route.ts";
-import type { ResourceSet } from "../api/resources/resource_set.ts";
-import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import type {
+  HttpRoute,
+  HttpRouteRule,
+} from "../../api/resources/http_route.ts";
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import type { PolicyRegistry } from "../../policy/policy_registry.ts";
 import type {
   Backend,
   BackendGroup,
@@ -11,10 +14,10 @@ import type {
   Port,
   Route,
   WeightedBackend,
-} from "../snapshot/snapshot.ts";
-import type { RouteEntry } from "../route/route_table.ts";
-import type { ListenerSite } from "./listeners/listener_sites.ts";
-import type { EffectivePolicy } from "./policies/effective_policy.ts";
+} from "../../snapshot/snapshot.ts";
+import type { RouteEntry } from "../../route/route_table.ts";
+import type { ListenerSite } from "../attach/listener_sites.ts";
+import type { EffectivePolicy } from "./effective_policy.ts";
 
 /** The destinations of the requests that match a rule. */
 export interface Forwarding {

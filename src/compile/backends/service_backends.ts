@@ -1,9 +1,9 @@
 import type { Service } from "../../api/resources/cluster_kinds.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import { namespacedName } from "../precedence.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 import { compileTimeouts } from "./compile_balancing.ts";
-import type { References } from "../reference_grants.ts";
+import type { References } from "../resolve/reference_grants.ts";
 
 /** Key of the backend of a service's port: `default/web:8080`. */
 export function serviceBackendKey(service: string, port: number): string {

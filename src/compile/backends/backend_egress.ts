@@ -3,7 +3,7 @@ import { parseLlmHost } from "../../api/resources/llm_backend.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
 import type { Endpoint } from "../../snapshot/snapshot.ts";
-import type { Lookups } from "../memory/lookups.ts";
+import type { Lookups } from "../attach/lookups.ts";
 
 /** A host of a backend that the gateway does not connect to. */
 interface DeniedHost {

@@ -2,9 +2,9 @@ import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
 import type { HttpRoute, ParentRef } from "../../api/resources/http_route.ts";
 import { nearest } from "../../api/schema/suggest.ts";
 import { intersectHostnames } from "../../route/hostname.ts";
-import type { ListenerSite } from "../listeners/listener_sites.ts";
-import type { Lookups } from "../memory/lookups.ts";
-import type { ConditionReason, Report } from "../report.ts";
+import type { ListenerSite } from "./listener_sites.ts";
+import type { Lookups } from "./lookups.ts";
+import type { ConditionReason, Report } from "../memory/report.ts";
 
 /** A listener that serves a route. */
 export interface RouteSite {

@@ -2,8 +2,8 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { ConfigMap, Secret } from "../../api/resources/cluster_kinds.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate } from "../../snapshot/snapshot.ts";
-import type { Referent, Referrer } from "../reference_grants.ts";
-import type { Report } from "../report.ts";
+import type { Referent, Referrer } from "./reference_grants.ts";
+import type { Report } from "../memory/report.ts";
 
 /** Reads a text file by its path in the configuration; throws when it cannot. */
 export type ReadFile = (path: string) => string;

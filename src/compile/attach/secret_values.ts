@@ -1,6 +1,6 @@
-import type { SecretRef } from "../api/resources/secret_ref.ts";
-import type { Lookups } from "./memory/lookups.ts";
-import type { Referrer } from "./reference_grants.ts";
+import type { SecretRef } from "../../api/resources/secret_ref.ts";
+import type { Lookups } from "./lookups.ts";
+import type { Referrer } from "../resolve/reference_grants.ts";
 
 /**
  * Returns an entry of a Secret as text. @param entry Default of `key`.

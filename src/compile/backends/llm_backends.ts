@@ -16,10 +16,10 @@ import type {
 } from "../../llm/providers/llm_provider.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import type { Lookups } from "../memory/lookups.ts";
-import type { References } from "../reference_grants.ts";
-import type { Report } from "../report.ts";
-import { readSecretValue } from "../secret_values.ts";
+import type { Lookups } from "../attach/lookups.ts";
+import type { References } from "../resolve/reference_grants.ts";
+import type { Report } from "../memory/report.ts";
+import { readSecretValue } from "../attach/secret_values.ts";
 import type { BackendMemory } from "./backend_memory.ts";
 
 const HTTPS_PORT = 443;

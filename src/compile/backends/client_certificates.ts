@@ -2,16 +2,19 @@ import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import { describeError } from "../../base/errors.ts";
 import type { ClientCertificate } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import type { CompiledListener, Forwarding } from "../compiled_model.ts";
+import type {
+  CompiledListener,
+  Forwarding,
+} from "../policies/compiled_model.ts";
 import {
   pairWithKey,
   parseLeaf,
   type PemLookups,
-} from "../listeners/certificates.ts";
-import { PemReferenceError, readSecret } from "../listeners/pem_references.ts";
+} from "../resolve/certificates.ts";
+import { PemReferenceError, readSecret } from "../resolve/pem_references.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
-import { namespacedName } from "../precedence.ts";
-import type { Report } from "../report.ts";
+import { namespacedName } from "../resolve/precedence.ts";
+import type { Report } from "../memory/report.ts";
 
 /** Client certificates of the last compilation by their gateway. */
 export type CertificateMemory = ResultTable<

@@ -1,18 +1,18 @@
-import type { HttpRoute } from "../../api/resources/http_route.ts";
-import { emptyResourceSet } from "../../api/resources/resource_set.ts";
-import type { Hide } from "../../base/redaction.ts";
-import { openEgress } from "../../base/wire/egress_policy.ts";
-import type { PolicyLease } from "../../policy/policy_services.ts";
-import { createHiding } from "../../api/redact_configuration.ts";
-import type { RouteMemory } from "../listeners/compile_listeners.ts";
-import { PolicyChecks } from "../policies/policy_checks.ts";
-import { PolicyFactory } from "../policies/policy_factory.ts";
-import { References } from "../reference_grants.ts";
-import type { Report } from "../report.ts";
-import { BackendMemory } from "../routes/backend_memory.ts";
-import type { CertificateMemory } from "../routes/client_certificates.ts";
-import { CompileMemory, type ResultTable } from "./compile_memory.ts";
-import { Lookups } from "./lookups.ts";
+import type { HttpRoute } from "../api/resources/http_route.ts";
+import { emptyResourceSet } from "../api/resources/resource_set.ts";
+import type { Hide } from "../base/redaction.ts";
+import { openEgress } from "../base/wire/egress_policy.ts";
+import type { PolicyLease } from "../policy/policy_services.ts";
+import { createHiding } from "../api/redact_configuration.ts";
+import type { RouteMemory } from "./listeners/compile_listeners.ts";
+import { PolicyChecks } from "./policies/policy_checks.ts";
+import { PolicyFactory } from "./policies/policy_factory.ts";
+import { References } from "./resolve/reference_grants.ts";
+import type { Report } from "./memory/report.ts";
+import { BackendMemory } from "./backends/backend_memory.ts";
+import type { CertificateMemory } from "./backends/client_certificates.ts";
+import { CompileMemory, type ResultTable } from "./memory/compile_memory.ts";
+import { Lookups } from "./attach/lookups.ts";
 
 /** Parts of a compilation that remember. */
 export interface CompileParts {

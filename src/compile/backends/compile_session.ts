@@ -3,7 +3,7 @@ import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { SessionPersistence } from "../../api/resources/session_persistence.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
 import type { PersistentSessions } from "../../snapshot/snapshot.ts";
-import { namespacedName } from "../precedence.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 
 /**
  * Compiles the sessions of a rule. Every process with the same resources derives the same key, so that sessions go on at other

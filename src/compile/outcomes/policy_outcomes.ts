@@ -1,14 +1,18 @@
-import type { BackendTlsPolicy } from "../api/resources/backend_tls_policy.ts";
-import type { GatewayPolicy } from "../api/resources/gateway_policy_schema.ts";
-import { GATEWAY_API_GROUP } from "../api/resources/group.ts";
+import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
+import type { GatewayPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
 import {
   resourceKey,
   type ResourceSet,
-} from "../api/resources/resource_set.ts";
-import type { ResourceDiagnostic } from "../base/diagnostic.ts";
-import type { CompiledListener } from "./compiled_model.ts";
-import { type Condition, conditionNo, conditionYes } from "./conditions.ts";
-import { namespacedName } from "./precedence.ts";
+} from "../../api/resources/resource_set.ts";
+import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
+import type { CompiledListener } from "../policies/compiled_model.ts";
+import {
+  type Condition,
+  conditionNo,
+  conditionYes,
+} from "../attach/conditions.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 
 /** State of a policy at each gateway that it affects; Gateway API `PolicyAncestorStatus`. */
 export interface PolicyOutcome {

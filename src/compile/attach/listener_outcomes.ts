@@ -1,14 +1,17 @@
-import { GATEWAY_API_GROUP } from "../api/resources/group.ts";
-import type { Gateway, Listener } from "../api/resources/gateway_resource.ts";
-import type { ListenerSet } from "../api/resources/listener_set.ts";
+import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
+import type {
+  Gateway,
+  Listener,
+} from "../../api/resources/gateway_resource.ts";
+import type { ListenerSet } from "../../api/resources/listener_set.ts";
 import {
   resourceKey,
   type ResourceSet,
-} from "../api/resources/resource_set.ts";
-import { canonicalAddress } from "../base/bind_address.ts";
-import type { ResourceDiagnostic } from "../base/diagnostic.ts";
+} from "../../api/resources/resource_set.ts";
+import { canonicalAddress } from "../../base/bind_address.ts";
+import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
 import { type Condition, conditionNo, conditionYes } from "./conditions.ts";
-import { namespacedName } from "./precedence.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 
 /** State of a listener; Gateway API `ListenerStatus`. */
 export interface ListenerOutcome {

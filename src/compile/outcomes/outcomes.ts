@@ -1,12 +1,12 @@
-import type { HttpRoute } from "../api/resources/http_route.ts";
+import type { HttpRoute } from "../../api/resources/http_route.ts";
 import {
   resourceKey,
   type ResourceSet,
-} from "../api/resources/resource_set.ts";
-import type { ResourceDiagnostic } from "../base/diagnostic.ts";
-import type { CompiledListener } from "./compiled_model.ts";
-import { areSame } from "./memory/compile_memory.ts";
-import { type Condition, conditionYes } from "./conditions.ts";
+} from "../../api/resources/resource_set.ts";
+import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
+import type { CompiledListener } from "../policies/compiled_model.ts";
+import { areSame } from "../memory/compile_memory.ts";
+import { type Condition, conditionYes } from "../attach/conditions.ts";
 import {
   describeGateway,
   describeListenerSet,
@@ -15,12 +15,12 @@ import {
   type GatewayOutcome,
   listenerKey,
   type ListenerSetOutcome,
-} from "./listener_outcomes.ts";
+} from "../attach/listener_outcomes.ts";
 import {
   describePolicyOutcomes,
   type PolicyOutcome,
 } from "./policy_outcomes.ts";
-import { namespacedName } from "./precedence.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 
 /** State of a route at each of its gateways and listener sets; Gateway API `RouteParentStatus`. */
 export interface RouteOutcome {

@@ -1,4 +1,4 @@
-import type { Metadata } from "../api/resources/resource.ts";
+import type { Metadata } from "../../api/resources/resource.ts";
 
 interface Ranked {
   readonly metadata: Pick<Metadata, "creationTimestamp" | "namespace" | "name">;

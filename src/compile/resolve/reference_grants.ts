@@ -3,12 +3,12 @@ import type {
   ReferenceGrant,
   Secret,
   Service,
-} from "../api/resources/cluster_kinds.ts";
+} from "../../api/resources/cluster_kinds.ts";
 import type {
   AllowedNamespaces,
   LabelSelector,
-} from "../api/resources/gateway_resource.ts";
-import type { ResourceSet } from "../api/resources/resource_set.ts";
+} from "../../api/resources/gateway_resource.ts";
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import { namespacedName } from "./precedence.ts";
 
 /** The resource that refers. */

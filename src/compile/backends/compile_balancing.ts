@@ -1,7 +1,7 @@
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import { formatHostPort } from "../../base/host_port.ts";
 import { optionalDuration } from "../../api/schema/duration.ts";
-import type { Report } from "../report.ts";
+import type { Report } from "../memory/report.ts";
 import {
   type Backend,
   type Balancing,

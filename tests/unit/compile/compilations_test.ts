@@ -5,13 +5,13 @@ import {
   type Resource,
   type ResourceSet,
   resourceSetOf,
-} from "../../../../src/api/resources/resource_set.ts";
-import { compile, type Compiled } from "../../../../src/compile/compile.ts";
-import { Compilations } from "../../../../src/compile/memory/compilations.ts";
-import type { WeightedBackend } from "../../../../src/snapshot/snapshot.ts";
-import { builtInPolicies } from "../../../../src/policy/registry.ts";
-import { noopServices } from "../../../../src/policy/policy_services.ts";
-import { fc } from "../../../harness/properties.ts";
+} from "../../../src/api/resources/resource_set.ts";
+import { compile, type Compiled } from "../../../src/compile/compile.ts";
+import { Compilations } from "../../../src/compile/compilations.ts";
+import type { WeightedBackend } from "../../../src/snapshot/snapshot.ts";
+import { builtInPolicies } from "../../../src/policy/registry.ts";
+import { noopServices } from "../../../src/policy/policy_services.ts";
+import { fc } from "../../harness/properties.ts";
 import {
   backend,
   decode,
@@ -21,7 +21,7 @@ import {
   route,
   tlsPolicy,
   to,
-} from "../resources.ts";
+} from "./resources.ts";
 
 const GROUP = "gateway.networking.k8s.io";
 const CA = `-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n`;

@@ -6,11 +6,11 @@ import {
 import type { ListenerSet } from "../../api/resources/listener_set.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import { nearest } from "../../api/schema/suggest.ts";
-import { gatewayOfSet } from "../listener_outcomes.ts";
-import type { PolicyTarget } from "../policies/attach_policies.ts";
-import { comparePrecedence, namespacedName } from "../precedence.ts";
-import type { References } from "../reference_grants.ts";
-import type { ConditionReason, Report } from "../report.ts";
+import { gatewayOfSet } from "./listener_outcomes.ts";
+import type { PolicyTarget } from "./attach_policies.ts";
+import { comparePrecedence, namespacedName } from "../resolve/precedence.ts";
+import type { References } from "../resolve/reference_grants.ts";
+import type { ConditionReason, Report } from "../memory/report.ts";
 
 /** A listener and its position in its resource. */
 export interface ListenerSite {

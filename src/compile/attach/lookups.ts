@@ -11,16 +11,20 @@ import type {
 } from "../../base/wire/egress_policy.ts";
 import type { ClientCertificate } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import type { ReadFile } from "../listeners/certificates.ts";
-import type { ListenerSite } from "../listeners/listener_sites.ts";
+import type { ReadFile } from "../resolve/certificates.ts";
+import type { ListenerSite } from "./listener_sites.ts";
 import {
   inlineLevelOf,
   levelOf,
   type PolicyAttachments,
   type PolicyTarget,
-} from "../policies/attach_policies.ts";
-import type { References, Referent, Referrer } from "../reference_grants.ts";
-import type { CompileMemory } from "./compile_memory.ts";
+} from "./attach_policies.ts";
+import type {
+  References,
+  Referent,
+  Referrer,
+} from "../resolve/reference_grants.ts";
+import type { CompileMemory } from "../memory/compile_memory.ts";
 
 /** Everything that parts of a compilation look up by name. */
 export interface LookupSources {

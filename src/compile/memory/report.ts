@@ -1,9 +1,9 @@
-import { createSuggest, type Suggest } from "../api/schema/suggest.ts";
+import { createSuggest, type Suggest } from "../../api/schema/suggest.ts";
 import type {
   DiagnosticPath,
   ResourceDiagnostic,
   ResourceName,
-} from "../base/diagnostic.ts";
+} from "../../base/diagnostic.ts";
 
 /** The parts of a resource that a diagnostic names. */
 export interface Named {

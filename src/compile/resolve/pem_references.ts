@@ -1,7 +1,7 @@
 import type { Secret } from "../../api/resources/cluster_kinds.ts";
 import type { ObjectRef } from "../../api/resources/gateway_resource.ts";
 import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
-import type { Named } from "../report.ts";
+import type { Named } from "../memory/report.ts";
 import { isPem, parseCertificates, type PemLookups } from "./certificates.ts";
 
 /** A reference to a certificate that cannot be used. */

@@ -5,8 +5,8 @@ import {
 } from "../../api/resources/gateway_policy_schema.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { comparePrecedence, namespacedName } from "../precedence.ts";
-import type { Report } from "../report.ts";
+import { comparePrecedence, namespacedName } from "../resolve/precedence.ts";
+import type { Report } from "../memory/report.ts";
 
 /** Target of a policy: a resource, or a named section (listener, rule) of it. */
 export interface PolicyTarget {

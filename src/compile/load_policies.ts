@@ -1,7 +1,7 @@
-import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import type { PolicyRegistry } from "../../policy/policy_registry.ts";
-import { loadHashKeys } from "../routes/compile_balancing.ts";
-import { loadPatternsOf } from "../routes/check_patterns.ts";
+import type { ResourceSet } from "../api/resources/resource_set.ts";
+import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import { loadHashKeys } from "./backends/compile_balancing.ts";
+import { loadPatternsOf } from "./routes/check_patterns.ts";
 
 /** Loads the code that `compile` needs for the policies, backends and regular expressions of `resources`. */
 export async function loadPolicies(

@@ -4,11 +4,11 @@ import type { Settings } from "../../api/settings.ts";
 import type { References } from "../../policy/policy_kind.ts";
 import type { PolicyRegistry } from "../../policy/policy_registry.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import type { Report } from "../report.ts";
-import { suggestBackend } from "../routes/compile_backends.ts";
-import type { Lookups } from "../memory/lookups.ts";
-import { reportProblem } from "./check_policies.ts";
-import { mayCall, secretsFor } from "./policy_factory.ts";
+import type { Report } from "../memory/report.ts";
+import { suggestBackend } from "./compile_backends.ts";
+import type { Lookups } from "../attach/lookups.ts";
+import { reportProblem } from "../policies/check_policies.ts";
+import { mayCall, secretsFor } from "../policies/policy_factory.ts";
 
 /** Dependencies of resolving the references of policies. */
 export interface ReferenceContext {

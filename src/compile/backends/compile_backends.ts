@@ -6,14 +6,14 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import { comparePrecedence, namespacedName } from "../precedence.ts";
+import { comparePrecedence, namespacedName } from "../resolve/precedence.ts";
 import {
   loadPem,
   nameOfPem,
   parseCertificates,
-} from "../listeners/certificates.ts";
-import { PemReferenceError, readCa } from "../listeners/pem_references.ts";
-import type { Report } from "../report.ts";
+} from "../resolve/certificates.ts";
+import { PemReferenceError, readCa } from "../resolve/pem_references.ts";
+import type { Report } from "../memory/report.ts";
 import { findDeniedHost, loopbackPortsOf } from "./backend_egress.ts";
 import {
   compileBalancing,
