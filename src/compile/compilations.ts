@@ -1,13 +1,10 @@
 import type { HttpRoute } from "../api/resources/http_route.ts";
-import { emptyResourceSet } from "../api/resources/resource_set.ts";
 import type { Hide } from "../base/redaction.ts";
-import { openEgress } from "../base/wire/egress_policy.ts";
 import type { PolicyLease } from "../policy/policy_services.ts";
 import { createHiding } from "../api/redact_configuration.ts";
 import type { RouteMemory } from "./listeners/compile_listeners.ts";
 import { PolicyChecks } from "./policies/policy_checks.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";
-import { References } from "./resolve/reference_grants.ts";
 import type { Report } from "./memory/report.ts";
 import { BackendMemory } from "./backends/backend_memory.ts";
 import type { CertificateMemory } from "./backends/client_certificates.ts";
@@ -81,17 +78,7 @@ export class Compilations {
 
   #create(name: string, environment: readonly string[]): Generation {
     const memory = new CompileMemory();
-    const lookups = new Lookups(memory, {
-      readFile: () => "",
-      loopbackPorts: new Set(),
-      egress: openEgress,
-      references: new References(emptyResourceSet),
-      backends: new Map(),
-      invalidBackends: new Map(),
-      clientCertificates: new Map(),
-      attachments: new Map(),
-      sites: new Map(),
-    });
+    const lookups = new Lookups(memory);
     const hide = createHiding(environment);
     const checks = new PolicyChecks(
       { readFile: lookups.readFile, hide },

@@ -26,37 +26,55 @@ import type {
 } from "../resolve/reference_grants.ts";
 import type { CompileMemory } from "../memory/compile_memory.ts";
 
-/** Everything that parts of a compilation look up by name. */
-export interface LookupSources {
-  readFile: ReadFile;
+/** Sources that a compilation has from its beginning. */
+export interface InputSources {
+  readonly readFile: ReadFile;
   /** Ports on the loopback interface that backends of a cluster may have. */
-  loopbackPorts: ReadonlySet<number>;
+  readonly loopbackPorts: ReadonlySet<number>;
   /** Decides which hosts backends may have. */
-  egress: EgressPolicy;
-  references: References;
-  /** By `Backend.key`. */
-  backends: ReadonlyMap<string, Backend>;
-  /** Keys of backends that exist and cannot be used, each with the reason if its host is denied; their errors are reported. */
-  invalidBackends: ReadonlyMap<string, string | undefined>;
-  clientCertificates: ReadonlyMap<Gateway, ClientCertificate>;
-  attachments: PolicyAttachments;
-  /** By the key of their gateway or listener set. */
-  sites: ReadonlyMap<string, readonly ListenerSite[]>;
+  readonly egress: EgressPolicy;
+  readonly references: References;
 }
 
-/** Look-ups of the current compilation that results remember; see `CompileMemory.read`. */
+/** Sources that exist once backends are resolved and policies are attached. */
+export interface AttachedSources {
+  /** By `Backend.key`. */
+  readonly backends: ReadonlyMap<string, Backend>;
+  /** Keys of backends that exist and cannot be used, each with the reason if its host is denied; their errors are reported. */
+  readonly invalidBackends: ReadonlyMap<string, string | undefined>;
+  readonly clientCertificates: ReadonlyMap<Gateway, ClientCertificate>;
+  readonly attachments: PolicyAttachments;
+  /** By the key of their gateway or listener set. */
+  readonly sites: ReadonlyMap<string, readonly ListenerSite[]>;
+}
+
+/** Look-ups of the current compilation that results remember; see `CompileMemory.read`. A look-up before its pass throws a `TypeError`. */
 export class Lookups {
   readonly #memory: CompileMemory;
-  #sources: LookupSources;
+  #inputSources: InputSources | undefined;
+  #attachedSources: AttachedSources | undefined;
 
-  constructor(memory: CompileMemory, sources: LookupSources) {
+  constructor(memory: CompileMemory) {
     this.#memory = memory;
-    this.#sources = sources;
   }
 
-  /** Replaces sources, those of the last compilation or those that are complete now. */
-  use(sources: Partial<LookupSources>): void {
-    this.#sources = { ...this.#sources, ...sources };
+  /** Begins a compilation: drops the sources of the one before. */
+  begin(sources: InputSources): void {
+    this.#inputSources = sources;
+    this.#attachedSources = undefined;
+  }
+
+  /** Adds the sources that exist once policies are attached. */
+  attach(sources: AttachedSources): void {
+    this.#attachedSources = sources;
+  }
+
+  get #inputs(): InputSources {
+    return assertPassed(this.#inputSources, "begins");
+  }
+
+  get #attached(): AttachedSources {
+    return assertPassed(this.#attachedSources, "attaches policies");
   }
 
   /** Reads a file. @throws When it cannot; then the result is not remembered. */
@@ -64,64 +82,62 @@ export class Lookups {
     const text = this.#memory.read(() => this.#tryRead(path));
     if (text !== undefined) return text;
     this.#memory.forgetThis();
-    return this.#sources.readFile(path);
+    return this.#inputs.readFile(path);
   };
 
   /** Reports whether backends of a cluster may have a port on the loopback interface. */
   allowsLoopback(port: number): boolean {
-    return this.#memory.read(() => this.#sources.loopbackPorts.has(port));
+    return this.#memory.read(() => this.#inputs.loopbackPorts.has(port));
   }
 
   /** See `EgressPolicy.denialOf`. */
   egressDenial(target: EgressTarget): string | undefined {
-    return this.#memory.read(() => this.#sources.egress.denialOf(target));
+    return this.#memory.read(() => this.#inputs.egress.denialOf(target));
   }
 
   backend(key: string): Backend | undefined {
-    return this.#memory.read(() => this.#sources.backends.get(key));
+    return this.#memory.read(() => this.#attached.backends.get(key));
   }
 
   /** Returns why the host of a backend that cannot be used is denied. */
   denialOfBackend(key: string): string | undefined {
-    return this.#memory.read(() => this.#sources.invalidBackends.get(key));
+    return this.#memory.read(() => this.#attached.invalidBackends.get(key));
   }
 
   /** Reports whether a backend exists that cannot be used. */
   isInvalidBackend(key: string): boolean {
-    return this.#memory.read(() => this.#sources.invalidBackends.has(key));
+    return this.#memory.read(() => this.#attached.invalidBackends.has(key));
   }
 
   /** Returns the certificate that a gateway presents to backends. */
   clientCertificate(gateway: Gateway): ClientCertificate | undefined {
     return this.#memory.read(() =>
-      this.#sources.clientCertificates.get(gateway)
+      this.#attached.clientCertificates.get(gateway)
     );
   }
 
   /** Returns all backends, to suggest one of them. */
   allBackends(): ReadonlyMap<string, Backend> {
     this.#memory.forgetThis();
-    return this.#sources.backends;
+    return this.#attached.backends;
   }
 
   service(key: string): Service | undefined {
-    return this.#memory.read(() => this.#sources.references.services.get(key));
+    return this.#memory.read(() => this.#inputs.references.services.get(key));
   }
 
   secret(key: string): Secret | undefined {
-    return this.#memory.read(() => this.#sources.references.secrets.get(key));
+    return this.#memory.read(() => this.#inputs.references.secrets.get(key));
   }
 
   configMap(key: string): ConfigMap | undefined {
-    return this.#memory.read(() =>
-      this.#sources.references.configMaps.get(key)
-    );
+    return this.#memory.read(() => this.#inputs.references.configMaps.get(key));
   }
 
   /** See `References.isAllowed`. */
   isAllowed(from: Referrer, to: Referent): boolean {
     return from.namespace === to.namespace ||
-      this.#memory.read(() => this.#sources.references.isAllowed(from, to));
+      this.#memory.read(() => this.#inputs.references.isAllowed(from, to));
   }
 
   /** See `References.allowsNamespace`. */
@@ -129,7 +145,7 @@ export class Lookups {
     ...[allowed, names]: Parameters<References["allowsNamespace"]>
   ): boolean {
     return this.#memory.read(() =>
-      this.#sources.references.allowsNamespace(allowed, names)
+      this.#inputs.references.allowsNamespace(allowed, names)
     );
   }
 
@@ -148,23 +164,28 @@ export class Lookups {
 
   /** Returns the listeners of a gateway or listener set by its key; `undefined` when it does not exist. */
   listenersOf(parent: string): readonly ListenerSite[] | undefined {
-    return this.#memory.read(() => this.#sources.sites.get(parent));
+    return this.#memory.read(() => this.#attached.sites.get(parent));
   }
 
   /** Lists the keys of all gateways and listener sets. */
   parents(): readonly string[] {
-    return this.#memory.read(() => [...this.#sources.sites.keys()]);
+    return this.#memory.read(() => [...this.#attached.sites.keys()]);
   }
 
   #level(key: string): readonly GatewayPolicy[] {
-    return this.#memory.read(() => this.#sources.attachments.get(key)) ?? [];
+    return this.#memory.read(() => this.#attached.attachments.get(key)) ?? [];
   }
 
   #tryRead(path: string): string | undefined {
     try {
-      return this.#sources.readFile(path);
+      return this.#inputs.readFile(path);
     } catch {
       return undefined;
     }
   }
+}
+
+function assertPassed<T>(sources: T | undefined, pass: string): T {
+  if (sources !== undefined) return sources;
+  throw new TypeError(`Looked up before the compilation ${pass}`);
 }
