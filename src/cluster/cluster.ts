@@ -15,7 +15,7 @@ import {
 import {
   serviceAddresses,
   type StatusAddress,
-} from "./infrastructure/service_addresses.ts";
+} from "./status/service_addresses.ts";
 import { parseAddressPool } from "./source/address_pool.ts";
 import {
   ClusterSource,

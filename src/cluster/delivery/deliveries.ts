@@ -9,7 +9,7 @@ import type { ClusterSource, ClusterState } from "../source/cluster_source.ts";
 import { collectionPath } from "../source/collections.ts";
 import { reservedService } from "../source/reserved_addresses.ts";
 import { GatewayIndex, type GatewayPart } from "./gateway_index.ts";
-import { BEAT_MS, type DeliveryMessage } from "./messages.ts";
+import { BEAT_MS, type DeliveryMessage } from "../source/delivery_messages.ts";
 
 /** Quiet time that ends a burst of changes. */
 const QUIET_MS = 20;

@@ -1,7 +1,10 @@
 import type { Log } from "../../base/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Deliveries } from "./deliveries.ts";
-import { DELIVERY_PATH, type DeliveryMessage } from "./messages.ts";
+import {
+  DELIVERY_PATH,
+  type DeliveryMessage,
+} from "../source/delivery_messages.ts";
 import type { KeyPair } from "./self_signed.ts";
 import { type TokenReviews, TooManyReviewsError } from "./token_reviews.ts";
 

@@ -28,7 +28,10 @@ import {
   type ProxyParameters,
   readParameters,
 } from "./proxy_parameters.ts";
-import { serviceAddresses, type StatusAddress } from "./service_addresses.ts";
+import {
+  serviceAddresses,
+  type StatusAddress,
+} from "../status/service_addresses.ts";
 
 /** Dependencies of managing proxies. */
 export interface ProxyControllerOptions {

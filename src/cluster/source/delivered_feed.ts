@@ -10,7 +10,7 @@ import {
   DELIVERY_PATH,
   type DeliveryMessage,
   parseMessage,
-} from "../delivery/messages.ts";
+} from "./delivery_messages.ts";
 import type { ApiFeedOptions } from "./api_feed.ts";
 import {
   type ClusterFeed,

@@ -18,7 +18,7 @@ import {
   type ClusterState,
   parentGatewayOf,
 } from "../source/cluster_source.ts";
-import type { StatusAddress } from "../infrastructure/service_addresses.ts";
+import type { StatusAddress } from "./service_addresses.ts";
 import type { Rejection } from "../source/read_objects.ts";
 import type { DesiredStatus, StatusSources } from "./status_sources.ts";
 import {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Condition } from "../../compile/attach/conditions.ts";
 import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
-import type { StatusAddress } from "../infrastructure/service_addresses.ts";
+import type { StatusAddress } from "./service_addresses.ts";
 import type { ClusterState } from "../source/cluster_source.ts";
 
 /** Sources of statuses. */

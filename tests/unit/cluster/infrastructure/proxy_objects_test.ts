@@ -6,7 +6,7 @@ import {
   reservedLabelsOf,
 } from "../../../../src/cluster/infrastructure/proxy_objects.ts";
 import { readParameters } from "../../../../src/cluster/infrastructure/proxy_parameters.ts";
-import { serviceAddresses } from "../../../../src/cluster/infrastructure/service_addresses.ts";
+import { serviceAddresses } from "../../../../src/cluster/status/service_addresses.ts";
 
 const gatewayClass = {
   metadata: { name: "class", uid: "class-uid" },
