@@ -5,21 +5,25 @@ import {
   stringMember,
 } from "../../base/json.ts";
 import type { LlmFamily, LlmOperation } from "../providers/operation.ts";
-import { objectOf } from "./answer_fields.ts";
-import { ChatWriter } from "./chat_answer.ts";
-import { readChatRequest } from "./chat_request.ts";
+import { objectOf } from "./conversation/answer_fields.ts";
+import { ChatWriter } from "./clients/chat_writer.ts";
+import { readChatRequest } from "./clients/read_chat.ts";
 import type {
   AnswerReader,
   AnswerWriter,
   ChatRequest,
-} from "./conversation.ts";
-import { noCounterpart } from "./field_reader.ts";
-import { MessagesWriter } from "./messages_answer.ts";
-import { readMessagesRequest } from "./messages_request.ts";
-import { MessagesReader, writeMessagesRequest } from "./to_anthropic.ts";
-import { ConverseReader, writeConverseRequest } from "./to_converse.ts";
-import { GeminiReader, writeGeminiRequest } from "./to_gemini.ts";
-import { ChatReader, writeChatRequest } from "./to_openai.ts";
+} from "./conversation/conversation.ts";
+import { noCounterpart } from "./conversation/field_reader.ts";
+import { MessagesWriter } from "./clients/messages_writer.ts";
+import { readMessagesRequest } from "./clients/read_messages.ts";
+import { ChatReader } from "./targets/chat_reader.ts";
+import { ConverseReader } from "./targets/converse_reader.ts";
+import { GeminiReader } from "./targets/gemini_reader.ts";
+import { MessagesReader } from "./targets/messages_reader.ts";
+import { writeChatRequest } from "./targets/write_chat.ts";
+import { writeConverseRequest } from "./targets/write_converse.ts";
+import { writeGeminiRequest } from "./targets/write_gemini.ts";
+import { writeMessagesRequest } from "./targets/write_messages.ts";
 
 /** An API that clients use and the gateway translates. */
 interface ClientApi {

@@ -9,8 +9,8 @@ import {
   LONGEST_EVENT_END,
   readEventData,
 } from "../../llm/format/server_sent_events.ts";
-import { UnknownAnswerError } from "../../llm/translation/answer_fields.ts";
-import type { AnswerEvent } from "../../llm/translation/conversation.ts";
+import { UnknownAnswerError } from "../../llm/translation/conversation/answer_fields.ts";
+import type { AnswerEvent } from "../../llm/translation/conversation/conversation.ts";
 import type { Translation } from "../../llm/translation/translation.ts";
 
 /** An event of a provider is a few words, or the arguments of a call; a longer one is not held. */

@@ -10,8 +10,8 @@ import { readPathModel } from "../../llm/llm_api.ts";
 import { modelOf } from "../../llm/llm_target.ts";
 import { writeLlmError } from "../../llm/providers/llm_error.ts";
 import type { LlmFamily, LlmOperation } from "../../llm/providers/operation.ts";
-import { UnknownAnswerError } from "../../llm/translation/answer_fields.ts";
-import { UntranslatableError } from "../../llm/translation/conversation.ts";
+import { UnknownAnswerError } from "../../llm/translation/conversation/answer_fields.ts";
+import { UntranslatableError } from "../../llm/translation/conversation/conversation.ts";
 import {
   readErrorMessage,
   translate,

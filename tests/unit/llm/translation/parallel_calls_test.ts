@@ -9,7 +9,7 @@ import {
   indexOf,
   objectOf,
   objectsOf,
-} from "../../../../src/llm/translation/answer_fields.ts";
+} from "../../../../src/llm/translation/conversation/answer_fields.ts";
 import { translate } from "../../../../src/llm/translation/translation.ts";
 import { createRandom } from "../../../harness/mutations.ts";
 

@@ -1,7 +1,7 @@
-import { type JsonObject, stringMember } from "../../base/json.ts";
-import { objectOf, unknownForm } from "./answer_fields.ts";
-import { CallOrder } from "./call_order.ts";
-import type { AnswerEvent } from "./conversation.ts";
+import { type JsonObject, stringMember } from "../../../base/json.ts";
+import { objectOf, unknownForm } from "../conversation/answer_fields.ts";
+import { CallOrder } from "../conversation/call_order.ts";
+import type { AnswerEvent } from "../conversation/conversation.ts";
 
 interface Call {
   readonly key: number;

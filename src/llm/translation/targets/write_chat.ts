@@ -1,22 +1,13 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  stringMember,
-} from "../../base/json.ts";
-import { countOf, objectOf, objectsOf } from "./answer_fields.ts";
-import { ChatCalls } from "./chat_calls.ts";
+import { type JsonObject } from "../../../base/json.ts";
 import type {
-  AnswerEvent,
-  AnswerReader,
   ChatRequest,
-  FinishReason,
   ImagePart,
   Part,
   TextPart,
   Turn,
-} from "./conversation.ts";
-import { UntranslatableError } from "./conversation.ts";
-import { refuse } from "./request_limits.ts";
+} from "../conversation/conversation.ts";
+import { UntranslatableError } from "../conversation/conversation.ts";
+import { refuse } from "../conversation/request_limits.ts";
 
 /**
  * Writes a request of OpenAI's chat completions. Reasoning of earlier turns is left out: the API has no place for it.
@@ -128,108 +119,4 @@ function textOf(content: readonly (TextPart | ImagePart)[]): string {
       "an image in a tool result has no counterpart at the provider of this model",
     );
   }).join("");
-}
-
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
-  ["stop", "stop"],
-  ["length", "length"],
-  ["tool_calls", "toolCalls"],
-  ["function_call", "toolCalls"],
-  ["content_filter", "contentFilter"],
-]);
-
-/** Reads answers of OpenAI's chat completions. */
-export class ChatReader implements AnswerReader {
-  readonly #calls = new ChatCalls();
-  #hasStarted = false;
-  #finish: AnswerEvent[] = [];
-
-  whole(answer: JsonObject): readonly AnswerEvent[] {
-    const [choice = {}] = objectsOf(answer, "choices");
-    const message = objectOf(choice, "message");
-    return [
-      ...this.#start(answer),
-      ...readTexts(message),
-      ...objectsOf(message, "tool_calls").flatMap((call) =>
-        this.#calls.whole(call)
-      ),
-      ...usageOf(answer),
-      ...this.#finishOf(choice),
-    ];
-  }
-
-  event(event: JsonObject): readonly AnswerEvent[] {
-    const error = event["error"];
-    if (isJsonObject(error)) {
-      const message = stringMember(error, "message") ?? "unknown error";
-      return [{ type: "error", status: 500, message }];
-    }
-    const [choice = {}] = objectsOf(event, "choices");
-    // The usage comes after it, but other APIs have it before.
-    this.#finish.push(...this.#finishOf(choice));
-    const delta = objectOf(choice, "delta");
-    return [
-      ...this.#start(event),
-      ...readTexts(delta).flatMap((text) => this.#calls.pass(text)),
-      ...objectsOf(delta, "tool_calls").flatMap((call) =>
-        this.#calls.delta(call)
-      ),
-      ...(isJsonObject(event["usage"]) ? usageOf(event) : []),
-    ];
-  }
-
-  end(): readonly AnswerEvent[] {
-    return [...this.#calls.finish(), ...this.#finish];
-  }
-
-  #start(answer: JsonObject): readonly AnswerEvent[] {
-    if (this.#hasStarted) return [];
-    this.#hasStarted = true;
-    return [{
-      type: "start",
-      id: stringMember(answer, "id") ?? "",
-      model: stringMember(answer, "model") ?? "",
-    }];
-  }
-
-  #finishOf(choice: JsonObject): AnswerEvent[] {
-    const reason = stringMember(choice, "finish_reason");
-    return reason === undefined
-      ? []
-      : [{ type: "finish", reason: finishReasons.get(reason) ?? "stop" }];
-  }
-}
-
-function readTexts(message: JsonObject): readonly AnswerEvent[] {
-  const events: AnswerEvent[] = [];
-  const thought = stringMember(message, "reasoning_content") ??
-    stringMember(message, "reasoning");
-  if (thought) events.push({ type: "thinking", text: thought });
-  const text = stringMember(message, "content") ??
-    stringMember(message, "refusal");
-  if (text) events.push({ type: "text", text });
-  // Of OpenRouter and others.
-  for (const image of objectsOf(message, "images")) {
-    const url = stringMember(objectOf(image, "image_url"), "url");
-    if (url) events.push({ type: "image", url });
-  }
-  return events;
-}
-
-function usageOf(answer: JsonObject): readonly AnswerEvent[] {
-  const usage = objectOf(answer, "usage");
-  const details = objectOf(usage, "prompt_tokens_details");
-  return [{
-    type: "usage",
-    usage: {
-      input: countOf(usage, "prompt_tokens"),
-      cachedInput: countOf(details, "cached_tokens"),
-      cacheWrite: countOf(details, "cache_write_tokens"),
-      output: countOf(usage, "completion_tokens"),
-      reasoning: countOf(
-        objectOf(usage, "completion_tokens_details"),
-        "reasoning_tokens",
-      ),
-    },
-  }];
 }

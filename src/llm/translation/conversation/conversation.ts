@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
 
 /** An image, in Base64 or at a URL. */
 export interface ImagePart {

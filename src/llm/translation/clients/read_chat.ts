@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { BoundedJson } from "../../base/json/bounded_json.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import { BoundedJson } from "../../../base/json/bounded_json.ts";
 import type {
   AnswerFormat,
   ChatRequest,
@@ -9,10 +9,14 @@ import type {
   Tool,
   ToolChoice,
   Turn,
-} from "./conversation.ts";
-import { UntranslatableError } from "./conversation.ts";
-import { FieldReader, malformed, noCounterpart } from "./field_reader.ts";
-import { MAX_QUOTED_VALUES } from "./request_limits.ts";
+} from "../conversation/conversation.ts";
+import { UntranslatableError } from "../conversation/conversation.ts";
+import {
+  FieldReader,
+  malformed,
+  noCounterpart,
+} from "../conversation/field_reader.ts";
+import { MAX_QUOTED_VALUES } from "../conversation/request_limits.ts";
 
 /** Tokens for reasoning by OpenAI's `reasoning_effort`, as Google's own translation has them. */
 const reasoningTokens: ReadonlyMap<string, number> = new Map([

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
 import { UntranslatableError } from "./conversation.ts";
 
 /**

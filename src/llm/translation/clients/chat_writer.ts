@@ -1,10 +1,10 @@
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import type {
   AnswerEvent,
   AnswerUsage,
   AnswerWriter,
   FinishReason,
-} from "./conversation.ts";
+} from "../conversation/conversation.ts";
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: "stop",

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import type {
   ChatRequest,
   ImagePart,
@@ -7,8 +7,8 @@ import type {
   Tool,
   ToolChoice,
   Turn,
-} from "./conversation.ts";
-import { FieldReader, noCounterpart } from "./field_reader.ts";
+} from "../conversation/conversation.ts";
+import { FieldReader, noCounterpart } from "../conversation/field_reader.ts";
 
 /** Tokens for reasoning of `adaptive` thinking, which leaves the number to the model. */
 const ADAPTIVE_TOKENS = 8192;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
 
 /** An answer of a provider that does not have the form of its API. */
 export class UnknownAnswerError extends Error {

@@ -1,13 +1,16 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { BoundedJson } from "../../base/json/bounded_json.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import { BoundedJson } from "../../../base/json/bounded_json.ts";
 import type {
   AnswerEvent,
   AnswerUsage,
   AnswerWriter,
   FinishReason,
-} from "./conversation.ts";
-import { type UnknownAnswerError, unknownForm } from "./answer_fields.ts";
-import { MAX_QUOTED_VALUES } from "./request_limits.ts";
+} from "../conversation/conversation.ts";
+import {
+  type UnknownAnswerError,
+  unknownForm,
+} from "../conversation/answer_fields.ts";
+import { MAX_QUOTED_VALUES } from "../conversation/request_limits.ts";
 
 const stopReasons: Readonly<Record<FinishReason, string>> = {
   stop: "end_turn",
