@@ -1,6 +1,6 @@
 import type { HttpRoute } from "../api/resources/http_route.ts";
 import type { Hide } from "../base/redaction.ts";
-import type { PolicyLease } from "../policy/policy_services.ts";
+import type { PolicyLease } from "../policy/contract/policy_services.ts";
 import { createHiding } from "../api/redact_configuration.ts";
 import type { RouteMemory } from "./listeners/compile_listeners.ts";
 import { PolicyChecks } from "./policies/policy_checks.ts";

@@ -1,5 +1,5 @@
 import type { ResourceSet } from "../api/resources/resource_set.ts";
-import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
 import { loadPatternsOf } from "./routes/check_patterns.ts";
 

@@ -5,8 +5,8 @@ import {
 import type { Settings } from "../api/settings.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { type EgressPolicy, openEgress } from "../base/wire/egress_policy.ts";
-import { noopLeases } from "../policy/policy_services.ts";
-import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import { noopLeases } from "../policy/noop_services.ts";
+import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { namespacedName } from "./resolve/precedence.ts";
 import { attachPolicies } from "./attach/attach_policies.ts";

@@ -3,7 +3,7 @@ import type { GlobalRateLimit } from "../policy/rate_limit/rate_limit_schema.ts"
 import type { Settings } from "../api/settings.ts";
 import { parseDuration } from "../api/schema/duration.ts";
 import type { Hide } from "../base/redaction.ts";
-import type { PolicyOptions } from "../policy/policy_kind.ts";
+import type { PolicyOptions } from "../policy/contract/policy_kind.ts";
 import { budgetsOf } from "../policy/rate_limit/rate_limit_budget.ts";
 import { nameDescriptors } from "../policy/rate_limit/rate_limit_names.ts";
 import type { ServiceAddress } from "../ratelimit/service/service_address.ts";

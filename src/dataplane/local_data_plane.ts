@@ -16,7 +16,7 @@ import {
 } from "../compile/compile.ts";
 import { Compilations } from "../compile/compilations.ts";
 import { compileServiceSlices } from "../compile/backends/service_endpoints.ts";
-import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
 import { UnsettledCounts } from "../proxy/body/unsettled_counts.ts";

@@ -12,8 +12,14 @@ import type { LoginState } from "../oauth/login_state.ts";
 import {
   LocalRegistrationTurns,
   type RegistrationTurns,
-} from "../policy/mcp/registration_turns.ts";
-import type { PolicyLease, PolicyServices } from "../policy/policy_services.ts";
+} from "../policy/login/registration_turns.ts";
+import { Slots } from "../policy/contract/slot.ts";
+import { loginServices } from "../policy/login/login_services.ts";
+import { rateLimitServices } from "../policy/rate_limit/rate_limit_services.ts";
+import type {
+  PolicyLease,
+  PolicyServices,
+} from "../policy/contract/policy_services.ts";
 import type { HealthTurns } from "../proxy/balancing/health/health_records.ts";
 import { trustedProxies } from "../proxy/forwarding_headers.ts";
 import type {
@@ -98,6 +104,26 @@ export class PolicyState {
     const kvLimiters = shared === undefined
       ? limiters
       : new Lazy(() => shared.kvLimiters.lease());
+    const ofKinds = new Slots();
+    ofKinds.set(loginServices, {
+      get identity() {
+        return identity.use();
+      },
+      logins: this.#logins,
+      registrations: this.#registrations,
+    });
+    ofKinds.set(rateLimitServices, {
+      get counters() {
+        return counters.use();
+      },
+      prices: this.#options.prices,
+      globalLimiter(config, { connectionOf, hide }) {
+        const place = limiterPlace(config, settings.kv, connectionOf);
+        if (place === undefined) return undefined;
+        const lease = "kv" in place ? kvLimiters : limiters;
+        return lease.use().limiter(place, globalLimits(config, hide));
+      },
+    });
     return {
       services: {
         clock,
@@ -105,21 +131,7 @@ export class PolicyState {
         egress,
         maxBufferBytes: settings.limits.maxBufferBytes,
         trustsPeer: this.#trustsPeer,
-        logins: this.#logins,
-        registrations: this.#registrations,
-        get identity() {
-          return identity.use();
-        },
-        get counters() {
-          return counters.use();
-        },
-        prices: this.#options.prices,
-        globalLimiter(config, { connectionOf, hide }) {
-          const place = limiterPlace(config, settings.kv, connectionOf);
-          if (place === undefined) return undefined;
-          const lease = "kv" in place ? kvLimiters : limiters;
-          return lease.use().limiter(place, globalLimits(config, hide));
-        },
+        ofKinds,
       },
       ready: async () => await counters.used?.ready(),
       release() {

@@ -28,7 +28,7 @@ import { createFileSchemas, type FileSchemas } from "../config/file_schema.ts";
 import { loadInSteps } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded_config.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
-import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
 import { type LibraryPolicy, registryWith } from "./library_policy.ts";
 import type { ApplyResult } from "../dataplane/data_plane.ts";

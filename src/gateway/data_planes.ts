@@ -7,7 +7,7 @@ import { LocalDataPlane } from "../dataplane/local_data_plane.ts";
 import { defaultWorkers } from "../dataplane/granted_resources.ts";
 import { loadRequestTelemetry } from "../dataplane/telemetry/request_telemetry.ts";
 import type { WorkerPoolOptions } from "../dataplane/workers/worker_pool.ts";
-import type { PolicyRegistry } from "../policy/policy_registry.ts";
+import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
 import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";

@@ -1,10 +1,10 @@
 import * as s from "../api/schema/schema.ts";
-import { definePolicy, noProblems } from "../policy/define_policy.ts";
-import type { PolicyKind } from "../policy/policy_kind.ts";
+import { definePolicy, noProblems } from "../policy/contract/define_policy.ts";
+import type { PolicyKind } from "../policy/contract/policy_kind.ts";
 import {
   createRegistry,
   type PolicyRegistry,
-} from "../policy/policy_registry.ts";
+} from "../policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
 import { errorOf } from "../telemetry/failures/explanation.ts";
 import type { RecordedRequest } from "../telemetry/failures/recorded_request.ts";

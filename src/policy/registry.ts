@@ -1,6 +1,6 @@
 import { apiKeyAuthentication } from "./authentication/api_key_authentication.ts";
 import { basicAuthentication } from "./authentication/basic_authentication.ts";
-import { jwtAuthentication } from "./authentication/jwt_authentication.ts";
+import { jwtAuthentication } from "./login/jwt_authentication.ts";
 import { authorization } from "./authorization/authorization.ts";
 import { cors } from "./http/cors.ts";
 import { directResponse } from "./http/direct_response.ts";
@@ -10,7 +10,7 @@ import {
 } from "./http/header_modifier.ts";
 import { requestRedirect } from "./http/request_redirect.ts";
 import { urlRewrite } from "./http/url_rewrite.ts";
-import { createRegistry } from "./policy_registry.ts";
+import { createRegistry } from "./contract/policy_registry.ts";
 import { rateLimit } from "./rate_limit/rate_limit.ts";
 import { transformation } from "./transformation/transformation.ts";
 

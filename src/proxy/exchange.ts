@@ -11,13 +11,13 @@ import {
   readStoredOutput,
 } from "../llm/usage/stored_output.ts";
 import { llmRequest } from "../policy/expressions/expression_slots.ts";
-import type { RunningPolicy } from "../policy/policy.ts";
-import type { Slots } from "../policy/slot.ts";
+import type { RunningPolicy } from "../policy/contract/policy.ts";
+import type { Slots } from "../policy/contract/slot.ts";
 import type { MeteredUsage } from "../llm/usage/metered_usage.ts";
 import {
   type UsageListeners,
   usageListeners,
-} from "../policy/usage_listeners.ts";
+} from "../policy/contract/request_listeners.ts";
 import type {
   Listener,
   PortId,

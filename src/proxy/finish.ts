@@ -3,7 +3,7 @@ import { describeError, GatewayError } from "../base/errors.ts";
 import type { Outcome, Reply, ResponseMessage } from "../http/message.ts";
 import { StalledClientError } from "../http/server/request_error.ts";
 import { clientOf } from "../policy/authentication/request_identity.ts";
-import { endListeners } from "../policy/end_listeners.ts";
+import { endListeners } from "../policy/contract/request_listeners.ts";
 import { failedExpressions } from "../policy/expressions/expression_slots.ts";
 import { pathOf } from "../route/normalize_target.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";

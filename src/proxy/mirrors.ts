@@ -3,7 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { UpstreamRequest } from "../http/client/upstream.ts";
 import type { Body } from "../http/body.ts";
 import type { RequestMessage } from "../http/message.ts";
-import type { PolicyTrace } from "../policy/policy_trace.ts";
+import type { PolicyTrace } from "../policy/contract/policy_trace.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
 import { mirrorBody } from "./body/mirrored_body.ts";
 import { withinLimit } from "./time_limit.ts";

@@ -6,7 +6,7 @@ import type {
 } from "../http/message.ts";
 import { clientKey } from "../base/wire/ip_address.ts";
 import { clientOf } from "../policy/authentication/request_identity.ts";
-import { clientAddress } from "../policy/mcp/client_address.ts";
+import { clientAddress } from "../policy/login/client_origin.ts";
 import { normalizeTarget } from "../route/normalize_target.ts";
 import type { PortId, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { awaitShortBody } from "./body/early_body.ts";

@@ -10,7 +10,7 @@ import {
   type ResponseMessage,
 } from "../http/message.ts";
 import type { Retry } from "../snapshot/snapshot.ts";
-import type { PolicyTrace } from "../policy/policy_trace.ts";
+import type { PolicyTrace } from "../policy/contract/policy_trace.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Destination } from "./balancing/attempt_target.ts";
 import { ReplayableBody } from "./body/replayable_body.ts";

@@ -1,9 +1,9 @@
 import type { JsonValue } from "../base/json.ts";
 import type { UpstreamOptions, UpstreamTls } from "../http/client/upstream.ts";
 import type { LlmTarget } from "../llm/llm_target.ts";
-import type { Identity } from "../policy/identity.ts";
+import type { Identity } from "../policy/contract/identity.ts";
 import type { HashKey } from "../policy/http/hash_key.ts";
-import type { RunningPolicy } from "../policy/policy.ts";
+import type { RunningPolicy } from "../policy/contract/policy.ts";
 import type { RouteTable } from "../route/route_table.ts";
 
 /**

@@ -8,7 +8,7 @@ import {
   loadCandidate,
   schemasOf,
 } from "../../src/gateway/candidate.ts";
-import { createRegistry } from "../../src/policy/policy_registry.ts";
+import { createRegistry } from "../../src/policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../../src/policy/registry.ts";
 import { badge } from "../harness/badge_policy.ts";
 import { fetchRaw } from "../harness/fetch_raw.ts";

@@ -2,9 +2,9 @@ import { headerName } from "../../src/api/schema/scalars.ts";
 import * as s from "../../src/api/schema/schema.ts";
 import { rejectWith } from "../../src/policy/authentication/auth_responses.ts";
 import { credentialPlace } from "../../src/policy/authentication/credential.ts";
-import { definePolicy } from "../../src/policy/define_policy.ts";
-import { defineIdentity } from "../../src/policy/identity.ts";
-import { Rejection } from "../../src/policy/rejection.ts";
+import { definePolicy } from "../../src/policy/contract/define_policy.ts";
+import { defineIdentity } from "../../src/policy/contract/identity.ts";
+import { Rejection } from "../../src/policy/contract/rejection.ts";
 import { errorOf } from "../../src/telemetry/failures/explanation.ts";
 
 /** Identity of a caller with the badge: `{ owner: "anna" }`. */

@@ -1,7 +1,7 @@
 import { textSource } from "../../mod.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import type { Clock } from "../../src/base/clock.ts";
-import type { PolicyRegistry } from "../../src/policy/policy_registry.ts";
+import type { PolicyRegistry } from "../../src/policy/contract/policy_registry.ts";
 import { freePort } from "./free_port.ts";
 import { testWorkers } from "./test_workers.ts";
 

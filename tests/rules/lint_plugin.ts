@@ -40,7 +40,7 @@ export const plugin: Deno.lint.Plugin = {
       if (
         path === "src/proxy/respond.ts" ||
         path === "src/policy/authentication/auth_responses.ts" ||
-        path === "src/policy/rate_limit/rate_limit_responses.ts"
+        path === "src/policy/rate_limit/rate_limit_rejection.ts"
       ) return {};
       const message =
         "Throw a GatewayError: only src/proxy/respond.ts knows the status of an error; policies reject with src/policy/authentication/auth_responses.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createRegistry } from "../../src/policy/policy_registry.ts";
+import { createRegistry } from "../../src/policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../../src/policy/registry.ts";
 import { blocksOf } from "./documents.ts";
 import { readFile, repositoryFiles, root } from "./repository.ts";

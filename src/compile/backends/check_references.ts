@@ -1,8 +1,8 @@
 import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Settings } from "../../api/settings.ts";
-import type { References } from "../../policy/policy_kind.ts";
-import type { PolicyRegistry } from "../../policy/policy_registry.ts";
+import type { References } from "../../policy/contract/policy_kind.ts";
+import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
 import type { Report } from "../memory/report.ts";
 import { suggestBackend } from "./compile_backends.ts";

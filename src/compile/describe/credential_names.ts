@@ -1,4 +1,4 @@
-import type { CredentialLocation } from "../../policy/authentication/credential_schema.ts";
+import type { CredentialLocation } from "../../policy/contract/credential_location.ts";
 import type { CredentialNames } from "../../snapshot/snapshot.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
 

@@ -4,7 +4,7 @@ import {
 } from "../../api/resources/http_route.ts";
 import type { GenericSchema } from "../../api/schema/schema.ts";
 import { type JsonValue, toJson } from "../../base/json.ts";
-import type { PolicyKind } from "../../policy/policy_kind.ts";
+import type { PolicyKind } from "../../policy/contract/policy_kind.ts";
 import type { DescribePolicies } from "../../snapshot/snapshot.ts";
 import type { PolicyLayer } from "../policies/effective_policy.ts";
 import {

@@ -6,8 +6,11 @@ import type {
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import type { PolicyKind, PolicyProblem } from "../../policy/policy_kind.ts";
-import type { PolicyRegistry } from "../../policy/policy_registry.ts";
+import type {
+  PolicyKind,
+  PolicyProblem,
+} from "../../policy/contract/policy_kind.ts";
+import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
 import type { Named, Report } from "../memory/report.ts";
 import type { PolicyChecks } from "./policy_checks.ts";

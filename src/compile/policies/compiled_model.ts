@@ -4,7 +4,7 @@ import type {
   HttpRouteRule,
 } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import type { PolicyRegistry } from "../../policy/policy_registry.ts";
+import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type {
   Backend,
   BackendGroup,

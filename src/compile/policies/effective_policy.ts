@@ -1,5 +1,5 @@
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
-import type { PolicyKind } from "../../policy/policy_kind.ts";
+import type { PolicyKind } from "../../policy/contract/policy_kind.ts";
 import type { Named } from "../memory/report.ts";
 
 /** Policy configuration from one place. */

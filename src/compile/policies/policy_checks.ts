@@ -4,7 +4,7 @@ import type {
   CheckOptions,
   PolicyKind,
   PolicyProblem,
-} from "../../policy/policy_kind.ts";
+} from "../../policy/contract/policy_kind.ts";
 
 /** Checks the policies of a configuration, each one once, however many routes it is attached to. */
 export class PolicyChecks {

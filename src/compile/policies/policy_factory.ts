@@ -3,17 +3,17 @@ import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts
 import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 import { describeError } from "../../base/errors.ts";
-import type { RunningPolicy } from "../../policy/policy.ts";
+import type { RunningPolicy } from "../../policy/contract/policy.ts";
 import {
   type PolicyKind,
   type PolicyOptions,
   type SecretAccess,
   UnusableReferenceError,
-} from "../../policy/policy_kind.ts";
+} from "../../policy/contract/policy_kind.ts";
 import type {
   PolicyLease,
   PolicyServices,
-} from "../../policy/policy_services.ts";
+} from "../../policy/contract/policy_services.ts";
 import type { CompileMemory, ResultTable } from "../memory/compile_memory.ts";
 import type { Lookups } from "../attach/lookups.ts";
 import type { Named } from "../memory/report.ts";

@@ -1,6 +1,9 @@
 import type { HttpMatch } from "../../api/resources/http_match.ts";
-import type { RunningPolicy } from "../../policy/policy.ts";
-import type { PolicyKind, WellKnown } from "../../policy/policy_kind.ts";
+import type { RunningPolicy } from "../../policy/contract/policy.ts";
+import type {
+  PolicyKind,
+  WellKnown,
+} from "../../policy/contract/policy_kind.ts";
 import { isWildcard } from "../../route/hostname.ts";
 import type { RouteEntry } from "../../route/route_table.ts";
 import type { Route } from "../../snapshot/snapshot.ts";

@@ -12,7 +12,7 @@ import {
   POLICY_API_GROUP,
 } from "../../api/resources/group.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import type { PolicyRegistry } from "../../policy/policy_registry.ts";
+import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type {
   Backend,
   BackendGroup,

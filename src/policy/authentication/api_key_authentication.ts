@@ -1,17 +1,18 @@
 import { createHash } from "node:crypto";
 import * as s from "../../api/schema/schema.ts";
 import { redactValues } from "../../base/redaction.ts";
-import { rejectWith } from "./auth_responses.ts";
-import { bearerChallenge } from "./challenge.ts";
+import {
+  bearerChallenge,
+  explainAuthentication,
+  rejectWith,
+} from "./auth_responses.ts";
 import { bearerLocation, credentialPlace } from "./credential.ts";
-import type { Policy } from "../policy.ts";
+import type { Policy } from "../contract/policy.ts";
 import { apiKeyMetadata } from "./request_identity.ts";
-import { definePolicy } from "../define_policy.ts";
-import type { PolicyProblem } from "../policy_kind.ts";
-import { Rejection } from "../rejection.ts";
-
-import { credentialLocationSchema } from "./credential_schema.ts";
-import { explainAuthentication } from "./explain_authentication.ts";
+import { definePolicy } from "../contract/define_policy.ts";
+import type { PolicyProblem } from "../contract/policy_kind.ts";
+import { Rejection } from "../contract/rejection.ts";
+import { credentialLocationSchema } from "../contract/credential_location.ts";
 
 const apiKey = s.refine(
   s.object({

@@ -1,6 +1,11 @@
 import { textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
+import {
+  errorOf,
+  type Explain,
+  namedPart,
+} from "../../telemetry/failures/explanation.ts";
 
 /** Statuses of the OAuth error codes (RFC 6750, RFC 7591) and of the gateway's own. */
 const statuses = {
@@ -40,5 +45,60 @@ export function rejectWith(
     status: statuses[error],
     headers: list,
     body: textBody(JSON.stringify(body)),
+  };
+}
+
+/** Parameters of a `WWW-Authenticate: Bearer` field; `undefined` ones are left out. */
+export interface BearerChallenge {
+  /** URL of the protected-resource metadata (RFC 9728 section 5.1). */
+  readonly resourceMetadata?: string | undefined;
+  /** Code of RFC 6750 section 3.1; never set when the request had no token. */
+  readonly error?: "invalid_token" | "insufficient_scope" | undefined;
+  /** For people; never a value from the token. */
+  readonly description?: string | undefined;
+  /** Scopes that the request requires, separated by spaces. */
+  readonly scope?: string | undefined;
+}
+
+/** Formats `WWW-Authenticate`: `Bearer resource_metadata="https://gw/.well-known/…", error="invalid_token"`. */
+export function bearerChallenge(challenge: BearerChallenge): string {
+  const parameters = [
+    ["resource_metadata", challenge.resourceMetadata],
+    ["error", challenge.error],
+    ["error_description", challenge.description],
+    ["scope", challenge.scope],
+  ] as const;
+  const text = parameters.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${quote(value)}`]
+  ).join(", ");
+  return text === "" ? "Bearer" : `Bearer ${text}`;
+}
+
+/** Formats a quoted string of RFC 6750 section 3: printable ASCII without `"` and `\`. */
+function quote(value: string): string {
+  return `"${value.replace(/[^\x20-\x7e]/g, "?").replace(/["\\]/g, "'")}"`;
+}
+
+/**
+ * Explains requests that a policy could not authenticate.
+ * @param credential Header with the credential, where there is only one place for it.
+ */
+export function explainAuthentication(
+  { credential, advice, unavailable }: {
+    readonly credential?: string;
+    readonly advice: string;
+    /** Advice for a 503, where the credential was not checked. */
+    readonly unavailable?: string;
+  },
+): Explain {
+  return (failed) => {
+    const isUnavailable = failed.finished.status === 503;
+    return {
+      cause: `The caller ${
+        isUnavailable ? "could not be" : "was not"
+      } authenticated: ${errorOf(failed)}.`,
+      failing: isUnavailable ? undefined : namedPart("header", credential),
+      advice: isUnavailable ? unavailable ?? advice : advice,
+    };
   };
 }

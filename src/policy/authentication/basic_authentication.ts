@@ -1,10 +1,10 @@
-import { definePolicy } from "../define_policy.ts";
+import { definePolicy } from "../contract/define_policy.ts";
 import {
   checkBasicAuthentication,
   createBasicAuthentication,
 } from "./basic_policy.ts";
 import { basicAuthenticationSchema } from "./basic_schema.ts";
-import { explainAuthentication } from "./explain_authentication.ts";
+import { explainAuthentication } from "./auth_responses.ts";
 import { basicAuthUser } from "./request_identity.ts";
 
 /** Authenticates users by name and password. */

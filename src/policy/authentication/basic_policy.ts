@@ -10,10 +10,14 @@ import {
   readHtpasswdLine,
 } from "./htpasswd.ts";
 import { PasswordVerifier } from "./password_verifier.ts";
-import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
+import type {
+  Policy,
+  PolicyContext,
+  RequestVerdict,
+} from "../contract/policy.ts";
 import { basicAuthUser } from "./request_identity.ts";
-import type { PolicyProblem, ReadFile } from "../policy_kind.ts";
-import { Rejection } from "../rejection.ts";
+import type { PolicyProblem, ReadFile } from "../contract/policy_kind.ts";
+import { Rejection } from "../contract/rejection.ts";
 
 const DEFAULT_REALM = "Restricted";
 

@@ -1,4 +1,4 @@
-import type { CredentialLocation } from "./credential_schema.ts";
+import type { CredentialLocation } from "../contract/credential_location.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";

@@ -1,6 +1,6 @@
-import { defineIdentity } from "../identity.ts";
-import type { PolicyContext } from "../policy.ts";
-import { defineSlot, type Slots } from "../slot.ts";
+import { defineIdentity } from "../contract/identity.ts";
+import type { PolicyContext } from "../contract/policy.ts";
+import { defineSlot, type Slots } from "../contract/slot.ts";
 
 /** Verified claims of the token: `jwt` in expressions. Requests with the same token share the object. */
 export const jwtClaims = defineIdentity("jwt");

@@ -5,7 +5,7 @@ import {
   namedPart,
 } from "../../telemetry/failures/explanation.ts";
 import type { RecordedRequest } from "../../telemetry/failures/recorded_request.ts";
-import { definePolicy } from "../define_policy.ts";
+import { definePolicy } from "../contract/define_policy.ts";
 import { authorizationSchema } from "./authorization_schema.ts";
 
 /** Rules over the caller and the request; those of all levels apply. */

@@ -1,7 +1,10 @@
 import type { Authorization } from "./authorization_schema.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { AuthorizationResult } from "../../telemetry/trace/trace_event.ts";
-import { rejectWith } from "../authentication/auth_responses.ts";
+import {
+  bearerChallenge,
+  rejectWith,
+} from "../authentication/auth_responses.ts";
 import {
   AuthorizationRule,
   describeResult,
@@ -16,7 +19,6 @@ import {
   jwtClaims,
   protectedResource,
 } from "../authentication/request_identity.ts";
-import { bearerChallenge } from "../authentication/challenge.ts";
 import {
   type CompiledExpression,
   compileOnce,
@@ -28,10 +30,10 @@ import {
   llmRequest,
   noteFailedExpression,
 } from "../expressions/expression_slots.ts";
-import type { Policy, PolicyContext } from "../policy.ts";
-import type { PolicyOptions, PolicyProblem } from "../policy_kind.ts";
-import type { PolicyServices } from "../policy_services.ts";
-import { Rejection } from "../rejection.ts";
+import type { Policy, PolicyContext } from "../contract/policy.ts";
+import type { PolicyOptions, PolicyProblem } from "../contract/policy_kind.ts";
+import type { PolicyServices } from "../contract/policy_services.ts";
+import { Rejection } from "../contract/rejection.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 import { jsonRpcDenial } from "./json_rpc_denial.ts";
 import { ModelFilter } from "./model_filter.ts";

@@ -7,7 +7,7 @@ import type { FieldPath } from "../../cel/paths.ts";
 import type { Variables } from "../../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
-import type { Claims } from "../identity.ts";
+import type { Claims } from "../contract/identity.ts";
 import type { ListName, McpTargetName } from "../mcp/mcp_lists.ts";
 
 /** Result of a rule for a request; a rule that errors is neither true nor false. */

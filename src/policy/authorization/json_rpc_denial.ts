@@ -4,7 +4,7 @@ import type { ResponseMessage } from "../../http/message.ts";
 import { mcpMessage } from "../expressions/expression_slots.ts";
 import { contentProblem } from "../expressions/readable_content.ts";
 import { errorMessage, readRequestId } from "../mcp/json_rpc.ts";
-import type { PolicyContext } from "../policy.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 
 /** JSON-RPC 2.0; MCP has it for tools and prompts that a client cannot use. */
 const INVALID_PARAMS = -32602;

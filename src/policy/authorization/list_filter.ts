@@ -22,8 +22,8 @@ import {
   listOfMethod,
   messageForItem,
 } from "../mcp/mcp_lists.ts";
-import type { PolicyContext } from "../policy.ts";
-import type { PolicyServices } from "../policy_services.ts";
+import type { PolicyContext } from "../contract/policy.ts";
+import type { PolicyServices } from "../contract/policy_services.ts";
 import type { AuthorizationRule } from "./authorization_rule.ts";
 import { withPrivateCache } from "./private_cache.ts";
 

@@ -15,7 +15,7 @@ import {
   type VariableSource,
 } from "../expressions/request_variables.ts";
 import { unreadableList } from "../mcp/filtered_events.ts";
-import type { PolicyContext } from "../policy.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 import type { AuthorizationRule } from "./authorization_rule.ts";
 import { copyForItems } from "./list_filter.ts";
 import { withPrivateCache } from "./private_cache.ts";

@@ -12,7 +12,7 @@ import {
   RequestVariables,
   type VariableSource,
 } from "../expressions/request_variables.ts";
-import type { Claims } from "../identity.ts";
+import type { Claims } from "../contract/identity.ts";
 import type { AuthorizationRule } from "./authorization_rule.ts";
 
 /** Limit of granted scopes that the challenge repeats. */

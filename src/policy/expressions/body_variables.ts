@@ -4,7 +4,7 @@ import {
   WHOLE,
 } from "../../base/json/json_shape.ts";
 import type { Expression } from "../../cel/expression.ts";
-import type { PolicyContext } from "../policy.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { detectLlmApi } from "../../llm/llm_api.ts";
 import { readLlmRequest } from "./llm_variable.ts";

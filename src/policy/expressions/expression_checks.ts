@@ -6,7 +6,7 @@ import {
   type ExpressionFault,
 } from "../../cel/expression.ts";
 import type { ResultType } from "../../cel/result_type.ts";
-import type { PolicyProblem } from "../policy_kind.ts";
+import type { PolicyProblem } from "../contract/policy_kind.ts";
 import { usageFields } from "./llm_usage.ts";
 
 /** An expression, or the fault of an invalid one. */

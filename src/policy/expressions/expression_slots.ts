@@ -1,5 +1,5 @@
-import type { PolicyContext } from "../policy.ts";
-import { defineSlot } from "../slot.ts";
+import type { PolicyContext } from "../contract/policy.ts";
+import { defineSlot } from "../contract/slot.ts";
 import type { LlmRequest } from "./llm_variable.ts";
 import type { McpMessage } from "./mcp_variable.ts";
 

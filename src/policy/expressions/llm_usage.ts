@@ -5,7 +5,7 @@ import type { FieldName } from "../../cel/variables.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { isStreamingPath } from "../../llm/llm_api.ts";
 import { isTokenStream } from "../../llm/usage/first_output.ts";
-import type { PolicyContext } from "../policy.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
 import type { LlmRequest } from "./llm_variable.ts";
 import { peekBody } from "./peeked_body.ts";

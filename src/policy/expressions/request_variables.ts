@@ -13,7 +13,7 @@ import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { llmValue } from "./llm_usage.ts";
 import { mcpValue } from "./mcp_variable.ts";
 import { type BodyText, UnreadableBody } from "./message_body.ts";
-import type { PolicyContext } from "../policy.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 
 /** Messages for transformations. The texts are set if an expression reads them. */
 export interface TransformedMessages {

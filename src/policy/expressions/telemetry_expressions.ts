@@ -8,7 +8,7 @@ import { compileExpression, Expression } from "../../cel/expression.ts";
 import { toJsonText } from "../../cel/functions.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Attributes, AttributeValue } from "../../telemetry/spans/span.ts";
-import type { PolicyContext } from "../policy.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 import { typeProblem } from "./expression_checks.ts";
 import { RequestVariables } from "./request_variables.ts";
 

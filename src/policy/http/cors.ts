@@ -2,10 +2,10 @@ import { type Cors, corsSchema } from "../../api/resources/cors_filter.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { compileOrigins } from "./cors_origin.ts";
-import { defineSlot } from "../slot.ts";
-import type { Policy, PolicyContext, ReadableBy } from "../policy.ts";
+import { defineSlot } from "../contract/slot.ts";
+import type { Policy, PolicyContext, ReadableBy } from "../contract/policy.ts";
 
-import { definePolicy, noProblems } from "../define_policy.ts";
+import { definePolicy, noProblems } from "../contract/define_policy.ts";
 
 /** Allows cross-origin requests. */
 export const cors = definePolicy("cors", {

@@ -1,8 +1,8 @@
 import * as s from "../../api/schema/schema.ts";
 import { textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
-import type { Policy } from "../policy.ts";
-import { definePolicy, noProblems } from "../define_policy.ts";
+import type { Policy } from "../contract/policy.ts";
+import { definePolicy, noProblems } from "../contract/define_policy.ts";
 
 const directResponseSchema = s.object({
   status: s.field("Status of the response.", s.integer(200, 599)),

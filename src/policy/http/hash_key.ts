@@ -1,8 +1,8 @@
 import { compileExpression, Expression } from "../../cel/expression.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 import { faultProblem } from "../expressions/expression_checks.ts";
-import type { PolicyContext } from "../policy.ts";
-import type { PolicyProblem } from "../policy_kind.ts";
+import type { PolicyContext } from "../contract/policy.ts";
+import type { PolicyProblem } from "../contract/policy_kind.ts";
 
 /** Computes the value by which a request keeps its endpoint. */
 export interface HashKey {

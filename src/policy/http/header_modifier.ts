@@ -7,9 +7,9 @@ import { isFieldValue } from "../../http/field_syntax.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { lookAlikeRemover } from "../../http/look_alikes.ts";
 import { isAuthority } from "../../http/server/request_target.ts";
-import type { Policy } from "../policy.ts";
-import { definePolicy } from "../define_policy.ts";
-import type { PolicyProblem } from "../policy_kind.ts";
+import type { Policy } from "../contract/policy.ts";
+import { definePolicy } from "../contract/define_policy.ts";
+import type { PolicyProblem } from "../contract/policy_kind.ts";
 
 /** Changes request headers. */
 export const requestHeaderModifier = definePolicy("requestHeaderModifier", {

@@ -1,7 +1,7 @@
 import { compileExpression, Expression } from "../../cel/expression.ts";
 import { typeName } from "../../cel/result_type.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
-import type { PolicyContext } from "../policy.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 
 /** Returns whether a request matches; throws when the value of the expression is not a boolean. */

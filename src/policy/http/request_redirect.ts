@@ -4,9 +4,9 @@ import {
 } from "../../api/resources/http_filter.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import { modifyPath } from "./path_modifier.ts";
-import type { Policy } from "../policy.ts";
+import type { Policy } from "../contract/policy.ts";
 
-import { definePolicy, noProblems } from "../define_policy.ts";
+import { definePolicy, noProblems } from "../contract/define_policy.ts";
 
 /** A redirect without a backend. */
 export const requestRedirect = definePolicy("requestRedirect", {

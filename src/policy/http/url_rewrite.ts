@@ -3,9 +3,9 @@ import {
   urlRewriteSchema,
 } from "../../api/resources/http_filter.ts";
 import { modifyPath } from "./path_modifier.ts";
-import type { Policy } from "../policy.ts";
+import type { Policy } from "../contract/policy.ts";
 
-import { definePolicy, noProblems } from "../define_policy.ts";
+import { definePolicy, noProblems } from "../contract/define_policy.ts";
 
 /** Changes host and path of requests. */
 export const urlRewrite = definePolicy("urlRewrite", {

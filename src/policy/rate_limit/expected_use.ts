@@ -1,3 +1,4 @@
+import type { RateLimitServices } from "./rate_limit_services.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import {
   detectLlmApi,
@@ -17,10 +18,13 @@ import {
   readLlmContent,
   readPossibleContent,
 } from "../expressions/llm_content.ts";
-import type { PolicyContext } from "../policy.ts";
-import type { PolicyServices } from "../policy_services.ts";
+import type { PolicyContext } from "../contract/policy.ts";
+import type { PolicyServices } from "../contract/policy_services.ts";
 
-interface Services extends Pick<PolicyServices, "prices" | "maxBufferBytes"> {}
+interface Services
+  extends
+    Pick<RateLimitServices, "prices">,
+    Pick<PolicyServices, "maxBufferBytes"> {}
 
 /**
  * Estimates the most that a request to an LLM may use: its body, and the output that it allows; of a WebSocket, its first response. A

@@ -7,7 +7,7 @@ import {
 } from "../../ratelimit/budget.ts";
 import type { Budget } from "../../ratelimit/local/counter_store.ts";
 import { holdAll } from "../../ratelimit/local/take_all.ts";
-import { defineSlot } from "../slot.ts";
+import { defineSlot } from "../contract/slot.ts";
 import type { GlobalAdmission } from "./rate_limit_global.ts";
 
 /** Set by the rate limits that admitted the request. */

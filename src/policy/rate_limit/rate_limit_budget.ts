@@ -1,7 +1,11 @@
-import type { GlobalRateLimit, LocalLimit } from "./rate_limit_schema.ts";
+import {
+  type GlobalRateLimit,
+  type LocalLimit,
+  type WindowUnit,
+  windowUnits,
+} from "./rate_limit_schema.ts";
 import type { BudgetDefinition } from "../../ratelimit/budget.ts";
 import { formatUsd, NANO_USD } from "../../base/log_text.ts";
-import { type WindowUnit, windowUnits } from "./window_units.ts";
 
 /** An entry of `global.descriptors`. */
 type Descriptor = GlobalRateLimit["descriptors"][number];

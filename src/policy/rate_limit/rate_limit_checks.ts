@@ -8,7 +8,7 @@ import {
   decisionProblem,
   typeProblem,
 } from "../expressions/expression_checks.ts";
-import type { CheckOptions, PolicyProblem } from "../policy_kind.ts";
+import type { CheckOptions, PolicyProblem } from "../contract/policy_kind.ts";
 import { budgetOf } from "./rate_limit_budget.ts";
 
 /** Finds expressions that no limit can use, and descriptors that a rate limit service cannot enforce. */

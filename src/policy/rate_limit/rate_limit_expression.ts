@@ -10,7 +10,7 @@ import {
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
 import { noteFailedExpression } from "../expressions/expression_slots.ts";
-import type { PolicyContext } from "../policy.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 
 /** Rules for the value of a limit's expression. */
 interface LimitExpressionOptions<T> {

@@ -11,7 +11,7 @@ import type {
   LimiterRejection,
 } from "../../ratelimit/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
-import type { PolicyContext } from "../policy.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 import { GlobalCharges } from "./global_charges.ts";
 import { budgetsOf } from "./rate_limit_budget.ts";
 import {

@@ -3,8 +3,8 @@ import type { Variables } from "../../cel/variables.ts";
 import type { BudgetDefinition } from "../../ratelimit/budget.ts";
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
-import type { PolicyContext } from "../policy.ts";
-import type { PolicyServices } from "../policy_services.ts";
+import type { PolicyContext } from "../contract/policy.ts";
+import type { RateLimitServices } from "./rate_limit_services.ts";
 import { budgetOf } from "./rate_limit_budget.ts";
 import {
   compileCondition,
@@ -43,7 +43,7 @@ export class LocalLimits {
 
   constructor(
     scoped: readonly ScopedLimits[],
-    dependencies: LimitDependencies & Pick<PolicyServices, "counters">,
+    dependencies: LimitDependencies & Pick<RateLimitServices, "counters">,
   ) {
     this.#entries = compileEntries(scoped, dependencies);
     const depends = this.#entries.some(({ key, when }) => key ?? when);
@@ -81,7 +81,7 @@ export class LocalLimits {
 
 function compileEntries(
   scoped: readonly ScopedLimits[],
-  dependencies: LimitDependencies & Pick<PolicyServices, "counters">,
+  dependencies: LimitDependencies & Pick<RateLimitServices, "counters">,
 ): Entry[] {
   const { counters, hide } = dependencies;
   const names = new LimitNames();

@@ -1,3 +1,8 @@
+import { SoftLimits } from "./rate_limit_verdict.ts";
+import {
+  type RateLimitServices,
+  rateLimitServices,
+} from "./rate_limit_services.ts";
 import type { RateLimit } from "./rate_limit_schema.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import {
@@ -5,13 +10,24 @@ import {
   joinBodyUses,
   readBodyVariables,
 } from "../expressions/body_variables.ts";
-import type { Policy, PolicyContext, RequestVerdict } from "../policy.ts";
-import type { PolicyServices } from "../policy_services.ts";
+import type {
+  Policy,
+  PolicyContext,
+  RequestVerdict,
+} from "../contract/policy.ts";
+import {
+  type PolicyServices,
+  servicesIn,
+} from "../contract/policy_services.ts";
 import { exposedHeaders } from "../http/cors.ts";
-import { onEnd } from "../end_listeners.ts";
+import {
+  onEnd,
+  onUsage,
+  type UsageRules,
+} from "../contract/request_listeners.ts";
 import { readExpectedUse } from "./expected_use.ts";
-import { denyingPolicy } from "../define_policy.ts";
-import type { CombinedLayer } from "../policy_kind.ts";
+import { denyingPolicy } from "../contract/define_policy.ts";
+import type { CombinedLayer } from "../contract/policy_kind.ts";
 import { checkRateLimit } from "./rate_limit_checks.ts";
 import { Admission, admissionSlot } from "./rate_limit_admission.ts";
 import {
@@ -34,10 +50,8 @@ import {
 } from "./rate_limit_rejection.ts";
 import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
 import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
-import { onUsage, type UsageRules } from "../usage_listeners.ts";
 import { isOfRequests, noUse, type Use } from "../../ratelimit/budget.ts";
 import type { Budget } from "../../ratelimit/local/counter_store.ts";
-import { SoftLimits } from "./soft_limits.ts";
 import { takeAll } from "../../ratelimit/local/take_all.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 
@@ -54,8 +68,10 @@ export function createRateLimit(
   if (first === undefined) return {};
   const global = layers.flatMap(({ config, options }) => {
     if (config.global === undefined) return [];
-    const limiter = options.services.globalLimiter(config.global, options);
-    const { hide, services: { log } } = options;
+    const { hide, services } = options;
+    const { globalLimiter } = servicesIn(services, rateLimitServices);
+    const limiter = globalLimiter(config.global, options);
+    const { log } = services;
     return [limiter && new GlobalLimits(config.global, limiter, { log, hide })];
   });
   if (global.includes(undefined)) {
@@ -63,14 +79,15 @@ export function createRateLimit(
     return denyingPolicy(problem);
   }
   const { services, hide } = first.options;
-  const { counters, log } = services;
+  const { log } = services;
+  const { counters, prices } = servicesIn(services, rateLimitServices);
   const local = new LocalLimits(
     layers.map(({ scope, config }) => ({ scope, limits: config.local ?? [] })),
     { counters, log, hide },
   );
   return new RateLimitPolicy({
     clock: services.clock,
-    prices: services.prices,
+    prices,
     maxBufferBytes: services.maxBufferBytes,
     local,
     global: global.filter((each) => each !== undefined),
@@ -91,7 +108,9 @@ function usageRulesOf(configs: readonly RateLimit[]): UsageRules {
 }
 
 interface RateLimitOptions
-  extends Pick<PolicyServices, "clock" | "prices" | "maxBufferBytes"> {
+  extends
+    Pick<PolicyServices, "clock" | "maxBufferBytes">,
+    Pick<RateLimitServices, "prices"> {
   readonly local: LocalLimits;
   readonly global: readonly GlobalLimits[];
   readonly usageRules: UsageRules;

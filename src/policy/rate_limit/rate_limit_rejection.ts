@@ -12,13 +12,15 @@ import {
   writeAddedHeaders,
   type WriteLimits,
 } from "./rate_limit_headers.ts";
-import { limitUnknown, tooManyRequests } from "./rate_limit_responses.ts";
 import {
   failedVerdict,
   globalVerdict,
   localVerdict,
 } from "./rate_limit_verdict.ts";
-import { Rejection } from "../rejection.ts";
+import { Rejection } from "../contract/rejection.ts";
+import { BytesBody, textBody } from "../../http/body.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
 
 /** An exhausted local budget of a request. */
 export interface Exhaustion {
@@ -105,4 +107,27 @@ export function rejectGlobally(
 export function rejectUndecided(message: string): Rejection<"rate_limit"> {
   const verdict = failedVerdict(message);
   return new Rejection("rate_limit", message, limitUnknown(), verdict);
+}
+
+/** Responds with 429 to a request over a limit. @param body Replaces the default text. */
+function tooManyRequests(body?: Uint8Array): ResponseMessage {
+  return {
+    status: 429,
+    headers: new HeaderList(["content-type", "text/plain"]),
+    body: body === undefined || body.length === 0
+      ? textBody("rate limit exceeded")
+      : new BytesBody(body),
+  };
+}
+
+/** Responds with 503 to a request whose limits could not be evaluated. */
+function limitUnknown(): ResponseMessage {
+  return {
+    status: 503,
+    headers: new HeaderList([
+      ...["content-type", "text/plain"],
+      ...["retry-after", "1"],
+    ]),
+    body: textBody("rate limit failed"),
+  };
 }

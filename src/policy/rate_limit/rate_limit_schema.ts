@@ -4,7 +4,6 @@ import * as s from "../../api/schema/schema.ts";
 import { hostAndPort } from "../../api/schema/address.ts";
 import { positiveDuration } from "../../api/schema/duration.ts";
 import { isTimeZone } from "../../ratelimit/calendar.ts";
-import { calendarUnits, type WindowUnit } from "./window_units.ts";
 
 const amount = s.integer(1, 2 ** 31 - 1);
 const windowUnit = s.oneOf([
@@ -274,3 +273,25 @@ export type RateLimit = s.Infer<typeof rateLimitSchema>;
 export type LocalLimit = s.Infer<typeof localLimit>;
 /** Budgets shared by a fleet. */
 export type GlobalRateLimit = s.Infer<typeof globalRateLimit>;
+
+const DAY_MS = 86_400_000;
+
+/** Usual length and name of a window, by unit of the configuration. */
+export const windowUnits = {
+  Seconds: { windowMs: 1000, name: "second" },
+  Minutes: { windowMs: 60_000, name: "minute" },
+  Hours: { windowMs: 3_600_000, name: "hour" },
+  Days: { windowMs: DAY_MS, name: "day", calendar: "days" },
+  Weeks: { windowMs: 7 * DAY_MS, name: "week", calendar: "weeks" },
+  Months: { windowMs: 30 * DAY_MS, name: "month", calendar: "months" },
+} as const;
+
+/** Units of windows. */
+export type WindowUnit = keyof typeof windowUnits;
+
+/** Units of windows that follow the calendar. */
+const calendarUnits: ReadonlySet<WindowUnit> = new Set([
+  "Days",
+  "Weeks",
+  "Months",
+]);

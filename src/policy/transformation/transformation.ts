@@ -1,4 +1,4 @@
-import { definePolicy } from "../define_policy.ts";
+import { definePolicy } from "../contract/define_policy.ts";
 import { transformationSchema } from "./transformation_schema.ts";
 
 /** Changes requests and responses by expressions. */

@@ -12,7 +12,7 @@ import { lookAlikeRemover } from "../../http/look_alikes.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
 import { noteFailedExpression } from "../expressions/expression_slots.ts";
-import type { PolicyContext } from "../policy.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 import {
   compileBody,
   compileHeader,

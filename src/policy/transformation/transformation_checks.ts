@@ -13,7 +13,7 @@ import {
   faultProblem,
 } from "../expressions/expression_checks.ts";
 import { usageFields } from "../expressions/llm_usage.ts";
-import type { CheckOptions, PolicyProblem } from "../policy_kind.ts";
+import type { CheckOptions, PolicyProblem } from "../contract/policy_kind.ts";
 import { compileBody, compileHeader } from "./transformation_expression.ts";
 
 type Side = keyof Transformation;

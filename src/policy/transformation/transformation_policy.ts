@@ -15,9 +15,9 @@ import {
 } from "../expressions/message_body.ts";
 import { countBeforeHeaders } from "../expressions/llm_usage.ts";
 import { assertReadableContent } from "../expressions/readable_content.ts";
-import type { Policy, PolicyContext } from "../policy.ts";
-import type { PolicyOptions } from "../policy_kind.ts";
-import type { PolicyServices } from "../policy_services.ts";
+import type { Policy, PolicyContext } from "../contract/policy.ts";
+import type { PolicyOptions } from "../contract/policy_kind.ts";
+import type { PolicyServices } from "../contract/policy_services.ts";
 import {
   RequestVariables,
   type TransformedMessages,

@@ -12,7 +12,7 @@ import {
   addMeteredUsage,
   type MeteredUsage,
 } from "../../llm/usage/metered_usage.ts";
-import type { UsageListeners } from "../../policy/usage_listeners.ts";
+import type { UsageListeners } from "../../policy/contract/request_listeners.ts";
 import { MeteredTunnel, type TunnelReader } from "./metered_tunnel.ts";
 import type { UsageMeter, UsageMeterOptions } from "./usage_meter.ts";
 

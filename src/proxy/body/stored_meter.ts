@@ -13,7 +13,7 @@ import {
   addMeteredUsage,
   type MeteredUsage,
 } from "../../llm/usage/metered_usage.ts";
-import type { UsageListeners } from "../../policy/usage_listeners.ts";
+import type { UsageListeners } from "../../policy/contract/request_listeners.ts";
 import { MeteredBody, outlive } from "./metered_body.ts";
 import {
   outputKey,

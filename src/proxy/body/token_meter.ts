@@ -49,7 +49,7 @@ import type {
   UsageListener,
   UsageListeners,
   UsageRules,
-} from "../../policy/usage_listeners.ts";
+} from "../../policy/contract/request_listeners.ts";
 import { MeteredBody, outlive } from "./metered_body.ts";
 import {
   outputKey,

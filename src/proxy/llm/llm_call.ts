@@ -7,7 +7,7 @@ import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
 import type { LlmFamily } from "../../llm/providers/operation.ts";
-import type { PolicyTrace } from "../../policy/policy_trace.ts";
+import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Attempts } from "../attempts.ts";
 import type {
   AttemptTarget,

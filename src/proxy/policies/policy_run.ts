@@ -1,6 +1,9 @@
 import type { ResponseMessage } from "../../http/message.ts";
-import type { PolicyContext, RunningPolicy } from "../../policy/policy.ts";
-import { Rejection } from "../../policy/rejection.ts";
+import type {
+  PolicyContext,
+  RunningPolicy,
+} from "../../policy/contract/policy.ts";
+import { Rejection } from "../../policy/contract/rejection.ts";
 import type { RequestSpan } from "../trace/spans/request_span.ts";
 import type { RequestTrace } from "../trace/request_trace.ts";
 

@@ -1,7 +1,10 @@
 import type { RequestMessage } from "../../http/message.ts";
-import type { PolicyContext, ReadableBy } from "../../policy/policy.ts";
-import type { PolicyTrace } from "../../policy/policy_trace.ts";
-import { Slots } from "../../policy/slot.ts";
+import type {
+  PolicyContext,
+  ReadableBy,
+} from "../../policy/contract/policy.ts";
+import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
+import { Slots } from "../../policy/contract/slot.ts";
 import type { ResponseUsage } from "../../llm/usage/metered_usage.ts";
 import type { RoutedRequest } from "../routed_request.ts";
 

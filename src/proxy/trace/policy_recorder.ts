@@ -1,13 +1,16 @@
 import type { ResponseMessage } from "../../http/message.ts";
-import type { RequestVerdict, RunningPolicy } from "../../policy/policy.ts";
-import type { PolicyTrace } from "../../policy/policy_trace.ts";
-import { Rejection } from "../../policy/rejection.ts";
+import type {
+  RequestVerdict,
+  RunningPolicy,
+} from "../../policy/contract/policy.ts";
+import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
+import { Rejection } from "../../policy/contract/rejection.ts";
 import type {
   AuthorizationResult,
   PolicyEvent,
   PolicyResult,
   PolicySelection,
-  RateLimitResult,
+  PolicyVerdict,
 } from "../../telemetry/trace/trace_event.ts";
 import { severityOfResult } from "../../telemetry/trace/trace_severity.ts";
 import type { JsonValue } from "../../base/json.ts";
@@ -27,8 +30,8 @@ export class PolicyRecorder implements PolicyTrace {
   #waitsSince: number | undefined;
   /** The result that the running policy reported. */
   #reported: PolicyResult["result"] | undefined;
-  /** Kinds of the rate limit verdicts so far. */
-  readonly #limits = new Set<string>();
+  /** Kinds of the reports so far. */
+  readonly #reportedKinds = new Set<string>();
 
   constructor(recorder: TraceRecorder) {
     this.#recorder = recorder;
@@ -99,9 +102,9 @@ export class PolicyRecorder implements PolicyTrace {
     this.#recorder.emit({ type: "cel", expr, requestState, result });
   }
 
-  report(message: AuthorizationResult | RateLimitResult | PolicyEvent): void {
+  report(message: PolicyVerdict | PolicyEvent): void {
     if (message.type === "authorizationResult") this.#emitRules(message);
-    if (message.type === "rateLimit") this.#limits.add(message.kind);
+    else this.#reportedKinds.add(message.kind);
     this.#recorder.emit(message, this.#waitsSince);
     // The next report of the policy covers the time from here on.
     if (this.#waitsSince !== undefined) {
@@ -137,7 +140,7 @@ export class PolicyRecorder implements PolicyTrace {
 
   #stageOf(policy: RunningPolicy, side: "request" | "response"): string {
     const phase = this.#phases.get(policy) ?? "route";
-    const stage = policy.kind.trace.stageOf(side, this.#limits);
+    const stage = policy.kind.trace.stageOf(side, this.#reportedKinds);
     return phase === "route" ? stage : `${phase} ${stage}`;
   }
 }

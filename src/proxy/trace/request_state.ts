@@ -10,7 +10,7 @@ import type { Attempts } from "../attempts.ts";
 import type { UsageMeter } from "../body/usage_meter.ts";
 import type { RequestContext } from "../policies/request_context.ts";
 import type { RoutedRequest } from "../routed_request.ts";
-import type { Claims } from "../../policy/identity.ts";
+import type { Claims } from "../../policy/contract/identity.ts";
 import {
   llmRequest,
   mcpMessage,

@@ -1,8 +1,5 @@
 import type { FinishedRequest } from "../log/finished_request.ts";
-import type {
-  AuthorizationResult,
-  RateLimitResult,
-} from "../trace/trace_event.ts";
+import type { PolicyVerdict } from "../trace/trace_event.ts";
 import type { RequestState, TraceHeaders } from "../trace/trace_state.ts";
 
 /** Record of a request that has ended: no bodies, no credentials, and every string is short. */
@@ -27,7 +24,7 @@ export interface RecordedRequest {
   /** The first routes of the host, when none matched. */
   readonly candidates: readonly string[];
   /** Verdict of the rules or budgets that rejected it. */
-  readonly verdict: AuthorizationResult | RateLimitResult | undefined;
+  readonly verdict: PolicyVerdict | undefined;
   /** Calls of the upstream, in order. */
   readonly calls: readonly RecordedCall[];
   /** Keys of the backends that were not tried, because they rest after failures. */

@@ -196,6 +196,8 @@ export type PolicyEvent = MessageOf<"policyEvent">;
 export type AuthorizationResult = MessageOf<"authorizationResult">;
 /** The verdict of a rate limit. */
 export type RateLimitResult = MessageOf<"rateLimit">;
+/** A verdict that a policy reports with an event of its own. */
+export type PolicyVerdict = AuthorizationResult | RateLimitResult;
 /** One budget of a rate limit. */
 export type RateLimitEntry = RateLimitResult["entries"][number];
 /** The outcome of one attempt. */

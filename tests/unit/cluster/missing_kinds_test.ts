@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { noopServices } from "../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../src/policy/noop_services.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { ClusterCache } from "../../../src/cluster/source/cluster_cache.ts";
 import type { Collection } from "../../../src/cluster/source/collections.ts";

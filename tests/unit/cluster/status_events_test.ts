@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { noopServices } from "../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../src/policy/noop_services.ts";
 import { StatusEvents } from "../../../src/cluster/status/status_events.ts";
 import { failure, FakeApiServer } from "./client/fake_api_server.ts";
 

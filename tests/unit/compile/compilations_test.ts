@@ -10,7 +10,7 @@ import { compile, type Compiled } from "../../../src/compile/compile.ts";
 import { Compilations } from "../../../src/compile/compilations.ts";
 import type { WeightedBackend } from "../../../src/snapshot/snapshot.ts";
 import { builtInPolicies } from "../../../src/policy/registry.ts";
-import { noopServices } from "../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../src/policy/noop_services.ts";
 import { fc } from "../../harness/properties.ts";
 import {
   backend,

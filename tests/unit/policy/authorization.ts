@@ -6,7 +6,7 @@ import type { Authorization } from "../../../src/policy/authorization/authorizat
 import { GatewayError } from "../../../src/base/errors.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
 import { createAuthorization } from "../../../src/policy/authorization/authorization_policy.ts";
-import { noopServices } from "../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../src/policy/noop_services.ts";
 import { context, headersOf, responseOf } from "./exchange.ts";
 
 type Claims = Record<string, unknown>;

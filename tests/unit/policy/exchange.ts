@@ -8,9 +8,9 @@ import type {
   Policy,
   PolicyContext,
   RequestVerdict,
-} from "../../../src/policy/policy.ts";
-import { Rejection } from "../../../src/policy/rejection.ts";
-import { Slots } from "../../../src/policy/slot.ts";
+} from "../../../src/policy/contract/policy.ts";
+import { Rejection } from "../../../src/policy/contract/rejection.ts";
+import { Slots } from "../../../src/policy/contract/slot.ts";
 
 /** Header fields as pairs, such as `{ origin: "https://a.example" }`. */
 type Headers = Readonly<Record<string, string>>;

@@ -1,8 +1,11 @@
-import { usageListeners } from "../../../src/policy/usage_listeners.ts";
+import { usageListeners } from "../../../src/policy/contract/request_listeners.ts";
 import { jwtClaims } from "../../../src/policy/authentication/request_identity.ts";
 import type { RateLimit } from "../../../src/policy/rate_limit/rate_limit_schema.ts";
-import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
-import { noopServices } from "../../../src/policy/policy_services.ts";
+import type {
+  Policy,
+  PolicyContext,
+} from "../../../src/policy/contract/policy.ts";
+import { noopServices } from "../../../src/policy/noop_services.ts";
 import { createRateLimit } from "../../../src/policy/rate_limit/rate_limit_policy.ts";
 import type { GlobalLimiter } from "../../../src/ratelimit/global_limiter.ts";
 import { LocalCounterStore } from "../../../src/ratelimit/local/local_counter_store.ts";
@@ -30,10 +33,11 @@ export class Process {
       connectionOf: () => undefined,
       readSecret: () => "",
       services: {
-        ...noopServices(),
+        ...noopServices({
+          counters: this.counters.lease(),
+          globalLimiter: () => this.limiter,
+        }),
         clock: this.clock,
-        counters: this.counters.lease(),
-        globalLimiter: () => this.limiter,
         log: this.log,
       },
     };

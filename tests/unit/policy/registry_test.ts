@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { PolicyOptions } from "../../../src/policy/policy_kind.ts";
-import { noopServices } from "../../../src/policy/policy_services.ts";
-import { createRegistry } from "../../../src/policy/policy_registry.ts";
+import type { PolicyOptions } from "../../../src/policy/contract/policy_kind.ts";
+import { noopServices } from "../../../src/policy/noop_services.ts";
+import { createRegistry } from "../../../src/policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../../../src/policy/registry.ts";
 import { answer, context } from "./exchange.ts";
 

@@ -5,8 +5,11 @@ import type {
 } from "../../../src/policy/transformation/transformation_schema.ts";
 import { type Body, textBody } from "../../../src/http/body.ts";
 import type { ResponseMessage } from "../../../src/http/message.ts";
-import type { Policy, PolicyContext } from "../../../src/policy/policy.ts";
-import { noopServices } from "../../../src/policy/policy_services.ts";
+import type {
+  Policy,
+  PolicyContext,
+} from "../../../src/policy/contract/policy.ts";
+import { noopServices } from "../../../src/policy/noop_services.ts";
 import { createTransformation } from "../../../src/policy/transformation/transformation_policy.ts";
 import { RecordedLog } from "../../harness/recorded_log.ts";
 import { context, headersOf, response } from "./exchange.ts";

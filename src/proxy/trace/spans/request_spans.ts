@@ -1,6 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 import type { EndedRequest } from "../../../policy/expressions/telemetry_expressions.ts";
-import type { PolicyContext } from "../../../policy/policy.ts";
+import type { PolicyContext } from "../../../policy/contract/policy.ts";
 import type { FinishedRequest } from "../../../telemetry/log/finished_request.ts";
 import type { Attributes, SpanSink } from "../../../telemetry/spans/span.ts";
 import type { Exchange } from "../../exchange.ts";

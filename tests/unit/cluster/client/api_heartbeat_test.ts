@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { noopServices } from "../../../../src/policy/policy_services.ts";
+import { noopServices } from "../../../../src/policy/noop_services.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 import { failure, FakeApiServer } from "./fake_api_server.ts";
 import { systemClock } from "../../../../src/base/clock.ts";

@@ -4,7 +4,9 @@ import { emptyResourceSet } from "../../../../src/api/resources/resource_set.ts"
 import { environment } from "../../../../src/cel/environment.ts";
 import { compile } from "../../../../src/compile/compile.ts";
 import { Compilations } from "../../../../src/compile/compilations.ts";
-import { noopServices } from "../../../../src/policy/policy_services.ts";
+import { servicesIn } from "../../../../src/policy/contract/policy_services.ts";
+import { rateLimitServices } from "../../../../src/policy/rate_limit/rate_limit_services.ts";
+import { noopServices } from "../../../../src/policy/noop_services.ts";
 import { context } from "../../policy/exchange.ts";
 import {
   compileAll,
@@ -67,8 +69,7 @@ function manyRoutes(count: number) {
 
 Deno.test("expressions and limits of a gateway are compiled once, however many routes it has", () => {
   const used: string[] = [];
-  const services = noopServices();
-  const { counters } = services;
+  const { counters } = servicesIn(noopServices(), rateLimitServices);
   const resources = {
     ...emptyResourceSet,
     ...manyRoutes(50),
@@ -82,15 +83,14 @@ Deno.test("expressions and limits of a gateway are compiled once, however many r
       policies: builtInPolicies,
       readFile: () => "",
       compilations: new Compilations(() => ({
-        services: {
-          ...services,
+        services: noopServices({
           counters: {
             limit(identity, definition) {
               used.push(identity.name);
               return counters.limit(identity, definition);
             },
           },
-        },
+        }),
         ready: () => Promise.resolve(),
         release() {},
       })),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../../src/base/errors.ts";
 import { textBody } from "../../../../src/http/body.ts";
-import type { PolicyContext } from "../../../../src/policy/policy.ts";
+import type { PolicyContext } from "../../../../src/policy/contract/policy.ts";
 import { jwtClaims } from "../../../../src/policy/authentication/request_identity.ts";
 import { fc } from "../../../harness/properties.ts";
 import { authorization } from "../authorization.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { RateLimit } from "../../../../src/policy/rate_limit/rate_limit_schema.ts";
-import type { PolicyContext } from "../../../../src/policy/policy.ts";
+import type { PolicyContext } from "../../../../src/policy/contract/policy.ts";
 import type {
   GlobalLimiter,
   LimiterDecision,

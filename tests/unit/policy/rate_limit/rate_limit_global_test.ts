@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Use } from "../../../../src/ratelimit/budget.ts";
 import type { RateLimit } from "../../../../src/policy/rate_limit/rate_limit_schema.ts";
-import { Rejection } from "../../../../src/policy/rejection.ts";
+import { Rejection } from "../../../../src/policy/contract/rejection.ts";
 import type {
   DescriptorReading,
   DescriptorUse,

@@ -2,9 +2,9 @@ import { admissionSlot } from "../../../../src/policy/rate_limit/rate_limit_admi
 import { tokensUsed } from "../../../harness/tokens_used.ts";
 import assert from "node:assert/strict";
 import { textBody } from "../../../../src/http/body.ts";
-import { usageListeners } from "../../../../src/policy/usage_listeners.ts";
+import { usageListeners } from "../../../../src/policy/contract/request_listeners.ts";
 import { checkRateLimit } from "../../../../src/policy/rate_limit/rate_limit_checks.ts";
-import { Rejection } from "../../../../src/policy/rejection.ts";
+import { Rejection } from "../../../../src/policy/contract/rejection.ts";
 import { context, headersOf, response, responseOf } from "../exchange.ts";
 import { asUser, local, Process, route, send, use } from "../rate_limits.ts";
 

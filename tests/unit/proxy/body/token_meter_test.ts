@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Body, BytesBody, textBody } from "../../../../src/http/body.ts";
-import { noopServices } from "../../../../src/policy/policy_services.ts";
+import { noPrices } from "../../../../src/policy/noop_services.ts";
 import { TokenMeter } from "../../../../src/proxy/body/token_meter.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 import { context, response } from "../../policy/exchange.ts";
@@ -30,7 +30,7 @@ for (
       charge: () => false,
     };
     const meter = new TokenMeter("chat", {
-      ...noopServices(),
+      prices: noPrices,
       clock: new FakeClock(),
       counted: {
         count: () => Promise.resolve(0),

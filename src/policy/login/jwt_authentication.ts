@@ -1,0 +1,43 @@
+import { checkKeyBackends } from "./jwt_keys.ts";
+import { wellKnownMetadata } from "./mcp_endpoint.ts";
+import { explainMcpOAuth } from "./mcp_responses.ts";
+import { definePolicy } from "../contract/define_policy.ts";
+import { explainAuthentication } from "../authentication/auth_responses.ts";
+import { checkJwtAuthentication, checkSecretRefs } from "./jwt_checks.ts";
+import { createJwtAuthentication } from "./jwt_policy.ts";
+import { jwtAuthenticationSchema } from "./jwt_schema.ts";
+import { jwtClaims } from "../authentication/request_identity.ts";
+
+/** Authenticates clients by a token, and serves the OAuth endpoints of an MCP server. */
+export const jwtAuthentication = definePolicy("jwtAuthentication", {
+  description: "Authenticates clients by a JSON Web Token (JWT).",
+  schema: jwtAuthenticationSchema,
+  phases: ["route", "gateway"],
+  merge: "replace",
+  access: {
+    identity: jwtClaims,
+    isRequired: ({ mode }) => mode === "Strict",
+    credentials: ({ location }) => location === undefined ? [] : [location],
+  },
+  trace: { event: "jwt", stage: "jwt auth", selection: "jwt" },
+  rejections: {
+    jwt_auth: {
+      explain: explainAuthentication({
+        credential: "authorization",
+        advice:
+          "Send a valid token as `Authorization: Bearer <token>`; compare its `iss`, `aud` and `exp` with `jwtAuthentication`.",
+        unavailable:
+          'The gateway could not fetch the keys of the identity provider; see "keySets" in /config_dump and the host in "jwks".',
+      }),
+    },
+    mcp_oauth: { event: "mcp", explain: explainMcpOAuth },
+  },
+  wellKnown: ({ mcp }) => mcp && wellKnownMetadata,
+  checkReferences: (config, references) => [
+    ...checkKeyBackends(config, references),
+    ...checkSecretRefs(config, references),
+  ],
+}, {
+  check: (config, { readFile }) => checkJwtAuthentication(config, readFile),
+  create: createJwtAuthentication,
+});

@@ -1,0 +1,125 @@
+import { servicesIn } from "../contract/policy_services.ts";
+import { loginServices } from "./login_services.ts";
+import type { JwtAuthentication } from "./jwt_schema.ts";
+import {
+  addressOfUrl,
+  type DocumentServer,
+} from "../../identity/documents/document_client.ts";
+import type { KeySource } from "../../identity/keys/key_set.ts";
+import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
+import type {
+  PolicyOptions,
+  PolicyProblem,
+  References,
+} from "../contract/policy_kind.ts";
+import { redactUrl } from "../../base/redaction.ts";
+import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
+
+type Jwks = JwtAuthentication["providers"][number]["jwks"];
+
+/** Returns the source of the keys of a provider. */
+export function keySource(jwks: Jwks, options: PolicyOptions): KeySource {
+  const { keys } = servicesIn(options.services, loginServices).identity;
+  const { remote, url, inline, file } = jwks;
+  if (inline !== undefined) return keys({ kind: "inline", text: inline });
+  if (file !== undefined) return keys({ kind: "file", path: file });
+  if (url !== undefined) {
+    return keys({ kind: "remote", address: addressOfUrl(url) });
+  }
+  const server = jwksServer(jwks, options);
+  if (remote === undefined || server === undefined) return noKeys;
+  const address = { ...server, target: remote.jwksPath };
+  return keys({ kind: "remote", address });
+}
+
+/** Returns the backend with the keys of a provider; `undefined` when they are elsewhere or it cannot be called. */
+export function jwksServer(
+  { remote }: Jwks,
+  { connectionOf }: PolicyOptions,
+): DocumentServer | undefined {
+  if (remote === undefined) return undefined;
+  const connection = connectionOf(remote.backendRef);
+  if (connection === undefined) return undefined;
+  const { host, port, tls } = connection;
+  const name = tls?.hostname ?? host;
+  const isExpected = port === (tls === undefined ? 80 : 443);
+  const spelled = name.includes(":") ? `[${name}]` : name;
+  return { connection, authority: isExpected ? spelled : `${spelled}:${port}` };
+}
+
+const RETRY_AFTER_SECONDS = 60;
+
+/** Key source for a backend that cannot be called, so that requests are rejected. */
+const noKeys: KeySource = {
+  get: () =>
+    Promise.reject(
+      new DocumentUnavailableError(
+        "Cannot call key backend",
+        RETRY_AFTER_SECONDS,
+      ),
+    ),
+  newer: (than) => Promise.resolve(than),
+};
+
+/**
+ * Finds key backends that do not exist, whose policies would reject every request, that have no TLS, or do not have the port of the
+ * reference.
+ */
+export function checkKeyBackends(
+  { providers, mcp }: JwtAuthentication,
+  references: References,
+): readonly PolicyProblem[] {
+  return providers.flatMap(({ issuer, jwks: { remote, url } }, index) => {
+    const at = ["providers", index];
+    const denied = [
+      ...denialsOf(url, [...at, "jwks", "url"], references),
+      // Metadata is that of the first provider, and may come from the backend with its keys.
+      ...(mcp !== undefined && index === 0 && remote === undefined
+        ? denialsOf(issuer, [...at, "issuer"], references)
+        : []),
+    ];
+    if (remote === undefined) return denied;
+    const path = ["providers", index, "jwks", "remote", "backendRef"];
+    return problemsOf(remote.backendRef, path, references);
+  });
+}
+
+function denialsOf(
+  url: string | undefined,
+  path: PolicyProblem["path"],
+  references: References,
+): readonly PolicyProblem[] {
+  if (url === undefined || !URL.canParse(url)) return [];
+  const denial = references.denialOf(addressOfUrl(url).connection);
+  const message = `Cannot connect to "${redactUrl(url)}": ${denial}`;
+  return denial === undefined ? [] : [{ path, message }];
+}
+
+function problemsOf(
+  ref: PolicyBackendRef,
+  path: PolicyProblem["path"],
+  references: References,
+): readonly PolicyProblem[] {
+  const backend = references.backend(ref);
+  if (backend === undefined) return [references.missing(ref, path)];
+  const { key, port, hasTls } = backend;
+  const problems: PolicyProblem[] = [];
+  if (port === 443 && !hasTls) {
+    problems.push({
+      path: [...path, "name"],
+      message:
+        `Cannot trust keys in plain text: port 443 of backend "${key}" has no TLS policy`,
+      isWarning: true,
+    });
+  }
+  if (ref.port !== undefined && ref.port !== port) {
+    problems.push({
+      path: [...path, "port"],
+      message:
+        `Backend "${key}" has no port ${ref.port}; the backend's own port is used`,
+      suggestion: String(port),
+      isWarning: true,
+    });
+  }
+  return problems;
+}

@@ -1,0 +1,175 @@
+import { duration } from "../../api/schema/duration.ts";
+import { policyBackendRefSchema } from "../../api/resources/policy_backend_ref.ts";
+import { secretRefSchema } from "../../api/resources/secret_ref.ts";
+import { httpUrl, urlPath } from "../../api/schema/scalars.ts";
+import * as s from "../../api/schema/schema.ts";
+import {
+  describedAliases,
+  providerNames,
+} from "../../identity/providers/adapters.ts";
+import { credentialLocationSchema } from "../contract/credential_location.ts";
+
+/** Entry of `clientSecretRef` unless it names another. */
+export const CLIENT_SECRET_ENTRY = "clientSecret";
+/** Entry of `stateSecretRef` unless it names another. */
+export const STATE_SECRET_ENTRY = "stateSecret";
+
+const jwks = s.refine(
+  s.object({
+    remote: s.field(
+      "A backend that serves the keys; its TLS policy applies.",
+      s.optional(
+        s.object({
+          backendRef: s.field("The backend.", policyBackendRefSchema),
+          jwksPath: s.field("Path of the document there.", urlPath),
+        }),
+      ),
+    ),
+    url: s.field("At a URL, called directly.", s.optional(httpUrl)),
+    inline: s.field("The document itself.", s.optional(s.text(1 << 20))),
+    file: s.field(
+      "File with the document, in configuration files; the gateway reads it again each minute.",
+      s.optional(s.text(4096)),
+    ),
+  }),
+  s.exactlyOne("remote", "url", "inline", "file"),
+);
+
+const tokenProvider = s.object({
+  issuer: s.field(
+    "Issuer; must equal the `iss` claim exactly.",
+    s.text(2048),
+  ),
+  audiences: s.field(
+    "Accepted audiences: the `aud` claim must contain one. Default: any audience.",
+    s.optional(s.list(s.text(2048), { min: 1, max: 64 })),
+  ),
+  jwks: s.field("Keys of the provider (JWKS).", jwks),
+});
+
+const documentedMetadata = [
+  "resource",
+  "scopesSupported",
+  "bearerMethodsSupported",
+];
+
+const resourceMetadata = s.refine(
+  s.objectWithRest(
+    {
+      resource: s.field(
+        "Identifier of the MCP server; its origin is the base of all addresses.",
+        s.optional(httpUrl),
+      ),
+      scopesSupported: s.field(
+        "Scopes that clients may request.",
+        s.optional(s.list(s.text(256))),
+      ),
+      bearerMethodsSupported: s.field(
+        "Ways to send tokens.",
+        s.optional(s.list(s.text(64))),
+      ),
+    },
+    s.unknown(),
+  ),
+  s.rule(
+    (metadata) => unknownMetadata(metadata) === undefined,
+    `unknown field; fields are ${
+      documentedMetadata.join(", ")
+    } and snake_case names of RFC 9728`,
+    (metadata) => [unknownMetadata(metadata) ?? ""],
+  ),
+);
+
+function unknownMetadata(metadata: object): string | undefined {
+  return Object.keys(metadata)
+    .find((key) => !documentedMetadata.includes(key) && !/^[^A-Z]+$/.test(key));
+}
+
+const mcp = s.object({
+  provider: s.field(
+    `Identity provider that the gateway adapts to. Leave it out for providers that are not listed. ${describedAliases}.`,
+    s.optional(s.oneOf(providerNames)),
+  ),
+  clientId: s.field(
+    "Client id registered at the provider; the gateway returns it to every client that registers.",
+    s.optional(s.text(2048)),
+  ),
+  resourceMetadata: s.field(
+    "Members of the protected-resource metadata; they replace the computed ones.",
+    s.optional(resourceMetadata),
+  ),
+  issuerMode: s.field(
+    "The authorization server for clients: the provider (`Upstream`), the provider under the name of the gateway (`Gateway`), or the gateway itself, which logs in at the provider as `clientId` (`Proxied`, works with every client). Default: `Gateway` with a provider, else `Upstream`.",
+    s.optional(s.oneOf(["Gateway", "Upstream", "Proxied"])),
+  ),
+  clientSecret: s.field(
+    "Secret of `clientId`, for `Proxied`; write `${NAME}` to take it from the environment. None for a public client.",
+    s.optional(s.secret()),
+  ),
+  clientSecretFile: s.field(
+    "File with the secret, in place of `clientSecret`, in configuration files.",
+    s.optional(s.text(4096)),
+  ),
+  clientSecretRef: s.field(
+    "Secret with the secret, in place of `clientSecret`.",
+    s.optional(secretRefSchema("policy", CLIENT_SECRET_ENTRY)),
+  ),
+  scopes: s.field(
+    "Scopes that every login of `Proxied` asks the provider for, besides those of the client.",
+    s.optional(s.list(s.text(256))),
+  ),
+  stateSecret: s.field(
+    "Seals the logins of `Proxied`, at least 32 characters, the same for every replica. Without one, `config.kv` keeps a secret, or logins end with the process.",
+    s.optional(s.secret()),
+  ),
+  stateSecretFile: s.field(
+    "File with such secrets, one a line, in configuration files: the first seals, all of them open.",
+    s.optional(s.text(4096)),
+  ),
+  stateSecretRef: s.field(
+    "Secret with such secrets, one a line.",
+    s.optional(secretRefSchema("policy", STATE_SECRET_ENTRY)),
+  ),
+  clientMetadataHosts: s.field(
+    "Hosts, such as `clients.example.internal:8443`, whose client metadata documents are fetched although their addresses are private.",
+    s.optional(s.list(s.text(255))),
+  ),
+  registration: s.field(
+    "Where clients of `IdpA` register; `Gateway` takes a `clientId`.",
+    s.optional(s.oneOf(["Gateway", "Upstream"])),
+  ),
+  forwardToken: s.field(
+    "Forwards the token to the MCP server, which MCP forbids.",
+    s.withDefault(s.boolean(), false),
+  ),
+});
+
+/** Verification of JSON Web Tokens, with the OAuth endpoints of an MCP server as an option. */
+export const jwtAuthenticationSchema = s.object({
+  mode: s.field(
+    "`Strict`: requests need a valid token. `Optional`: requests without a token pass. `Permissive`: requests with an invalid token pass too, without claims.",
+    s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
+  ),
+  providers: s.field(
+    "Issuers of accepted tokens; the `iss` claim selects one.",
+    s.refine(
+      s.list(tokenProvider, { min: 1, max: 64 }),
+      s.unique((provider) => provider.issuer, "issuer"),
+    ),
+  ),
+  location: s.field(
+    "Place of the token. Default: `Authorization: Bearer`.",
+    s.optional(credentialLocationSchema),
+  ),
+  clockSkew: s.field(
+    "Tolerated difference between clocks.",
+    s.withDefault(duration, "60s"),
+  ),
+  mcp: s.field(
+    "Serves the OAuth endpoints of an MCP server; requires exactly one provider.",
+    s.optional(mcp),
+  ),
+});
+
+/** Verification of JSON Web Tokens. */
+export type JwtAuthentication = s.Infer<typeof jwtAuthenticationSchema>;

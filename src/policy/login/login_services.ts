@@ -1,0 +1,17 @@
+import type { IdentityLease } from "../../identity/identity_store.ts";
+import type { LoginState } from "../../oauth/login_state.ts";
+import { defineSlot } from "../contract/slot.ts";
+import type { RegistrationTurns } from "./registration_turns.ts";
+
+/** Services that `jwtAuthentication` needs. */
+export interface LoginServices {
+  /** Keys and metadata of identity providers. */
+  readonly identity: Pick<IdentityLease, "keys" | "metadata" | "verifier">;
+  /** Logins of MCP clients at the gateway. */
+  readonly logins: Pick<LoginState, "grants" | "secret">;
+  /** Limits client registrations at identity providers. */
+  readonly registrations: RegistrationTurns;
+}
+
+/** Slot of the services that `jwtAuthentication` needs. */
+export const loginServices = defineSlot<LoginServices>("jwtAuthentication");

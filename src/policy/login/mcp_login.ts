@@ -1,0 +1,209 @@
+import { servicesIn } from "../contract/policy_services.ts";
+import { loginServices } from "./login_services.ts";
+import type { JwtAuthentication } from "./jwt_schema.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import type { DocumentAddress } from "../../identity/documents/document_client.ts";
+import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
+import type { ProviderAdapter } from "../../identity/providers/provider.ts";
+import {
+  AuthorizationServer,
+  isLoginPage,
+  isOAuthEndpoint,
+  type OAuthEndpoint,
+  oauthEndpoints,
+} from "../../oauth/authorization_server.ts";
+import type { ServerUrls } from "../../oauth/authorization_services.ts";
+import { ClientDocuments } from "../../oauth/client_documents.ts";
+import { storeUnavailable, withClientErrors } from "../../oauth/grant_store.ts";
+import { OAuthError } from "../../oauth/oauth_error.ts";
+import {
+  jsonErrorReply,
+  type OAuthReply,
+  pageErrorReply,
+} from "../../oauth/oauth_reply.ts";
+import { ProviderClient } from "../../oauth/provider_client.ts";
+import { Seal } from "../../oauth/seal.ts";
+import { clientAddress } from "./client_origin.ts";
+import type { PolicyOutcome } from "../contract/policy.ts";
+import type { PolicyServices } from "../contract/policy_services.ts";
+import { Rejection } from "../contract/rejection.ts";
+import { publicPreflight, rejectPublicly } from "./mcp_responses.ts";
+
+type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
+
+/** Secrets of the configuration, including those read from files. */
+export interface LoginSecrets {
+  /** Secret of the gateway's client at the provider. */
+  readonly clientSecret: string | undefined;
+  /** Secrets that seal logins, the current one first; if empty, the process or its store generates one. */
+  readonly stateSecrets: readonly string[];
+}
+
+/** Dependencies of `McpLogin`. */
+export interface McpLoginOptions {
+  readonly issuer: string;
+  readonly audience: string | undefined;
+  readonly audienceParameter: ProviderAdapter["audienceParameter"];
+  readonly login: ProviderAdapter["login"];
+  readonly secrets: LoginSecrets;
+  readonly metadata: RemoteMetadata;
+  readonly services: PolicyServices;
+  addressOf(url: string): DocumentAddress;
+}
+
+/** An endpoint of the authorization server and the path of its MCP server, such as `token` and `/mcp`. */
+interface LoginPath {
+  readonly endpoint: OAuthEndpoint;
+  readonly path: string;
+}
+
+/** Serves the authorization server endpoints of an MCP server in issuer mode `Proxied`. */
+export class McpLogin {
+  readonly #config: McpConfig;
+  readonly #options: McpLoginOptions;
+  readonly #provider: ProviderClient;
+  readonly #documents: ClientDocuments;
+  #server: Promise<AuthorizationServer> | undefined;
+
+  constructor(config: McpConfig, options: McpLoginOptions) {
+    const { issuer, audience, audienceParameter, secrets, services } = options;
+    const { metadata, addressOf, login } = options;
+    const { clock, egress } = services;
+    this.#config = config;
+    this.#options = options;
+    this.#provider = new ProviderClient({
+      issuer,
+      clientId: config.clientId ?? "",
+      clientSecret: secrets.clientSecret,
+      scopes: [...login?.scopes ?? [], ...config.scopes ?? []],
+      token: login?.token ?? "access_token",
+      loginParameters: login?.parameters ?? {},
+      parameters: audienceParameter === undefined || audience === undefined
+        ? {}
+        : { [audienceParameter]: audience },
+      metadata,
+      addressOf,
+      clock,
+      egress,
+    });
+    this.#documents = new ClientDocuments({
+      clock,
+      egress,
+      trustedHosts: config.clientMetadataHosts ?? [],
+    });
+  }
+
+  /** Responds for an endpoint below `/.well-known/oauth-authorization-server`; returns `undefined` for the metadata itself. */
+  respond(
+    request: RequestMessage,
+    path: string,
+    origin: string,
+  ):
+    | PolicyOutcome<"mcp_oauth">
+    | Promise<PolicyOutcome<"mcp_oauth">>
+    | undefined {
+    const login = readLoginPath(path);
+    if (login === undefined) return undefined;
+    const method = oauthEndpoints[login.endpoint];
+    const allow = isLoginPage(login.endpoint) ? method : `${method}, OPTIONS`;
+    if (request.method === "OPTIONS" && allow !== method) {
+      return publicPreflight(allow);
+    }
+    if (request.method !== method) {
+      return rejectPublicly("method_not_allowed", `use ${method}`, {
+        headers: { allow },
+      });
+    }
+    return this.#serve(login, request, origin);
+  }
+
+  /** Reports whether a path below `/.well-known/oauth-authorization-server` is a page of the login, for the user alone. */
+  isPage(path: string): boolean {
+    const login = readLoginPath(path);
+    return login !== undefined && isLoginPage(login.endpoint);
+  }
+
+  /** Returns the metadata of the authorization server. @throws {OAuthError} */
+  async metadata(origin: string, path: string): Promise<JsonObject> {
+    const server = await this.#start();
+    return await server.metadata(
+      urlsOf(origin, path),
+      this.#config.resourceMetadata?.scopesSupported,
+    );
+  }
+
+  async #serve(
+    { endpoint, path }: LoginPath,
+    request: RequestMessage,
+    origin: string,
+  ): Promise<PolicyOutcome<"mcp_oauth">> {
+    try {
+      const server = await this.#start();
+      const { trustsPeer } = this.#options.services;
+      return outcomeOf(
+        await server.serve(endpoint, request, {
+          urls: urlsOf(origin, path),
+          address: clientAddress(request, trustsPeer),
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      return outcomeOf(
+        isLoginPage(endpoint) ? pageErrorReply(error) : jsonErrorReply(error),
+      );
+    }
+  }
+
+  /** Starts the server for the first request that needs it, since the secret may come from a store. */
+  #start(): Promise<AuthorizationServer> {
+    if (this.#server !== undefined) return this.#server;
+    const starting = this.#create();
+    this.#server = starting;
+    starting.catch(() => this.#server = undefined);
+    return starting;
+  }
+
+  async #create(): Promise<AuthorizationServer> {
+    const { secrets, services } = this.#options;
+    const { clock } = services;
+    const { logins } = servicesIn(services, loginServices);
+    const [current, ...older] = secrets.stateSecrets;
+    const seal = new Seal([
+      current ?? await logins.secret().catch(storeUnavailable),
+      ...older,
+    ]);
+    return new AuthorizationServer({
+      seal,
+      provider: this.#provider,
+      grants: withClientErrors(logins.grants),
+      documents: this.#documents,
+      clock,
+    });
+  }
+}
+
+function outcomeOf(
+  { response, problem }: OAuthReply,
+): PolicyOutcome<"mcp_oauth"> {
+  return problem === undefined
+    ? response
+    : new Rejection("mcp_oauth", problem, response);
+}
+
+function urlsOf(origin: string, path: string): ServerUrls {
+  return {
+    origin,
+    issuer: origin + path,
+    base: `${origin}/.well-known/oauth-authorization-server${path}`,
+  };
+}
+
+/** Splits `/mcp/token` into the endpoint `token` and the path `/mcp`. */
+function readLoginPath(path: string): LoginPath | undefined {
+  const at = path.lastIndexOf("/");
+  const name = path.slice(at + 1);
+  return isOAuthEndpoint(name)
+    ? { endpoint: name, path: path.slice(0, at) }
+    : undefined;
+}

@@ -1,0 +1,286 @@
+import { servicesIn } from "../contract/policy_services.ts";
+import { loginServices } from "./login_services.ts";
+import type { JwtAuthentication } from "./jwt_schema.ts";
+import { describeError } from "../../base/errors.ts";
+import {
+  addressOfUrl,
+  describeAddress,
+  type DocumentAddress,
+  type DocumentServer,
+  fetchDocument,
+} from "../../identity/documents/document_client.ts";
+import {
+  appendedMetadataUrl,
+  insertedMetadataUrl,
+} from "../../identity/providers/provider_urls.ts";
+import type { ProviderAdapter } from "../../identity/providers/provider.ts";
+import { adapterOf } from "../../identity/providers/adapters.ts";
+import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
+import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
+import { OAuthError } from "../../oauth/oauth_error.ts";
+import { pathOf } from "../../route/normalize_target.ts";
+import {
+  adaptServerMetadata,
+  protectedResourceMetadata,
+} from "./mcp_metadata.ts";
+import {
+  publicJson,
+  publicPreflight,
+  rejectPublicly,
+} from "./mcp_responses.ts";
+import { registerClient } from "./mcp_registration.ts";
+import { findEndpoint, type McpEndpoint, notFound } from "./mcp_endpoint.ts";
+import type {
+  PolicyContext,
+  PolicyOutcome,
+  ReadableBy,
+} from "../contract/policy.ts";
+import { type LoginSecrets, McpLogin } from "./mcp_login.ts";
+import type { PolicyServices } from "../contract/policy_services.ts";
+import { waitFor } from "../contract/policy_trace.ts";
+import { ProviderRegistration } from "./registration_turns.ts";
+import type { ProtectedResource } from "../authentication/request_identity.ts";
+import { clientOrigin, resourceMetadataUrl } from "./client_origin.ts";
+
+type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
+
+/** The identity provider behind the endpoints. */
+export interface McpProvider {
+  readonly issuer: string;
+  /** The first of the audiences. */
+  readonly audience: string | undefined;
+  /** Backend with its keys; if it is the issuer's host, the metadata is fetched from it too. */
+  readonly server: DocumentServer | undefined;
+  readonly services: PolicyServices;
+  /** For issuer mode `Proxied`. */
+  readonly secrets: LoginSecrets;
+}
+
+/** The OAuth endpoints of a protected MCP server: metadata of resource and authorization server, and registration. */
+export class McpOAuth implements ProtectedResource {
+  readonly #config: McpConfig;
+  readonly #provider: McpProvider;
+  readonly #adapter: ProviderAdapter | undefined;
+  readonly #metadata: RemoteMetadata;
+  /** True if the gateway is the authorization server for clients. */
+  readonly #isIssuer: boolean;
+  readonly #configuredOrigin: string | undefined;
+  readonly #registration: ProviderRegistration | undefined;
+  /** Set in issuer mode `Proxied`. */
+  readonly #login: McpLogin | undefined;
+
+  constructor(config: McpConfig, provider: McpProvider) {
+    const { issuer, services } = provider;
+    const adapter = config.provider === undefined
+      ? undefined
+      : adapterOf(config.provider);
+    const resource = config.resourceMetadata?.resource;
+    this.#config = config;
+    this.#provider = provider;
+    this.#adapter = adapter;
+    const urls = adapter?.metadataUrls(issuer) ??
+      [insertedMetadataUrl(issuer), appendedMetadataUrl(issuer)];
+    this.#metadata = servicesIn(services, loginServices).identity.metadata(
+      urls.map((url) => this.#addressOf(url)),
+    );
+    const mode = config.issuerMode ??
+      adapter?.defaultIssuerMode ?? "Upstream";
+    this.#isIssuer = mode !== "Upstream";
+    this.#login = mode === "Proxied"
+      ? new McpLogin(config, {
+        ...provider,
+        audienceParameter: adapter === undefined
+          ? "resource"
+          : adapter.audienceParameter,
+        login: adapter?.login,
+        metadata: this.#metadata,
+        addressOf: (url) => this.#addressOf(url),
+      })
+      : undefined;
+    this.#configuredOrigin = resource && new URL(resource).origin;
+    const registrationUrl = adapter?.registrationUrl(issuer);
+    this.#registration = registrationUrl === undefined
+      ? undefined
+      : this.#registrationAt(this.#addressOf(registrationUrl));
+  }
+
+  get scopesSupported(): readonly string[] {
+    return this.#config.resourceMetadata?.scopesSupported ?? [];
+  }
+
+  metadataUrl(context: PolicyContext): string {
+    return resourceMetadataUrl(this.#origin(context), pathOfResource(context));
+  }
+
+  /** Decides which pages may read the response for an endpoint: pages of a login are for the user, the others for every client. */
+  readableBy({ request }: PolicyContext): ReadableBy | undefined {
+    const endpoint = findEndpoint(pathOf(request.target));
+    if (endpoint === undefined) return undefined;
+    return endpoint.kind === "server" && this.#login?.isPage(endpoint.path)
+      ? "no page"
+      : "every page";
+  }
+
+  /** Responds for an endpoint; returns `undefined` when the request is for the MCP server itself. */
+  respond(
+    context: PolicyContext,
+  ):
+    | PolicyOutcome<"mcp_oauth">
+    | Promise<PolicyOutcome<"mcp_oauth">>
+    | undefined {
+    const { target, method } = context.request;
+    const endpoint = findEndpoint(pathOf(target));
+    if (endpoint === undefined) return undefined;
+    const login = this.#answerLogin(context, endpoint);
+    if (login !== undefined) return login;
+    const methods = endpoint.kind === "registration" ? "POST" : "GET, HEAD";
+    if (method === "OPTIONS") return publicPreflight(`${methods}, OPTIONS`);
+    if (endpoint.kind === "unknown") {
+      return notFound();
+    }
+    if (!methods.split(", ").includes(method)) {
+      return rejectPublicly("method_not_allowed", `use ${methods}`, {
+        headers: { allow: `${methods}, OPTIONS` },
+      });
+    }
+    return this.#serve(endpoint, context);
+  }
+
+  #answerLogin(
+    context: PolicyContext,
+    { kind, path }: McpEndpoint,
+  ):
+    | PolicyOutcome<"mcp_oauth">
+    | Promise<PolicyOutcome<"mcp_oauth">>
+    | undefined {
+    if (kind !== "server" && kind !== "registration") return undefined;
+    return this.#login?.respond(
+      context.request,
+      kind === "registration" ? `${path}/register` : path,
+      this.#origin(context),
+    );
+  }
+
+  #serve(
+    { kind, path }: McpEndpoint,
+    context: PolicyContext,
+  ): PolicyOutcome<"mcp_oauth"> | Promise<PolicyOutcome<"mcp_oauth">> {
+    const origin = this.#origin(context);
+    const resource = origin + (path === "" ? context.resourcePath ?? "" : path);
+    switch (kind) {
+      case "resource":
+        return publicJson(
+          protectedResourceMetadata(
+            resource,
+            this.#isIssuer ? resource : this.#provider.issuer,
+            this.#config.resourceMetadata ?? {},
+          ),
+        );
+      case "server":
+        return this.#serverMetadata(origin, resource, path, context);
+      default:
+        return this.#register(context);
+    }
+  }
+
+  async #serverMetadata(
+    origin: string,
+    resource: string,
+    path: string,
+    { trace }: PolicyContext,
+  ): Promise<PolicyOutcome<"mcp_oauth">> {
+    try {
+      const whom = `metadata of ${this.#provider.issuer}`;
+      if (this.#login !== undefined) {
+        const own = this.#login.metadata(origin, resource.slice(origin.length));
+        return publicJson(await waitFor(trace, whom, own));
+      }
+      const metadata = await waitFor(trace, whom, this.#metadata.get());
+      return publicJson(
+        adaptServerMetadata(metadata, {
+          adapter: this.#adapter,
+          provider: this.#provider,
+          issuer: this.#isIssuer ? resource : undefined,
+          registrationUrl: this.#registersHere()
+            ? `${origin}/.well-known/oauth-authorization-server${path}/client-registration`
+            : undefined,
+        }),
+      );
+    } catch (error) {
+      if (error instanceof OAuthError) {
+        return rejectPublicly(
+          "temporarily_unavailable",
+          "the metadata of the identity provider is not available",
+          {
+            cause: error.detail ?? error.description,
+            headers: { "retry-after": String(error.retryAfter ?? 5) },
+          },
+        );
+      }
+      if (!(error instanceof DocumentUnavailableError)) throw error;
+      return rejectPublicly(
+        "temporarily_unavailable",
+        "the metadata of the identity provider is not available",
+        {
+          cause: describeError(error),
+          headers: { "retry-after": String(error.retryAfter) },
+        },
+      );
+    }
+  }
+
+  #registersHere(): boolean {
+    const { clientId, registration } = this.#config;
+    return this.#adapter?.registersAtGateway === true ||
+      (clientId !== undefined && registration === "Gateway");
+  }
+
+  #register(
+    { request, trace }: PolicyContext,
+  ): Promise<PolicyOutcome<"mcp_oauth">> {
+    return registerClient(request.body, {
+      clientId: this.#config.clientId,
+      clock: this.#provider.services.clock,
+      provider: this.#registration,
+      cancellation: request.cancellation,
+      trace,
+    });
+  }
+
+  #registrationAt(address: DocumentAddress): ProviderRegistration {
+    const { services } = this.#provider;
+    const { clock, egress } = services;
+    return new ProviderRegistration({
+      send: (body, cancellation) =>
+        fetchDocument(address, { clock, egress, cancellation, body }),
+      turns: servicesIn(services, loginServices).registrations,
+      provider: describeAddress(address),
+    });
+  }
+
+  /** Returns the address of a URL: the key backend, with its CA certificates, if that is the host of the URL. */
+  #addressOf(url: string): DocumentAddress {
+    const direct = addressOfUrl(url);
+    const { connection } = this.#provider.server ?? {};
+    if (connection === undefined) return direct;
+    const { host, port } = direct.connection;
+    // Another port of the same host is another server; an address in place of a name has its own ports.
+    const holdsKeys = host === connection.host
+      ? port === connection.port
+      : host === connection.tls?.hostname;
+    return holdsKeys ? { ...direct, connection } : direct;
+  }
+
+  #origin({ request }: PolicyContext): string {
+    return this.#configuredOrigin ??
+      clientOrigin(
+        request,
+        this.#provider.services.trustsPeer(request.source),
+      );
+  }
+}
+
+/** Returns the path of the MCP server: the prefix that the route matches, else the path of the request. */
+function pathOfResource({ matchedPrefix, request }: PolicyContext): string {
+  return matchedPrefix || pathOf(request.target).replace(/\/$/, "");
+}
