@@ -32,9 +32,9 @@ export interface RequestMessage {
   readonly cancellation: Cancellation;
   /** Set by the handler, for `/debug/tasks`. */
   handledBy?: unknown;
-  /** Client that shares the connections of a backend with others: its identity or address; set by the handler. */
-  owner?: string;
-  /** Memory for a body that is read before it is forwarded; set by the handler, which releases it. */
+  /** Names of the client for shares of a backend's connections: its address, and its identity; set by the handler. */
+  owners?: readonly string[];
+  /** Memory for bodies that wait: of the request, and over HTTP/2 of the response; set by the handler, which releases it. */
   held?: HeldBytes | undefined;
   /** Sends an interim response such as 103 to the client; ignored once the final response has started. */
   sendInformational(status: number, headers: HeaderList): void;

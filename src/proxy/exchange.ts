@@ -116,7 +116,10 @@ export class Exchange implements RequestFacts {
     this.originalRequest = { method, authority, target };
     this.routed = new RoutedRequest(request);
     request.handledBy = this;
-    if (request.body !== undefined) request.held = new HeldBytes(bodyMemory);
+    // A client of HTTP/2 may leave the responses of many streams unread.
+    if (request.body !== undefined || request.version === "2") {
+      request.held = new HeldBytes(bodyMemory);
+    }
   }
 
   /** Listeners of the port. */

@@ -179,10 +179,13 @@ export class Pipeline {
     if (pending !== undefined) await pending;
     if (spans !== undefined) await spans.readBody(exchange);
     const isTrusted = trustsPeer(request.source);
-    request.owner = clientOf(exchange.slots) ||
-      clientKey(
-        isTrusted ? clientAddress(request, trustsPeer) : request.source.address,
-      );
+    const address = clientKey(
+      isTrusted ? clientAddress(request, trustsPeer) : request.source.address,
+    );
+    const identity = clientOf(exchange.slots);
+    request.owners = identity === ""
+      ? [address]
+      : [address, `identity ${identity}`];
     addForwardingHeaders(
       request,
       requestId,

@@ -60,6 +60,8 @@ export interface Port {
   readonly maxConnectionsPerAddress: number | undefined;
   /** Bytes per second; 0 for no minimum. */
   readonly minRequestBodyRate: number | undefined;
+  /** Bytes per second; 0 for no minimum. */
+  readonly minResponseBodyRate: number | undefined;
   readonly timeouts: ListenerTimeouts;
   /** Set when the port speaks TLS. */
   readonly tls: PortTls | undefined;

@@ -8,13 +8,13 @@ import {
   settings,
 } from "../harness/http2_client.ts";
 import { connectRaw } from "../harness/raw_exchange.ts";
-import { type Finding, sleep } from "./drill.ts";
+import { type Finding, residentMib, sleep } from "./drill.ts";
 
 const SLOW_POSTS = 1200;
-const CONNECTIONS = 20;
+const CONNECTIONS = [20, 150];
 const STREAMS = 100;
 const ATTACK_MS = 15_000;
-const PAUSE_MS = 50;
+const PAUSE_MS = 10;
 
 type Attack = (port: number, until: number) => Promise<void>;
 
@@ -24,8 +24,15 @@ const attacks: Readonly<Record<string, Attack>> = {
     slowPosts(port, until, "Content-Length: 1000\r\n\r\n", "x"),
   [`${SLOW_POSTS} slow POSTs, chunked`]: (port, until) =>
     slowPosts(port, until, "Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"),
-  [`${CONNECTIONS} x ${STREAMS} streams with window 0`]: closedWindows,
+  ...Object.fromEntries(
+    CONNECTIONS.map((count): [string, Attack] => [
+      `${count} x ${STREAMS} streams with window 0`,
+      (port, until) => closedWindows(port, until, count),
+    ]),
+  ),
 };
+
+const PROGRAM = import.meta.filename ?? "";
 
 /** Each attack for a quarter of a minute: what another client gets meanwhile. */
 export async function starvedBackend(): Promise<Finding[]> {
@@ -33,23 +40,32 @@ export async function starvedBackend(): Promise<Finding[]> {
   await using upstream = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     async (request) => {
-      await request.arrayBuffer();
+      // Clients that attack are ended in the middle of a body.
+      await request.arrayBuffer().catch(() => {});
       return new Response("a".repeat(300));
     },
   );
-  for (const [name, attack] of Object.entries(attacks)) {
+  for (const name of Object.keys(attacks)) {
     await using gateway = await GatewayProcess.start({
       config: {
         config: { trustedProxies: ["127.0.0.0/8"], workers: 1 },
         routes: [{ backends: [{ host: `127.0.0.1:${upstream.addr.port}` }] }],
       },
     });
-    const until = performance.now() + ATTACK_MS;
-    const attacking = attack(gateway.port, until);
-    await sleep(2000);
+    // In a process of its own, so that victims are timed while nothing else runs in theirs.
+    const attack = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", PROGRAM, name, String(gateway.port)],
+    }).spawn();
+    await sleep(3000);
+    const until = performance.now() + ATTACK_MS - 3000;
     const figures = await watch(gateway.origin, until);
-    await attacking;
-    findings.push({ drill: `victims, attack: ${name}`, figures });
+    const memory = `${await residentMib(gateway)} MiB`;
+    attack.kill("SIGKILL");
+    await attack.status;
+    findings.push({
+      drill: `victims, attack: ${name}`,
+      figures: { ...figures, memory },
+    });
   }
   return findings;
 }
@@ -108,7 +124,11 @@ async function slowPosts(
   await Promise.all(Array.from({ length: SLOW_POSTS }, send));
 }
 
-async function closedWindows(port: number, until: number): Promise<void> {
+async function closedWindows(
+  port: number,
+  until: number,
+  connections: number,
+): Promise<void> {
   const client = async () => {
     using client = await Http2Client.connect(port);
     await client.send(settings([SETTINGS.initialWindowSize, 0]));
@@ -122,5 +142,10 @@ async function closedWindows(port: number, until: number): Promise<void> {
     client.close();
     await reading;
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, client));
+  await Promise.all(Array.from({ length: connections }, client));
+}
+
+if (import.meta.main) {
+  const [name = "", port] = Deno.args;
+  await attacks[name]?.(Number(port), performance.now() + 2 * ATTACK_MS);
 }

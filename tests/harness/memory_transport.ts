@@ -12,6 +12,8 @@ export class MemoryTransport implements Transport {
   closed = false;
   /** Blocks writes until it resolves. */
   writable: Promise<void> | undefined;
+  /** Most bytes that a write takes. */
+  takes = Infinity;
   #input = Buffer.alloc(0);
   #inputEnded = false;
   #inputError: Error | undefined;
@@ -59,8 +61,9 @@ export class MemoryTransport implements Transport {
     await this.writable;
     if (this.closed) throw new Deno.errors.BadResource("closed");
     if (this.#inputError !== undefined) throw this.#inputError;
-    this.written += Buffer.from(bytes).toString("latin1");
-    return bytes.length;
+    const taken = bytes.subarray(0, this.takes);
+    this.written += Buffer.from(taken).toString("latin1");
+    return taken.length;
   }
 
   closeWrite(): Promise<void> {

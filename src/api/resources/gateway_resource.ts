@@ -183,6 +183,11 @@ export const listenerEntries = {
     s.optional(s.integer(0, 1_000_000)),
     240,
   ),
+  minResponseBodyRate: s.field(
+    "Minimum rate in bytes per second at which a client reads a response while the gateway waits for it, averaged over 60 seconds; 0 for none.",
+    s.optional(s.integer(0, 1_000_000)),
+    240,
+  ),
   allowedRoutes: s.field(
     "Routes that may attach to the listener.",
     s.optional(s.object({

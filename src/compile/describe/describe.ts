@@ -97,6 +97,7 @@ function describePort({ key, port, address, tls, listeners, ...limits }: Port) {
     maxConnections: limits.maxConnections,
     maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
     minRequestBodyRate: limits.minRequestBodyRate,
+    minResponseBodyRate: limits.minResponseBodyRate,
     timeouts: limits.timeouts,
     tls: tls && {
       certificates: tls.certificates.map(({ hostnames }) => ({

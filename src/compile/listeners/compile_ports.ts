@@ -171,6 +171,10 @@ function compilePort(
       "minRequestBodyRate",
       (spec) => spec.minRequestBodyRate,
     ),
+    minResponseBodyRate: shared(
+      "minResponseBodyRate",
+      (spec) => spec.minResponseBodyRate,
+    ),
     timeouts: compileTimeouts(shared("timeouts", (spec) => spec.timeouts)),
     tls,
     listeners: group.filter(({ site }) =>

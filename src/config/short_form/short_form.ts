@@ -97,6 +97,7 @@ function listenerField(gateway: object): string | undefined {
     "maxConnections",
     "maxConnectionsPerAddress",
     "minRequestBodyRate",
+    "minResponseBodyRate",
     "allowedRoutes",
   ]
     .find((key) => Object.hasOwn(gateway, key));

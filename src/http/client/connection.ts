@@ -14,7 +14,7 @@ export interface Connection {
   /** Requests sent so far. */
   readonly served: number;
   /** Client whose request has the connection, where it serves one at a time. */
-  owner?: string | undefined;
+  owners?: readonly string[] | undefined;
   /** Reserves the connection for a request, whose `send` follows immediately; returns whether there is room for another. */
   reserve(): boolean;
   /** Sends a request once; otherwise like `Upstream.send`. */

@@ -6,7 +6,7 @@ import type { Log } from "../../base/log.ts";
 import type { Connection, ConnectionContext } from "./connection.ts";
 import { TimerWheel } from "../timer_wheel.ts";
 import type { Dialer } from "./dialer.ts";
-import { FairQueue } from "./fair_queue.ts";
+import { FairQueue, OwnerCounts } from "./fair_queue.ts";
 import {
   cancellationError,
   connectFailed,
@@ -44,7 +44,7 @@ export class ConnectionPool {
   readonly #ready: Connection[] = [];
   readonly #waiters = new FairQueue<Waiter>();
   /** Connections in use by client, where each serves one request at a time. */
-  readonly #used = new Map<string, number>();
+  readonly #used = new OwnerCounts();
   readonly #dials = new Set<AbortController>();
   #sharesConnections: boolean;
   #retired = false;
@@ -102,11 +102,11 @@ export class ConnectionPool {
     return { connections: this.#maxConnections, pending: this.#maxPending };
   }
 
-  /** Returns an available connection, reserved for the caller; `undefined` also if its owner has its share. */
-  takeReady(owner: string): Connection | undefined {
+  /** Returns an available connection, reserved for the caller; `undefined` also if one of its owners has its share. */
+  takeReady(owners: readonly string[]): Connection | undefined {
     const connection = this.#ready.at(-1);
-    if (connection === undefined || !this.#mayTake(owner)) return undefined;
-    if (!this.#reserve(connection, owner)) this.#ready.pop();
+    if (connection === undefined || !this.#mayTake(owners)) return undefined;
+    if (!this.#reserve(connection, owners)) this.#ready.pop();
     return connection;
   }
 
@@ -115,14 +115,14 @@ export class ConnectionPool {
    * @throws {GatewayError} `upstream_connect_failed`, `upstream_tls_failed`, `upstream_timeout`, `upstream_overloaded`.
    */
   async nextReady(
-    owner: string,
+    owners: readonly string[],
     cancellation: Cancellation,
   ): Promise<Connection> {
     if (cancellation.cancelled) throw cancellationError(cancellation.reason);
-    if (!this.#mayDial() || !this.#mayTake(owner, this.#dials.size)) {
-      this.#expectPlace(owner);
+    if (!this.#mayDial() || !this.#mayTake(owners, this.#dials.size)) {
+      this.#expectPlace(owners);
     }
-    const waiter = new Waiter(owner, cancellation, {
+    const waiter = new Waiter(owners, cancellation, {
       leave: () => this.#leave(waiter),
       timeout: () => this.#timeout(),
     });
@@ -151,53 +151,55 @@ export class ConnectionPool {
     for (const connection of this.#all) connection.close();
   }
 
-  #reserve(connection: Connection, owner: string): boolean {
+  #reserve(connection: Connection, owners: readonly string[]): boolean {
     if (connection.served > 0 || connection.active > 0) this.#reuses++;
-    if (owner !== "" && !connection.isShared) {
-      connection.owner = owner;
-      this.#used.set(owner, (this.#used.get(owner) ?? 0) + 1);
+    if (!connection.isShared) {
+      connection.owners = owners;
+      this.#used.add(owners);
     }
     return connection.reserve();
   }
 
-  /** Counts that a connection serves its owner no more. */
+  /** Counts that a connection serves its owners no more. */
   #free(connection: Connection): void {
-    const { owner } = connection;
-    if (owner === undefined) return;
-    connection.owner = undefined;
-    const left = (this.#used.get(owner) ?? 0) - 1;
-    if (left > 0) this.#used.set(owner, left);
-    else this.#used.delete(owner);
+    const { owners } = connection;
+    if (owners === undefined) return;
+    connection.owners = undefined;
+    this.#used.remove(owners);
   }
 
   /**
    * Reports whether a client may take another connection: in a pool that is half in use, it may have no more than are left for all
-   * others. So one alone gets half of them, two a third each, and there is always one for somebody else.
+   * others. So one alone gets half of them, two a third each, and there is always one for somebody else. An address with many
+   * keys has one share, and so has a key with many addresses.
    * Requests of the gateway's own have no owner, and no limit.
    * @param opening Connections that are being opened, as if all were for this client.
    */
-  #mayTake(owner: string, opening = 0): boolean {
+  #mayTake(owners: readonly string[], opening = 0): boolean {
     const used = this.#all.size - this.#ready.length + opening;
-    const isFree = owner === "" || this.#sharesConnections ||
+    const isFree = this.#sharesConnections ||
       this.#maxConnections < MIN_SHARED ||
       2 * used < this.#maxConnections;
     if (isFree) return true;
-    const own = (this.#used.get(owner) ?? 0) + opening;
-    return own < this.#maxConnections - used;
+    const left = this.#maxConnections - used - opening;
+    return owners.every((owner) => this.#used.of(owner) < left);
   }
 
   /** Likewise for the places of those that wait. @throws {GatewayError} `upstream_overloaded` */
-  #expectPlace(owner: string): void {
+  #expectPlace(owners: readonly string[]): void {
     const waiting = Math.max(0, this.#waiters.length - this.#dials.size);
     if (waiting >= this.#maxPending) {
       throw this.#overloaded(
         `${this.#maxPending} requests are already waiting`,
       );
     }
-    const own = this.#waiters.count(owner);
-    const hasShare = owner === "" || this.#maxConnections < MIN_SHARED ||
+    const own = Math.max(
+      0,
+      ...owners.map((owner) => this.#waiters.count(owner)),
+    );
+    const hasShare = this.#maxConnections < MIN_SHARED ||
       2 * waiting < this.#maxPending ||
-      own < this.#maxPending - waiting;
+      own < this.#maxPending - waiting || owners.length === 0;
     if (hasShare) return;
     throw this.#overloaded(
       `${own} requests of this client are already waiting, its share of ${this.#maxPending} places`,
@@ -213,7 +215,8 @@ export class ConnectionPool {
   #dialAsNeeded(): void {
     while (this.#dials.size < this.#waiters.length && this.#mayDial()) {
       const opening = this.#dials.size;
-      const mayOpen = (owner: string) => this.#mayTake(owner, opening);
+      const mayOpen = (owners: readonly string[]) =>
+        this.#mayTake(owners, opening);
       if (this.#waiters.next(mayOpen) === undefined) return;
       void this.#openConnection();
     }
@@ -268,9 +271,9 @@ export class ConnectionPool {
     while (this.#waiters.length > 0) {
       const connection = this.#ready.at(-1);
       const waiter = connection &&
-        this.#waiters.next((owner) => this.#mayTake(owner));
+        this.#waiters.next((owners) => this.#mayTake(owners));
       if (connection === undefined || waiter === undefined) return;
-      if (!this.#reserve(connection, waiter.owner)) this.#ready.pop();
+      if (!this.#reserve(connection, waiter.owners)) this.#ready.pop();
       waiter.succeed(connection);
     }
   }

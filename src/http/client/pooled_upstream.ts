@@ -26,6 +26,9 @@ export function createUpstream(
   return new PooledUpstream(options, clock, log);
 }
 
+/** Owners of requests of the gateway's own, which have no share. */
+const nobody: readonly string[] = [];
+
 /** An upstream over pooled connections of one or both protocol versions. */
 class PooledUpstream implements Upstream {
   readonly #pool: ConnectionPool;
@@ -80,16 +83,16 @@ class PooledUpstream implements Upstream {
   ): Promise<ResponseMessage> {
     if (cancellation.cancelled) throw cancellationError(cancellation.reason);
     const pool = request.upgrade === undefined ? this.#pool : this.#upgradePool;
-    const { owner = "" } = request;
-    const connection = pool.takeReady(owner) ??
-      await pool.nextReady(owner, cancellation);
+    const { owners = nobody } = request;
+    const connection = pool.takeReady(owners) ??
+      await pool.nextReady(owners, cancellation);
     const isReused = connection.served > 0;
     try {
       return await connection.send(request, body, cancellation);
     } catch (error) {
       if (!mayResend(error, isReused, request)) throw error;
     }
-    const fresh = await pool.nextReady(owner, cancellation);
+    const fresh = await pool.nextReady(owners, cancellation);
     return await fresh.send(request, body, cancellation);
   }
 

@@ -13,7 +13,7 @@ export type UpstreamRequest = Pick<
   | "upgrade"
   | "expectsContinue"
   | "sendInformational"
-  | "owner"
+  | "owners"
 >;
 
 /** A backend address with its connections. */

@@ -15,18 +15,22 @@ export interface Queue {
 /** A request waiting for a connection. */
 export class Waiter implements Deadline {
   dueAt = Infinity;
-  readonly owner: string;
+  readonly owners: readonly string[];
   readonly #queue: Queue;
   readonly #result = Promise.withResolvers<Connection>();
   readonly #unsubscribe: () => void;
   #gaveUp = false;
 
   /**
-   * @param owner Client that waits.
+   * @param owners Names of the client that waits.
    * @param cancellation Must not be cancelled yet.
    */
-  constructor(owner: string, cancellation: Cancellation, queue: Queue) {
-    this.owner = owner;
+  constructor(
+    owners: readonly string[],
+    cancellation: Cancellation,
+    queue: Queue,
+  ) {
+    this.owners = owners;
     this.#queue = queue;
     this.#unsubscribe = cancellation.onCancel((reason) =>
       this.fail(cancellationError(reason))

@@ -7,7 +7,12 @@ import {
   GuardedTransport,
   type TransportGuard,
 } from "./accept/guarded_transport.ts";
-import type { Client, ServerContext } from "./server_options.ts";
+import {
+  type Client,
+  responsePace,
+  type ServerContext,
+} from "./server_options.ts";
+import type { TransferPace } from "./transfer_pace.ts";
 import { prepareResponse } from "./http1/response_head.ts";
 
 /** The response to a rejected request. */
@@ -23,6 +28,8 @@ export class DownstreamConnection {
   readonly transport: GuardedTransport;
   readonly input: ClientInput;
   readonly writer: MessageWriter;
+  /** Pace at which the client must read. */
+  readonly pace: TransferPace;
   /** The current response is the last one. */
   retiring = false;
   /** Body bytes of the current response sent so far. */
@@ -38,9 +45,10 @@ export class DownstreamConnection {
   ) {
     this.client = client;
     this.context = context;
+    this.pace = responsePace(context);
     this.transport = new GuardedTransport(transport, {
       wheel: context.wheel,
-      writeTimeoutMs: () => context.limits.writeTimeoutMs,
+      pace: this.pace,
       readExpired: () => listener.readExpired(),
       writeExpired: () => listener.writeExpired(),
     });

@@ -3,6 +3,7 @@ import {
   HttpSyntaxError,
   type SyntaxErrorKind,
 } from "../http1/http_syntax_error.ts";
+import type { TransferPace } from "./transfer_pace.ts";
 
 const codeOfSyntaxError: Readonly<Record<SyntaxErrorKind, GatewayErrorCode>> = {
   malformed: "bad_request",
@@ -43,13 +44,23 @@ export function clientGone(cause: unknown): GatewayError {
 
 /** The client is connected but does not read its response; unlike a client that disconnects, it did not end the request. */
 export class StalledClientError extends GatewayError {
-  constructor() {
+  /** @param problem Such as `slower than 240 bytes per second`. */
+  constructor(problem = "no data in time") {
     super(
       "client_closed",
       "downstream",
-      "Cannot respond: the client does not read",
+      `Cannot respond: the client does not read (${problem})`,
     );
   }
+}
+
+/** Creates the error for a client that keeps the gateway waiting for its body. */
+export function slowBody({ problem }: TransferPace): GatewayError {
+  return new GatewayError(
+    "request_timeout",
+    "downstream",
+    `Cannot read the body: ${problem}`,
+  );
 }
 
 /** Creates the error for a request that violates HTTP. */

@@ -5,6 +5,7 @@ import type { Peer } from "../transport.ts";
 import type { ClientRegister } from "./client_counts.ts";
 import type { ServerObserver } from "./observer.ts";
 import type { TimerWheel } from "../timer_wheel.ts";
+import { TransferPace } from "./transfer_pace.ts";
 
 /** Limits for clients; sizes in bytes, times in milliseconds, `Infinity` means unlimited. */
 export interface ServerLimits {
@@ -18,14 +19,16 @@ export interface ServerLimits {
   readonly maxDrainBytes: number;
   /** From the first byte of a head to its last; on a new connection, from accepting it. */
   readonly requestHeadersTimeoutMs: number;
-  /** Wait for a request body, which bytes make up for; see `BodyPace`. */
+  /** Wait for a request body, which bytes make up for; see `TransferPace`. */
   readonly bodyIdleTimeoutMs: number;
-  /** 0 for no minimum. */
+  /** Of a request body; 0 for no minimum. */
   readonly minBodyBytesPerSecond: number;
   /** Between two requests. */
   readonly keepAliveTimeoutMs: number;
-  /** For one write to a client that does not read. */
+  /** Wait for a client to read a response, which bytes make up for; see `TransferPace`. */
   readonly writeTimeoutMs: number;
+  /** Of a response body; 0 for no minimum. */
+  readonly minResponseBytesPerSecond: number;
   /** Time that a closed connection waits for the client to read the response. */
   readonly lingerTimeoutMs: number;
   /** Time that a client may wait for the response after closing its side, as it announced by `Connection: close`. */
@@ -55,6 +58,7 @@ export const defaultLimits: ServerLimits = {
   minBodyBytesPerSecond: 240,
   keepAliveTimeoutMs: 75_000,
   writeTimeoutMs: 60_000,
+  minResponseBytesPerSecond: 240,
   lingerTimeoutMs: 2_000,
   halfCloseGraceMs: 500,
   departureGraceMs: 100,
@@ -95,4 +99,28 @@ export interface Client {
   readonly scheme: "http" | "https";
   /** The server name of the TLS handshake (SNI); `undefined` when the client sent none. */
   readonly serverName: string | undefined;
+}
+
+/** Creates the pace at which a client must read its responses. */
+export function responsePace(
+  context: Pick<ServerContext, "clock" | "limits">,
+): TransferPace {
+  return new TransferPace(context.clock, () => ({
+    creditMs: context.limits.writeTimeoutMs,
+    bytesPerSecond: context.limits.minResponseBytesPerSecond,
+  }));
+}
+
+/**
+ * Creates the pace at which a client must send a request body.
+ * @param hasRate Whether the minimum rate applies; without it, each wait has the whole credit.
+ */
+export function requestPace(
+  context: Pick<ServerContext, "clock" | "limits">,
+  hasRate = true,
+): TransferPace {
+  return new TransferPace(context.clock, () => ({
+    creditMs: context.limits.bodyIdleTimeoutMs,
+    bytesPerSecond: hasRate ? context.limits.minBodyBytesPerSecond : 0,
+  }));
 }

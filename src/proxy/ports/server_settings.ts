@@ -15,16 +15,32 @@ export function addressOf(
 
 /** Returns the limits that a port sets; the server has defaults for the others. */
 export function limitsOf(
-  { maxConnections, maxConnectionsPerAddress, minRequestBodyRate, timeouts }:
+  port:
     & Pick<Port, "maxConnections" | "timeouts">
-    & Partial<Pick<Port, "maxConnectionsPerAddress" | "minRequestBodyRate">>,
+    & Partial<
+      Pick<
+        Port,
+        | "maxConnectionsPerAddress"
+        | "minRequestBodyRate"
+        | "minResponseBodyRate"
+      >
+    >,
 ): Partial<ServerLimits> {
+  const {
+    maxConnections,
+    maxConnectionsPerAddress,
+    minRequestBodyRate,
+    minResponseBodyRate,
+    timeouts,
+  } = port;
   const { requestHeadersMs, requestBodyMs, idleMs, webSocketMs } = timeouts;
   return {
     ...(maxConnections !== undefined && { maxConnections }),
     ...(maxConnectionsPerAddress !== undefined && { maxConnectionsPerAddress }),
     ...(minRequestBodyRate !== undefined &&
       { minBodyBytesPerSecond: minRequestBodyRate }),
+    ...(minResponseBodyRate !== undefined &&
+      { minResponseBytesPerSecond: minResponseBodyRate }),
     ...(webSocketMs !== undefined &&
       { tunnelIdleTimeoutMs: orUnlimited(webSocketMs) }),
     ...(requestHeadersMs !== undefined &&

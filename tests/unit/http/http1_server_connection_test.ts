@@ -598,6 +598,31 @@ Deno.test("Http1ServerConnection disconnects a client that does not read", async
   assert.match(String(subject.outcomes[0]?.error), /does not read/);
 });
 
+Deno.test("Http1ServerConnection disconnects a client that reads less than 240 bytes per second", async () => {
+  const subject = new Subject(() => ok(textBody("x".repeat(10_000))));
+  subject.client.takes = 100;
+  let turn = Promise.withResolvers<void>();
+  subject.client.writable = turn.promise;
+  await subject.send(GET);
+
+  for (let reads = 0; reads < 5 && !subject.client.closed; reads++) {
+    await subject.advance(20_000);
+    const { resolve } = turn;
+    turn = Promise.withResolvers<void>();
+    subject.client.writable = turn.promise;
+    resolve();
+    await settle();
+  }
+  assert.ok(subject.client.closed);
+  turn.resolve();
+  await subject.done;
+
+  assert.match(
+    String(subject.outcomes[0]?.error),
+    /does not read \(slower than 240 bytes per second\)/,
+  );
+});
+
 Deno.test("Http1ServerConnection finishes the request in progress when it retires", async () => {
   const reply = Promise.withResolvers<ResponseMessage>();
   const busy = new Subject(() => reply.promise);

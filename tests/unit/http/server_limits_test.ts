@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import type { GatewayError } from "../../../src/base/errors.ts";
-import { BodyPace } from "../../../src/http/server/body_pace.ts";
 import {
   defaultLimits,
+  requestPace,
+  responsePace,
   type ServerLimits,
 } from "../../../src/http/server/server_options.ts";
 import { TunnelLimits } from "../../../src/http/server/tunnel_limits.ts";
@@ -19,75 +20,91 @@ function contextWith(clock: FakeClock, limits: Partial<ServerLimits>) {
 
 const limits = { bodyIdleTimeoutMs: 10_000, minBodyBytesPerSecond: 100 };
 
-Deno.test("BodyPace ends a body that trickles, however fast it began", () => {
+Deno.test("TransferPace ends a body that trickles, however fast it began", () => {
   const clock = new FakeClock();
-  const pace = new BodyPace(contextWith(clock, limits));
+  const pace = requestPace(contextWith(clock, limits));
   pace.wait();
-  pace.arrived(50_000_000);
+  pace.moved(50_000_000);
   let waits = 0;
 
   for (; pace.wait() > clock.monotonic() + 1000; waits++) {
     clock.advance(1000);
-    pace.arrived(1);
+    pace.moved(1);
   }
 
   assert.equal(waits, 10);
-  assert.match(pace.error.message, /slower than 100 bytes per second$/);
-  assert.equal(pace.error.code, "request_timeout");
+  assert.match(pace.problem, /slower than 100 bytes per second$/);
 });
 
-Deno.test("BodyPace lets a body at the minimum rate go on", () => {
+Deno.test("TransferPace ends a response of which a client takes little at a time", () => {
   const clock = new FakeClock();
-  const pace = new BodyPace(contextWith(clock, limits));
+  const pace = responsePace(contextWith(clock, {
+    writeTimeoutMs: 10_000,
+    minResponseBytesPerSecond: 100,
+  }));
+  let waits = 0;
+
+  for (; pace.wait() > clock.monotonic() + 2000; waits++) {
+    clock.advance(2000);
+    pace.moved(100);
+  }
+
+  assert.equal(waits, 8);
+  assert.equal(pace.problem, "slower than 100 bytes per second");
+});
+
+Deno.test("TransferPace lets a body at the minimum rate go on", () => {
+  const clock = new FakeClock();
+  const pace = requestPace(contextWith(clock, limits));
 
   for (let second = 0; second < 1000; second++) {
     assert.equal(pace.wait(), clock.monotonic() + 10_000);
     clock.advance(1000);
-    pace.arrived(100);
+    pace.moved(100);
   }
 });
 
-Deno.test("BodyPace counts only the time in which the gateway waits for the client", () => {
+Deno.test("TransferPace counts only the time in which the gateway waits for the client", () => {
   const clock = new FakeClock();
-  const pace = new BodyPace(contextWith(clock, limits));
+  const pace = requestPace(contextWith(clock, limits));
 
   for (let read = 0; read < 1000; read++) {
     pace.wait();
-    pace.arrived(1);
+    pace.moved(1);
     clock.advance(9000);
   }
 
   assert.equal(pace.wait(), clock.monotonic() + 10_000);
-  assert.match(pace.error.message, /no data in time$/);
+  assert.match(pace.problem, /no data in time$/);
 });
 
-Deno.test("BodyPace without a rate has a time limit for each wait", () => {
+Deno.test("TransferPace without a rate has a time limit for each wait", () => {
   const clock = new FakeClock();
   for (
     const pace of [
-      new BodyPace(contextWith(clock, limits), false),
-      new BodyPace(contextWith(clock, { ...limits, minBodyBytesPerSecond: 0 })),
+      requestPace(contextWith(clock, limits), false),
+      requestPace(contextWith(clock, { ...limits, minBodyBytesPerSecond: 0 })),
     ]
   ) {
     for (let read = 0; read < 100; read++) {
       assert.equal(pace.wait(), clock.monotonic() + 10_000);
       clock.advance(9000);
-      pace.arrived(1);
+      pace.moved(1);
     }
   }
 });
 
-Deno.test("BodyPace without a time limit never ends a body", () => {
+Deno.test("TransferPace without a time limit never ends a body", () => {
   const clock = new FakeClock();
   const context = contextWith(clock, {
     ...limits,
     bodyIdleTimeoutMs: Infinity,
   });
-  const pace = new BodyPace(context);
+  const pace = requestPace(context);
 
   pace.wait();
   clock.advance(1e9);
-  pace.arrived(1);
+  pace.moved(1);
 
   assert.equal(pace.wait(), Infinity);
 });

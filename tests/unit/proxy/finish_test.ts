@@ -74,7 +74,7 @@ Deno.test("the record of a response that something else ended has the error", ()
   });
   assert.deepEqual(recordOf(200, new StalledClientError()), {
     reason: "client_closed",
-    error: "Cannot respond: the client does not read",
+    error: "Cannot respond: the client does not read (no data in time)",
   });
   assert.deepEqual(recordOf(499, left), {
     reason: "client_closed",

@@ -1,13 +1,14 @@
 import type { Deadline, TimerWheel } from "../../timer_wheel.ts";
 import type { Transport } from "../../transport.ts";
+import type { TransferPace } from "../transfer_pace.ts";
 
 const NEVER = Infinity;
 
 /** The limits of a guarded transport. */
 export interface TransportGuard {
   readonly wheel: TimerWheel;
-  /** Returns the time-out of a write that begins now. */
-  writeTimeoutMs(): number;
+  /** Pace at which the client must read. */
+  readonly pace: TransferPace;
   /** Called when the current read times out. */
   readExpired(): void;
   /** Called when the current write times out. */
@@ -69,7 +70,7 @@ export class GuardedTransport implements Transport {
   write(bytes: Uint8Array): Promise<number> {
     this.#limitWrite();
     const writing = this.#transport.write(bytes);
-    writing.then(this.#writeEnded, this.#writeFailed);
+    writing.then(this.#written, this.#writeFailed);
     return writing;
   }
 
@@ -89,7 +90,7 @@ export class GuardedTransport implements Transport {
   }
 
   #limitWrite(): void {
-    this.#guard.wheel.set(this.#write, this.#guard.writeTimeoutMs());
+    this.#guard.wheel.setAt(this.#write, this.#guard.pace.wait());
   }
 
   readonly #readEnded = (): void => {
@@ -97,8 +98,9 @@ export class GuardedTransport implements Transport {
     this.#read.dueAt = NEVER;
   };
 
-  readonly #writeEnded = (): void => {
+  readonly #written = (count: number): void => {
     this.#write.dueAt = NEVER;
+    this.#guard.pace.moved(count);
   };
 
   readonly #writeFailed = (): void => {

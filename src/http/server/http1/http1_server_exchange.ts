@@ -4,12 +4,14 @@ import type { RequestHead } from "../../http1/head_parser.ts";
 import type { HeaderList } from "../../header_list.ts";
 import type { Reply, ResponseMessage } from "../../message.ts";
 import type { DownstreamConnection } from "../downstream_connection.ts";
-import { BodyPace } from "../body_pace.ts";
+import { requestPace } from "../server_options.ts";
+import type { TransferPace } from "../transfer_pace.ts";
 import { Http1Request } from "./http1_request.ts";
 import {
   clientGone,
   handlerFailed,
   responseComplete,
+  slowBody,
   StalledClientError,
   toRequestError,
 } from "../request_error.ts";
@@ -30,7 +32,7 @@ export class Http1ServerExchange implements BodyOwner {
   #finished = false;
   #interim: Promise<void> | undefined;
   /** Set by the first wait for the body. */
-  #pace: BodyPace | undefined;
+  #pace: TransferPace | undefined;
   /** Reason why the exchange was aborted. */
   #failure: GatewayError | undefined;
   #stopGrace: (() => void) | undefined;
@@ -113,7 +115,7 @@ export class Http1ServerExchange implements BodyOwner {
     if (this.#skipping || this.#response !== undefined) {
       return this.#downstream.close();
     }
-    const failure = this.#paced.error;
+    const failure = slowBody(this.#paced);
     this.#failure = failure;
     this.request.cancellation.cancel(failure);
     // Responds immediately, independent of the handler's progress.
@@ -124,7 +126,7 @@ export class Http1ServerExchange implements BodyOwner {
 
   /** Handles a client that did not read the response in time. */
   writeExpired(): void {
-    this.cut(new StalledClientError());
+    this.cut(new StalledClientError(this.#downstream.pace.problem));
   }
 
   sendInformational(status: number, headers: HeaderList): void {
@@ -143,7 +145,7 @@ export class Http1ServerExchange implements BodyOwner {
   }
 
   bodyArrived(count: number): void {
-    this.#pace?.arrived(count);
+    this.#pace?.moved(count);
   }
 
   bodyEnded(): void {
@@ -219,8 +221,8 @@ export class Http1ServerExchange implements BodyOwner {
       .then(() => {}, () => {});
   }
 
-  get #paced(): BodyPace {
-    return this.#pace ??= new BodyPace(this.#downstream.context);
+  get #paced(): TransferPace {
+    return this.#pace ??= requestPace(this.#downstream.context);
   }
 
   #giveUp(message: string): void {

@@ -1,13 +1,15 @@
 import { GatewayError } from "../../../base/errors.ts";
 import { GrowingBuffer } from "../../../base/bytes.ts";
 import type { Body } from "../../body.ts";
+import type { HeldBytes } from "../../body_memory.ts";
 import type { HeaderList } from "../../header_list.ts";
 import type { Http2Stream } from "../../http2/http2_stream.ts";
 import type { StreamBody } from "../../http2/stream_body.ts";
 import type { ResponseMessage } from "../../message.ts";
 import type { Deadline } from "../../timer_wheel.ts";
 import { hasNoBody, setFraming } from "../http1/response_head.ts";
-import type { ServerContext } from "../server_options.ts";
+import { responsePace, type ServerContext } from "../server_options.ts";
+import type { TransferPace } from "../transfer_pace.ts";
 import type { Http2Request } from "./http2_request.ts";
 import type { TunnelLimits } from "../tunnel_limits.ts";
 import { acceptWebSocket, relayTunnel } from "./http2_tunnel.ts";
@@ -16,6 +18,8 @@ const NEVER = Infinity;
 const nothing = new Uint8Array();
 /** As much as a connection of HTTP/1.1 gathers before it waits for its client. */
 const GATHERED_BYTES = 20 * 1024;
+/** A buffer that grows to so many bytes may have twice the room. */
+const MAX_HELD = 2 * GATHERED_BYTES;
 
 /** Writes interim responses and the response to a stream. */
 export class Http2ResponseWriter implements Deadline {
@@ -25,13 +29,15 @@ export class Http2ResponseWriter implements Deadline {
   bytesSent = 0;
   readonly #stream: Http2Stream;
   readonly #context: ServerContext;
-  readonly #onStalled: () => void;
+  readonly #onStalled: (problem: string) => void;
+  /** Set by the first wait. */
+  #pace: TransferPace | undefined;
 
-  /** @param onStalled Called when the client makes no room before the deadline. */
+  /** @param onStalled Called with the problem when the client makes no room in time. */
   constructor(
     stream: Http2Stream,
     context: ServerContext,
-    onStalled: () => void,
+    onStalled: (problem: string) => void,
   ) {
     this.#stream = stream;
     this.#context = context;
@@ -39,7 +45,7 @@ export class Http2ResponseWriter implements Deadline {
   }
 
   onDue(): void {
-    this.#onStalled();
+    this.#onStalled(this.#pace?.problem ?? "no data in time");
   }
 
   writeInterim(status: string, headers?: HeaderList): void {
@@ -67,7 +73,7 @@ export class Http2ResponseWriter implements Deadline {
       return;
     }
     this.#writeHead(response, body.length === 0);
-    await this.#writeBody(body, request?.acceptsTrailers === true);
+    await this.#writeBody(body, request);
   }
 
   /**
@@ -93,7 +99,7 @@ export class Http2ResponseWriter implements Deadline {
     await relayTunnel(this.#stream, body, tunnel, {
       waitingForClient: () => this.#startWaiting(),
       sent: (count) => {
-        this.#stopWaiting();
+        this.#stopWaiting(count);
         this.bytesSent += count;
         limits.moved();
       },
@@ -112,30 +118,36 @@ export class Http2ResponseWriter implements Deadline {
     }, endStream);
   }
 
-  async #writeBody(body: Body, acceptsTrailers: boolean): Promise<void> {
+  async #writeBody(
+    body: Body,
+    request: Http2Request | undefined,
+  ): Promise<void> {
     const { length } = body;
+    const held = request?.held;
     let next = body.read();
     for (;;) {
       let chunk = next instanceof Promise ? await next : next;
       if (chunk === undefined) break;
       next = undefined;
       const { length: bytes } = chunk;
-      if (bytes <= GATHERED_BYTES && !this.#stream.hasRoom(bytes)) {
-        ({ chunk, next } = gather(chunk, body));
-      }
+      const gathers = bytes <= GATHERED_BYTES &&
+        !this.#stream.hasRoom(bytes) && held?.hasRoom(MAX_HELD) === true;
+      if (gathers) ({ chunk, next } = gather(chunk, body, held));
       const sent = this.bytesSent + chunk.length;
       if (length !== undefined && sent > length) throw wrongLength(body, sent);
       const written = this.#stream.send(chunk, sent === length);
       if (written !== undefined) {
         this.#startWaiting();
         await written;
-        this.#stopWaiting();
+        this.#stopWaiting(chunk.length);
       }
+      if (gathers) held.release(chunk.buffer.byteLength);
       this.bytesSent = sent;
       next ??= body.read();
     }
     if (length === undefined) {
-      await this.#endBody(acceptsTrailers ? body.trailers : undefined);
+      const sends = request?.acceptsTrailers === true;
+      await this.#endBody(sends ? body.trailers : undefined);
     } else if (this.bytesSent < length) throw wrongLength(body, this.bytesSent);
   }
 
@@ -145,35 +157,40 @@ export class Http2ResponseWriter implements Deadline {
   }
 
   #startWaiting(): void {
-    const { wheel, limits } = this.#context;
+    const { wheel } = this.#context;
     wheel.add(this);
-    wheel.set(this, limits.writeTimeoutMs);
+    this.#pace ??= responsePace(this.#context);
+    wheel.setAt(this, this.#pace.wait());
   }
 
-  #stopWaiting(): void {
+  #stopWaiting(count: number): void {
     this.dueAt = NEVER;
+    this.#pace?.moved(count);
   }
 }
 
 /**
- * Copies a chunk, and what follows it at hand: a short body lets go of the connection that it comes from, while the client makes
- * no room.
+ * Copies a chunk, and what follows it at hand, into memory of `held`: a short body lets go of the connection that it comes from,
+ * while the client makes no room.
  * @returns The result of the next read, too, unless nothing was read.
  */
 function gather(
   first: Uint8Array,
   body: Body,
+  held: HeldBytes,
 ): { readonly chunk: Uint8Array; readonly next: ReturnType<Body["read"]> } {
+  held.take(MAX_HELD);
   const gathered = new GrowingBuffer();
   gathered.append(first);
-  while (gathered.length < GATHERED_BYTES) {
-    const next = body.read();
-    if (next === undefined || next instanceof Promise) {
-      return { chunk: gathered.take(), next };
-    }
+  let next = body.read();
+  while (next !== undefined && !(next instanceof Promise)) {
+    if (gathered.length + next.length > GATHERED_BYTES) break;
     gathered.append(next);
+    next = body.read();
   }
-  return { chunk: gathered.take(), next: undefined };
+  const chunk = gathered.take();
+  held.release(MAX_HELD - chunk.buffer.byteLength);
+  return { chunk, next };
 }
 
 function wrongLength(body: Body, sent: number): RangeError {

@@ -11,7 +11,12 @@ import type { Peer, Transport } from "../../transport.ts";
 import { GuardedTransport } from "../accept/guarded_transport.ts";
 import type { OpenConnection } from "../open_connection.ts";
 import { StalledClientError } from "../request_error.ts";
-import type { Client, ServerContext } from "../server_options.ts";
+import {
+  type Client,
+  responsePace,
+  type ServerContext,
+} from "../server_options.ts";
+import type { TransferPace } from "../transfer_pace.ts";
 import { Http2Exchange } from "./http2_server_exchange.ts";
 
 /** Receive window for the body of one request. */
@@ -32,6 +37,7 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
   readonly openedAt: number;
   readonly #session: Http2Session;
   readonly #transport: GuardedTransport;
+  readonly #pace: TransferPace;
   readonly #client: Client;
   readonly #context: ServerContext;
   readonly #exchanges = new Set<Http2Exchange>();
@@ -59,9 +65,10 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
     this.#client = client;
     this.#context = context;
     this.openedAt = clock.monotonic();
+    this.#pace = responsePace(context);
     this.#transport = new GuardedTransport(transport, {
       wheel,
-      writeTimeoutMs: () => context.limits.writeTimeoutMs,
+      pace: this.#pace,
       readExpired: () => {},
       writeExpired: () => this.#writeExpired(),
     });
@@ -254,6 +261,6 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
 
   #writeExpired(): void {
     this.#endReason ??= "write timeout";
-    this.close(new StalledClientError());
+    this.close(new StalledClientError(this.#pace.problem));
   }
 }

@@ -15,11 +15,16 @@ import {
   clientGone,
   handlerFailed,
   responseComplete,
+  slowBody,
   StalledClientError,
   toRequestError,
 } from "../request_error.ts";
-import { BodyPace } from "../body_pace.ts";
-import type { Client, ServerContext } from "../server_options.ts";
+import type { TransferPace } from "../transfer_pace.ts";
+import {
+  type Client,
+  requestPace,
+  type ServerContext,
+} from "../server_options.ts";
 import { TunnelLimits } from "../tunnel_limits.ts";
 import { describeFields, Http2Request } from "./http2_request.ts";
 import { Http2ResponseWriter } from "./http2_response_writer.ts";
@@ -48,7 +53,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
   /** Deadline for the client to send more of the body. */
   dueAt = NEVER;
   /** Set by the first wait for the body. */
-  #pace: BodyPace | undefined;
+  #pace: TransferPace | undefined;
   #onClosed: (() => void) | undefined;
 
   constructor(
@@ -64,7 +69,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     this.#writer = new Http2ResponseWriter(
       stream,
       context,
-      () => this.cut(new StalledClientError()),
+      (problem) => this.cut(new StalledClientError(problem)),
     );
   }
 
@@ -124,7 +129,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     if (this.#done) {
       return this.#stream.reset(ERROR_CODES.noError, responseComplete());
     }
-    this.#body?.cancel(this.#paced.error);
+    this.#body?.cancel(slowBody(this.#paced));
   }
 
   sendInformational(status: number, headers: HeaderList): void {
@@ -172,7 +177,7 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
 
   bodyArrived(count: number): void {
     this.dueAt = NEVER;
-    this.#pace?.arrived(count);
+    this.#pace?.moved(count);
   }
 
   bodyEnded(): void {}
@@ -288,8 +293,8 @@ export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
     this.#context.wheel.setAt(this, dueAt);
   }
 
-  get #paced(): BodyPace {
-    return this.#pace ??= new BodyPace(
+  get #paced(): TransferPace {
+    return this.#pace ??= requestPace(
       this.#context,
       !isGrpc(this.#request?.headers.get("content-type")),
     );

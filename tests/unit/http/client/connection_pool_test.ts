@@ -10,7 +10,7 @@ Deno.test("ConnectionPool fails a request when connecting takes too long", async
   const clock = new FakeClock();
   const { dial, signals } = endlessDialer();
   const pool = new ConnectionPool(optionsOf(), dial, clock);
-  const failure = failureOf(pool.nextReady("", new Cancellation()));
+  const failure = failureOf(pool.nextReady([], new Cancellation()));
 
   clock.advance(10_000);
 
@@ -24,7 +24,7 @@ Deno.test("ConnectionPool stops connecting when the client leaves", async () => 
   const { dial, signals } = endlessDialer();
   const pool = new ConnectionPool(optionsOf(), dial, new FakeClock());
   const cancellation = new Cancellation();
-  const failure = failureOf(pool.nextReady("", cancellation));
+  const failure = failureOf(pool.nextReady([], cancellation));
 
   cancellation.cancel("gone");
 
@@ -37,8 +37,8 @@ Deno.test("ConnectionPool keeps connecting for remaining waiters", async () => {
   const { dial, signals } = endlessDialer();
   const pool = new ConnectionPool(optionsOf(), dial, new FakeClock());
   const cancellation = new Cancellation();
-  const left = failureOf(pool.nextReady("", cancellation));
-  const stays = failureOf(pool.nextReady("", new Cancellation()));
+  const left = failureOf(pool.nextReady([], cancellation));
+  const stays = failureOf(pool.nextReady([], new Cancellation()));
 
   cancellation.cancel("gone");
 
@@ -53,7 +53,7 @@ Deno.test("ConnectionPool opens one connection when it may serve all waiters", a
   const options = optionsOf({ protocol: "http2" });
   const pool = new ConnectionPool(options, dial, new FakeClock());
   const waiting = [1, 2, 3].map(() =>
-    failureOf(pool.nextReady("", new Cancellation()))
+    failureOf(pool.nextReady([], new Cancellation()))
   );
 
   assert.equal(signals.length, 1);
