@@ -1,4 +1,4 @@
-import { splitHostPort } from "../../src/base/host_port.ts";
+import { splitHostPort } from "../../src/base/wire/host_port.ts";
 import { isIpAddress } from "../../src/api/schema/scalars.ts";
 import { text } from "./admin_responses.ts";
 

@@ -1,4 +1,4 @@
-import { splitHostPort } from "../../src/base/host_port.ts";
+import { splitHostPort } from "../../src/base/wire/host_port.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
 import { Failure, UsageError } from "../process/exit.ts";

@@ -15,7 +15,7 @@ import { POLICY_API_GROUP } from "../../src/api/resources/group.ts";
 import { isHostPort, parseAddress } from "../../src/api/schema/address.ts";
 import { parseDuration } from "../../src/api/schema/duration.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import { splitHostPort } from "../../src/base/host_port.ts";
+import { splitHostPort } from "../../src/base/wire/host_port.ts";
 import { createLogger } from "../../src/base/log.ts";
 import type { ReservedAddress } from "../../src/base/wire/egress_rules.ts";
 import { parseLogFilter } from "../../src/base/log_filter.ts";

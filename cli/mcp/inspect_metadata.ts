@@ -1,4 +1,4 @@
-import { isConfidential } from "../../src/base/host_port.ts";
+import { isConfidential } from "../../src/base/wire/host_port.ts";
 import { type JsonObject, stringMember } from "../../src/base/json.ts";
 import type { Findings, LoginStep } from "./finding.ts";
 import {

@@ -1,4 +1,4 @@
-import { splitHostPort } from "../base/host_port.ts";
+import { splitHostPort } from "../base/wire/host_port.ts";
 import type { GlobalRateLimit } from "../policy/rate_limit/rate_limit_schema.ts";
 import type { Settings } from "../api/settings.ts";
 import { parseDuration } from "../api/schema/duration.ts";
@@ -7,7 +7,7 @@ import type { PolicyOptions } from "../policy/contract/policy_kind.ts";
 import { budgetsOf } from "../policy/rate_limit/rate_limit_budget.ts";
 import { nameDescriptors } from "../policy/rate_limit/rate_limit_names.ts";
 import type { ServiceAddress } from "../ratelimit/service/service_address.ts";
-import type { GlobalLimit } from "../ratelimit/global_limit.ts";
+import type { GlobalLimit } from "../ratelimit/limiter/global_limiter.ts";
 import type { LimiterPlace } from "../ratelimit/global_limiters.ts";
 
 /** Returns where the budgets of a `global` block are kept; `undefined` without a store, or for an unusable backend. */

@@ -1,4 +1,4 @@
-import { protectedHeaders } from "../base/protected_headers.ts";
+import { protectedHeaders } from "../base/wire/protected_headers.ts";
 import { textBody } from "../http/body.ts";
 import { isFieldName, isFieldValue } from "../http/field_syntax.ts";
 import { HeaderList } from "../http/header_list.ts";

@@ -3,28 +3,27 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { SharedMap } from "../base/shared_map.ts";
 import type { EgressPolicy } from "../base/wire/egress_policy.ts";
-import {
-  describeAddress,
-  type DocumentAddress,
-} from "./documents/document_client.ts";
+import type { DocumentAddress } from "./documents/document_client.ts";
 import type {
   DocumentCache,
   DocumentPlace,
   SharedDocuments,
 } from "./documents/document_cache.ts";
 import type { KeyLocation } from "./keys/key_location.ts";
-import {
-  type KeySetState,
-  RemoteKeys,
-  type RemoteKeysOptions,
-} from "./keys/remote_keys.ts";
+import { type KeySetState, RemoteKeys } from "./keys/remote_keys.ts";
 import type { RemoteDocument } from "./documents/remote_document.ts";
+import type {
+  DocumentServices,
+  ProviderDocument,
+} from "./documents/provider_document.ts";
 import {
   createRemoteMetadata,
-  type MetadataEntry,
   type RemoteMetadata,
 } from "./documents/remote_metadata.ts";
-import { TokenVerifier, type TokenVerifierOptions } from "./token_verifier.ts";
+import {
+  TokenVerifier,
+  type TokenVerifierOptions,
+} from "./tokens/token_verifier.ts";
 
 /** The entries of the store that a configuration uses, until it releases them. */
 export interface IdentityLease {
@@ -56,20 +55,18 @@ export interface IdentityStoreOptions {
 /** Keys and metadata of identity providers, shared across configurations. */
 export class IdentityStore {
   readonly #closing = new Cancellation();
-  readonly #options: RemoteKeysOptions;
+  readonly #services: DocumentServices;
   readonly #keys = new SharedMap<RemoteKeys>();
-  readonly #metadata = new SharedMap<
-    MetadataEntry & { readonly source: string }
-  >();
+  readonly #metadata = new SharedMap<RemoteMetadata>();
   readonly #verifiers = new Set<TokenVerifier>();
 
   constructor(options: IdentityStoreOptions) {
-    this.#options = { ...options, cancellation: this.#closing };
+    this.#services = { ...options, cancellation: this.#closing };
   }
 
   lease(): IdentityLease {
     const releases: (() => void)[] = [];
-    const share = <T extends { release(): void }>(
+    const share = <T extends ProviderDocument<unknown>>(
       map: SharedMap<T>,
       key: unknown,
       create: () => T,
@@ -82,23 +79,21 @@ export class IdentityStore {
       releases.push(release);
       return value;
     };
+    const services = this.#services;
     const keys = (location: KeyLocation) =>
-      share(
-        this.#keys,
-        location,
-        () => new RemoteKeys(location, this.#options),
-      );
+      share(this.#keys, location, () => new RemoteKeys(location, services));
     const metadata = (addresses: readonly DocumentAddress[]) =>
-      share(this.#metadata, addresses, () => ({
-        source: addresses.map(describeAddress).join(" or "),
-        ...createRemoteMetadata(addresses, this.#options),
-      })).document;
+      share(
+        this.#metadata,
+        addresses,
+        () => createRemoteMetadata(addresses, services),
+      );
     return {
       keys,
       metadata,
       document: (place) =>
         place.kind === "jwks"
-          ? keys({ kind: "remote", address: place.address }).document
+          ? keys({ kind: "remote", address: place.address })
           : metadata(place.addresses),
       verifier: (options) => {
         const verifier = new TokenVerifier(options);
@@ -140,10 +135,7 @@ export class IdentityStore {
 
   /** Describes the metadata of all authorization servers in use. */
   describeMetadata() {
-    return [...this.#metadata.values()].map(({ source, document }) => ({
-      source,
-      ...document.describe(),
-    }));
+    return [...this.#metadata.values()].map((each) => ({ ...each.describe() }));
   }
 
   /** Returns the token cache occupancy of all verifiers in use. */
@@ -158,8 +150,9 @@ export class IdentityStore {
 
   /** Fetches all keys now, and the metadata that was used before; resolves when the last fetch has ended, and never rejects. */
   async refetch(): Promise<void> {
-    const used = [...this.#metadata.values()].map(({ document }) => document)
-      .filter((document) => document.describe().refreshes > 0);
+    const used = [...this.#metadata.values()].filter((each) =>
+      each.describe().refreshes > 0
+    );
     await Promise.all(
       [...this.#keys.values(), ...used].map((each) => each.refetch()),
     );
@@ -168,6 +161,6 @@ export class IdentityStore {
   /** Aborts all fetches; requests that wait for them get an error. */
   async close(): Promise<void> {
     this.#closing.cancel(new Error("the gateway is stopping"));
-    await this.#options.cache.close();
+    await this.#services.cache.close();
   }
 }

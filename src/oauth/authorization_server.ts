@@ -6,26 +6,29 @@ import { readText } from "../identity/documents/document_client.ts";
 import type {
   AuthorizationServices,
   ServerUrls,
-} from "./authorization_services.ts";
-import { type ClientDocuments, isDocumentUrl } from "./client_documents.ts";
-import { LoginEndpoints } from "./login_endpoints.ts";
+} from "./endpoints/authorization_services.ts";
+import {
+  type ClientDocuments,
+  isDocumentUrl,
+} from "./clients/client_documents.ts";
+import { LoginEndpoints } from "./endpoints/login_endpoints.ts";
 import {
   type OAuthClient,
   openOAuthClient,
   registerOAuthClient,
-} from "./oauth_client.ts";
-import { OAuthError } from "./oauth_error.ts";
+} from "./clients/oauth_client.ts";
+import { OAuthError } from "./protocol/oauth_error.ts";
 import {
   type OAuthParameters,
   readOAuthParameters,
-} from "./oauth_parameters.ts";
+} from "./protocol/oauth_parameters.ts";
 import {
   jsonErrorReply,
   jsonReply,
   type OAuthReply,
   pageErrorReply,
-} from "./oauth_reply.ts";
-import { TokenEndpoints } from "./token_endpoints.ts";
+} from "./protocol/oauth_reply.ts";
+import { TokenEndpoints } from "./endpoints/token_endpoints.ts";
 
 /** Endpoints by the last part of their path. */
 export const oauthEndpoints = {

@@ -1,4 +1,4 @@
-import { addressIncludes } from "../base/bind_address.ts";
+import { addressIncludes } from "../base/wire/bind_address.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import { type BodyMemory, HeldBytes } from "../http/body_memory.ts";

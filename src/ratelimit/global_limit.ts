@@ -1,20 +1,8 @@
 import { describeError } from "../base/errors.ts";
-import {
-  type BudgetDefinition,
-  type BudgetReading,
-  shownAmount,
-} from "./budget.ts";
+import { type BudgetReading, shownAmount } from "./budget/budget.ts";
+import type { GlobalLimit } from "./limiter/global_limiter.ts";
 import type { KvBudgetState, KvLimiterState } from "./kv/kv_description.ts";
 import type { ServiceLimiterState } from "./service/service_limiter.ts";
-
-/** A configured descriptor, as far as it is known without a request. */
-export interface GlobalLimit {
-  /** Such as `100 requests per minute, by user`; values from the environment are hidden. */
-  readonly name: string;
-  readonly definition: BudgetDefinition;
-  /** Keys of the entries, such as `["user"]`. */
-  readonly keys: readonly string[];
-}
 
 /** Identity and availability of a limiter. */
 export interface LimiterStatus {

@@ -2,9 +2,9 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { EgressPolicy } from "../base/wire/egress_policy.ts";
 import type { LimitSelection } from "./local/counter_store.ts";
-import type { GlobalLimiter } from "./global_limiter.ts";
+import type { GlobalLimit, GlobalLimiter } from "./limiter/global_limiter.ts";
 import type { ServiceAddress } from "./service/service_address.ts";
-import type { GlobalLimit, GlobalLimitReading } from "./global_limit.ts";
+import type { GlobalLimitReading } from "./global_limit.ts";
 import {
   createKvLimiter,
   createServiceLimiter,

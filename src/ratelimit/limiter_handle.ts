@@ -1,14 +1,17 @@
-import { CountedLimiter, type DecisionCounts } from "./counted_limiter.ts";
-import type { DescriptorCounts } from "./descriptor_counts.ts";
-import { FailureLog } from "./failure_log.ts";
+import {
+  CountedLimiter,
+  type DecisionCounts,
+} from "./limiter/counted_limiter.ts";
+import type { DescriptorCounts } from "./limiter/descriptor_counts.ts";
+import { FailureLog } from "./limiter/failure_log.ts";
 import { KvLimiter, type KvLimiterOptions } from "./kv/kv_limiter.ts";
 import { formatAddress } from "./service/service_address.ts";
 import {
   ServiceLimiter,
   type ServiceLimiterOptions,
 } from "./service/service_limiter.ts";
+import type { GlobalLimit } from "./limiter/global_limiter.ts";
 import {
-  type GlobalLimit,
   type GlobalLimitReading,
   isBudgetOf,
   kvStatus,

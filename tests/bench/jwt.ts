@@ -1,7 +1,7 @@
 import { importJWK, jwtVerify } from "jose";
 import { systemClock } from "../../src/base/clock.ts";
 import { readKeySet } from "../../src/identity/keys/key_set.ts";
-import { TokenVerifier } from "../../src/identity/token_verifier.ts";
+import { TokenVerifier } from "../../src/identity/tokens/token_verifier.ts";
 import {
   createTokenIssuer,
   jwksOf,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { BudgetDefinition } from "../../src/ratelimit/budget.ts";
+import type { BudgetDefinition } from "../../src/ratelimit/budget/budget.ts";
 import type {
   DescriptorUse,
   LimiterDecision,
-} from "../../src/ratelimit/global_limiter.ts";
+} from "../../src/ratelimit/limiter/global_limiter.ts";
 import { KvLimiter } from "../../src/ratelimit/kv/kv_limiter.ts";
 import { KvConnectServer } from "../harness/kv_connect_server.ts";
 

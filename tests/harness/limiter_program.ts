@@ -5,7 +5,7 @@
  * @module
  */
 // deno-lint-ignore-file no-console -- shows the reason of a failure
-import type { DescriptorUse } from "../../src/ratelimit/global_limiter.ts";
+import type { DescriptorUse } from "../../src/ratelimit/limiter/global_limiter.ts";
 import { KvLimiter } from "../../src/ratelimit/kv/kv_limiter.ts";
 
 const [path = "", base, requests] = Deno.args;

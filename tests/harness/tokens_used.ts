@@ -1,4 +1,4 @@
-import type { Use } from "../../src/ratelimit/budget.ts";
+import type { Use } from "../../src/ratelimit/budget/budget.ts";
 
 /** Returns a use of so many tokens, all of them input. */
 export function tokensUsed(tokens: number): Use {

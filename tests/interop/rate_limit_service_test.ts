@@ -9,7 +9,7 @@ import { tokensUsed } from "../harness/tokens_used.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { createLogger } from "../../src/base/log.ts";
 import { parseLogFilter } from "../../src/base/log_filter.ts";
-import type { DescriptorUse } from "../../src/ratelimit/global_limiter.ts";
+import type { DescriptorUse } from "../../src/ratelimit/limiter/global_limiter.ts";
 import { ServiceLimiter } from "../../src/ratelimit/service/service_limiter.ts";
 import { freePort } from "../harness/free_port.ts";
 import { LogLines } from "../harness/log_lines.ts";

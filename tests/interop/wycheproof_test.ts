@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { isSignedBy } from "../../src/identity/jose.ts";
+import { isSignedBy } from "../../src/identity/keys/jose.ts";
 import { candidateKeys, readKeySet } from "../../src/identity/keys/key_set.ts";
-import { parseJws } from "../../src/identity/token.ts";
+import { parseJws } from "../../src/identity/tokens/token.ts";
 
 // The vectors are not part of the repository; the tests run where they lie beside it.
 const folder = new URL("../../../shared/vectors/wycheproof/", import.meta.url);

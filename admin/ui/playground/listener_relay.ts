@@ -1,6 +1,6 @@
 import http from "node:http";
 import https from "node:https";
-import { protectedHeaders } from "../../../src/base/protected_headers.ts";
+import { protectedHeaders } from "../../../src/base/wire/protected_headers.ts";
 import type { PortAddress } from "../../../src/dataplane/data_plane.ts";
 import type { PlaygroundRequest, RelayedResponse } from "./relayed.ts";
 

@@ -1,4 +1,4 @@
-import { canonicalAddress } from "../../base/bind_address.ts";
+import { canonicalAddress } from "../../base/wire/bind_address.ts";
 import { duration } from "../schema/duration.ts";
 import { GATEWAY_API_GROUP, gatewayApiVersion } from "./group.ts";
 import { resource } from "./resource.ts";

@@ -1,4 +1,4 @@
-import { splitHostPort } from "../../base/host_port.ts";
+import { splitHostPort } from "../../base/wire/host_port.ts";
 import { isUpstreamHost } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 import { secretRefSchema } from "./secret_ref.ts";

@@ -1,4 +1,4 @@
-import { splitHostPort } from "../../base/host_port.ts";
+import { splitHostPort } from "../../base/wire/host_port.ts";
 import { isIpAddress, isUpstreamHost } from "./scalars.ts";
 import * as s from "./schema.ts";
 

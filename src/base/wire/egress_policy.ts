@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
-import { formatHostPort } from "../host_port.ts";
+import { formatHostPort } from "./host_port.ts";
 import type { Log } from "../log.ts";
 import {
   addressDenial,

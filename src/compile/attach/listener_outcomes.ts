@@ -8,7 +8,7 @@ import {
   resourceKey,
   type ResourceSet,
 } from "../../api/resources/resource_set.ts";
-import { canonicalAddress } from "../../base/bind_address.ts";
+import { canonicalAddress } from "../../base/wire/bind_address.ts";
 import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
 import { type Condition, conditionNo, conditionYes } from "./conditions.ts";
 import { namespacedName } from "../resolve/precedence.ts";

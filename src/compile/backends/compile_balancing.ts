@@ -1,5 +1,5 @@
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
-import { formatHostPort } from "../../base/host_port.ts";
+import { formatHostPort } from "../../base/wire/host_port.ts";
 import { optionalDuration } from "../../api/schema/duration.ts";
 import type { Report } from "../memory/report.ts";
 import {

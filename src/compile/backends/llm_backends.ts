@@ -7,7 +7,7 @@ import {
 } from "../../api/resources/llm_backend.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
-import { formatHostPort } from "../../base/host_port.ts";
+import { formatHostPort } from "../../base/wire/host_port.ts";
 import { BodyChanges } from "../../llm/body_changes.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
 import type {

@@ -1,4 +1,4 @@
-import { formatHostPort } from "../../base/host_port.ts";
+import { formatHostPort } from "../../base/wire/host_port.ts";
 import {
   createSensitiveHeaders,
   REDACTION_MARKER,

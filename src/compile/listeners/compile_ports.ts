@@ -1,5 +1,5 @@
-import { formatHostPort } from "../../base/host_port.ts";
-import { addressesOverlap } from "../../base/bind_address.ts";
+import { formatHostPort } from "../../base/wire/host_port.ts";
+import { addressesOverlap } from "../../base/wire/bind_address.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Listener as ListenerSpec } from "../../api/resources/gateway_resource.ts";

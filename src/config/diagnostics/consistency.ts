@@ -1,4 +1,4 @@
-import { addressesOverlap } from "../../base/bind_address.ts";
+import { addressesOverlap } from "../../base/wire/bind_address.ts";
 import { parseAddress } from "../../api/schema/address.ts";
 import {
   bindAddressesOf,

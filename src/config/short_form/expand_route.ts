@@ -1,4 +1,4 @@
-import { splitHostPort } from "../../base/host_port.ts";
+import { splitHostPort } from "../../base/wire/host_port.ts";
 import {
   GATEWAY_API_GROUP,
   gatewayApiVersion,

@@ -8,7 +8,7 @@ import {
   show,
   validate,
 } from "../../api/schema/validate.ts";
-import { splitHostPort } from "../../base/host_port.ts";
+import { splitHostPort } from "../../base/wire/host_port.ts";
 import type { ShortItem } from "../placed.ts";
 import {
   type ShortBackend,

@@ -6,13 +6,13 @@ import type {
   CheckRules,
   CheckTurn,
 } from "../../proxy/balancing/health/health_records.ts";
-import type { Use } from "../../ratelimit/budget.ts";
-import type { GlobalLimit } from "../../ratelimit/global_limit.ts";
+import type { Use } from "../../ratelimit/budget/budget.ts";
 import type {
   DescriptorUse,
+  GlobalLimit,
   HeldUse,
   LimiterDecision,
-} from "../../ratelimit/global_limiter.ts";
+} from "../../ratelimit/limiter/global_limiter.ts";
 import type { LimiterPlace } from "../../ratelimit/global_limiters.ts";
 import type {
   LimitGrant,

@@ -1,9 +1,9 @@
-import { noUse, type Use } from "../../ratelimit/budget.ts";
+import { noUse, type Use } from "../../ratelimit/budget/budget.ts";
 import type {
   DescriptorUse,
   HeldUse,
   LimiterDecision,
-} from "../../ratelimit/global_limiter.ts";
+} from "../../ratelimit/limiter/global_limiter.ts";
 import type {
   GlobalLimiters,
   LimiterLease,

@@ -1,12 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
-import type { LoginState } from "../../oauth/login_state.ts";
-import type { Use } from "../../ratelimit/budget.ts";
+import type { LoginState } from "../../oauth/grants/login_state.ts";
+import type { Use } from "../../ratelimit/budget/budget.ts";
 import type {
   DescriptorUse,
   GlobalLimiter,
   HeldUse,
   LimiterDecision,
-} from "../../ratelimit/global_limiter.ts";
+} from "../../ratelimit/limiter/global_limiter.ts";
 import {
   limiterKey,
   type LimiterLease,

@@ -9,7 +9,7 @@ import {
   type TLSSocket,
 } from "node:tls";
 import { GatewayError } from "../../base/errors.ts";
-import { formatHostPort } from "../../base/host_port.ts";
+import { formatHostPort } from "../../base/wire/host_port.ts";
 import { openSocket } from "./open_socket.ts";
 import type { UpstreamOptions, UpstreamTls } from "./upstream.ts";
 

@@ -79,9 +79,8 @@ const EXPIRY_MS = 24 * 60 * 60 * 1000;
  * Returns a digest of everything that determines which server responds at these addresses. The URL is not enough: another backend
  * may use the same name and be verified by another CA.
  */
-export function cacheSourceOf(
-  ...addresses: readonly DocumentAddress[]
-): string {
+export function cacheSourceOf(place: DocumentPlace): string {
+  const addresses = place.kind === "jwks" ? [place.address] : place.addresses;
   const owners = addresses.map(({ connection, authority, target }) => {
     const { host, port, tls } = connection;
     const { hostname, subjectAltNames, caCertificates } = tls ?? {};

@@ -6,7 +6,7 @@ import { type Body, textBody } from "../../http/body.ts";
 import { type UpstreamOptions } from "../../http/client/upstream.ts";
 import { createUpstream } from "../../http/client/pooled_upstream.ts";
 import { HeaderList } from "../../http/header_list.ts";
-import { showValues } from "../shown_values.ts";
+import { showValues } from "../../base/log_text.ts";
 
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5000;

@@ -11,72 +11,39 @@ import {
   fetchDocument,
   type FetchOptions,
 } from "./document_client.ts";
-import { type DocumentVersion, RemoteDocument } from "./remote_document.ts";
-import { type CachedDocument, cacheSourceOf } from "./document_cache.ts";
-import type { RemoteKeysOptions } from "../keys/remote_keys.ts";
+import {
+  type DocumentServices,
+  ProviderDocument,
+} from "./provider_document.ts";
 
 /** Metadata of an authorization server, cached for five minutes, and longer while the server is unavailable. */
-export type RemoteMetadata = RemoteDocument<JsonObject>;
-
-/** Metadata, and how to end its use. */
-export interface MetadataEntry {
-  readonly document: RemoteMetadata;
-  release(): void;
-}
+export type RemoteMetadata = ProviderDocument<JsonObject>;
 
 /** Deeper nesting could not be serialized again. */
 const MAX_DEPTH = 32;
 const FRESH_MS = 5 * 60_000;
-const MAX_AGE_MS = 24 * 60 * 60_000;
 
 /** Creates metadata that is fetched from the first of `addresses` that provides it. */
 export function createRemoteMetadata(
   addresses: readonly DocumentAddress[],
-  options: RemoteKeysOptions,
-): MetadataEntry {
-  const { clock, log, cancellation, cache } = options;
-  const shared = options.shared?.({ kind: "metadata", addresses });
-  const source = addresses.map(describeAddress).join(" ");
-  const cacheSource = cacheSourceOf(...addresses);
-  const document = new RemoteDocument({
-    clock,
-    maxAgeMs: MAX_AGE_MS,
+  services: DocumentServices,
+): RemoteMetadata {
+  return new ProviderDocument({
+    name: addresses.map(describeAddress).join(" or "),
+    place: { kind: "metadata", addresses },
     coolDownMs: FRESH_MS,
-    async fetch(newerThan) {
-      if (shared !== undefined) {
-        return readVersion(await shared.fresh(newerThan));
-      }
-      const fetchedAt = clock.now();
-      const text = await fetchFirst(addresses, options);
-      const fetched = { text, fetchedAt, freshMs: FRESH_MS };
-      void cache.save("metadata", cacheSource, fetched);
-      return readVersion(fetched);
+    async fetch() {
+      const fetchedAt = services.clock.now();
+      const text = await fetchFirst(addresses, services);
+      return { text, fetchedAt, freshMs: FRESH_MS };
     },
-    async restore() {
-      const cached = await (shared?.latest() ??
-        cache.load("metadata", cacheSource));
-      if (cached === undefined) return undefined;
-      try {
-        return readVersion(cached);
-      } catch (error) {
-        log.warn("Cannot use cached metadata", { source, error });
-        return undefined;
-      }
+    read: readMetadata,
+    messages: {
+      available: "Authorization server metadata is available again",
+      unavailable: "Cannot fetch authorization server metadata",
+      unusable: "Cannot use cached metadata",
     },
-    onFetched(_, afterFailure) {
-      if (!afterFailure || shared !== undefined) return;
-      log.info("Authorization server metadata is available again", { source });
-    },
-    onFailed(error) {
-      if (cancellation.cancelled || shared !== undefined) return;
-      log.warn("Cannot fetch authorization server metadata", { source, error });
-    },
-  });
-  return { document, release: () => shared?.release() };
-}
-
-function readVersion(cached: CachedDocument): DocumentVersion<JsonObject> {
-  return { value: readMetadata(cached.text), ...cached };
+  }, services);
 }
 
 /** Returns the first valid document. */

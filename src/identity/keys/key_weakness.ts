@@ -1,5 +1,5 @@
 import { createPublicKey } from "node:crypto";
-import type { PublicJwk } from "../jose.ts";
+import type { PublicJwk } from "./jose.ts";
 
 /** Minimum of RFC 7518 section 3.3. */
 const MIN_MODULUS_BITS = 2048;

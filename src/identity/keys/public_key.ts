@@ -1,5 +1,5 @@
 import { type JsonObject, stringMember } from "../../base/json.ts";
-import { importKey, type PublicJwk, type VerificationKey } from "../jose.ts";
+import { importKey, type PublicJwk, type VerificationKey } from "./jose.ts";
 import { weaknessOf } from "./key_weakness.ts";
 
 const rsaAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"];

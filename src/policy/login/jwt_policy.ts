@@ -10,8 +10,8 @@ import {
   DocumentCoolDownError,
   DocumentUnavailableError,
 } from "../../identity/documents/remote_document.ts";
-import { TokenError } from "../../identity/token.ts";
-import type { TokenVerifier } from "../../identity/token_verifier.ts";
+import { TokenError } from "../../identity/tokens/token.ts";
+import type { TokenVerifier } from "../../identity/tokens/token_verifier.ts";
 import {
   type BearerChallenge,
   bearerChallenge,

@@ -13,17 +13,20 @@ import {
   type OAuthEndpoint,
   oauthEndpoints,
 } from "../../oauth/authorization_server.ts";
-import type { ServerUrls } from "../../oauth/authorization_services.ts";
-import { ClientDocuments } from "../../oauth/client_documents.ts";
-import { storeUnavailable, withClientErrors } from "../../oauth/grant_store.ts";
-import { OAuthError } from "../../oauth/oauth_error.ts";
+import type { ServerUrls } from "../../oauth/endpoints/authorization_services.ts";
+import { ClientDocuments } from "../../oauth/clients/client_documents.ts";
+import {
+  storeUnavailable,
+  withClientErrors,
+} from "../../oauth/grants/grant_store.ts";
+import { OAuthError } from "../../oauth/protocol/oauth_error.ts";
 import {
   jsonErrorReply,
   type OAuthReply,
   pageErrorReply,
-} from "../../oauth/oauth_reply.ts";
-import { ProviderClient } from "../../oauth/provider_client.ts";
-import { Seal } from "../../oauth/seal.ts";
+} from "../../oauth/protocol/oauth_reply.ts";
+import { ProviderClient } from "../../oauth/provider/provider_client.ts";
+import { Seal } from "../../oauth/protocol/seal.ts";
 import { clientAddress } from "./client_origin.ts";
 import type { PolicyOutcome } from "../contract/policy.ts";
 import type { PolicyServices } from "../contract/policy_services.ts";

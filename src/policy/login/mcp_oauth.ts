@@ -17,7 +17,7 @@ import type { ProviderAdapter } from "../../identity/providers/provider.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
 import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
-import { OAuthError } from "../../oauth/oauth_error.ts";
+import { OAuthError } from "../../oauth/protocol/oauth_error.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import {
   adaptServerMetadata,

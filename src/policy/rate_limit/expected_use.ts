@@ -13,7 +13,7 @@ import {
   UNLIMITED_OUTPUT_TOKENS,
   USUAL_OUTPUT_TOKENS,
 } from "../../llm/usage/output_bound.ts";
-import { noUse, type Use } from "../../ratelimit/budget.ts";
+import { noUse, type Use } from "../../ratelimit/budget/budget.ts";
 import {
   readLlmContent,
   readPossibleContent,

@@ -1,9 +1,9 @@
-import { isEnforcedLater, type Use } from "../../ratelimit/budget.ts";
+import { isEnforcedLater, type Use } from "../../ratelimit/budget/budget.ts";
 import type {
   DescriptorUse,
   GlobalLimiter,
   HeldUse,
-} from "../../ratelimit/global_limiter.ts";
+} from "../../ratelimit/limiter/global_limiter.ts";
 
 /** Charges of an admitted request to the budgets of a limiter, and what it holds of them. */
 export class GlobalCharges {

@@ -1,5 +1,5 @@
 import { defineCombinedPolicy } from "../contract/define_policy.ts";
-import { splitHostPort } from "../../base/host_port.ts";
+import { splitHostPort } from "../../base/wire/host_port.ts";
 import type { PolicyProblem, References } from "../contract/policy_kind.ts";
 import { type RateLimit, rateLimitSchema } from "./rate_limit_schema.ts";
 import {

@@ -4,7 +4,7 @@ import {
   isEnforcedLater,
   noUse,
   type Use,
-} from "../../ratelimit/budget.ts";
+} from "../../ratelimit/budget/budget.ts";
 import type { Budget } from "../../ratelimit/local/counter_store.ts";
 import { holdAll } from "../../ratelimit/local/take_all.ts";
 import { defineSlot } from "../contract/slot.ts";

@@ -4,7 +4,7 @@ import {
   type WindowUnit,
   windowUnits,
 } from "./rate_limit_schema.ts";
-import type { BudgetDefinition } from "../../ratelimit/budget.ts";
+import type { BudgetDefinition } from "../../ratelimit/budget/budget.ts";
 import { formatUsd, NANO_USD } from "../../base/log_text.ts";
 
 /** An entry of `global.descriptors`. */

@@ -1,7 +1,7 @@
 import type { GlobalRateLimit } from "./rate_limit_schema.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Variables } from "../../cel/variables.ts";
-import type { BudgetDefinition, Use } from "../../ratelimit/budget.ts";
+import type { BudgetDefinition, Use } from "../../ratelimit/budget/budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
@@ -9,7 +9,7 @@ import type {
   LimiterAdmission,
   LimiterDecision,
   LimiterRejection,
-} from "../../ratelimit/global_limiter.ts";
+} from "../../ratelimit/limiter/global_limiter.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";
 import type { PolicyContext } from "../contract/policy.ts";
 import { GlobalCharges } from "./global_charges.ts";

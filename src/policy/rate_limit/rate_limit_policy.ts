@@ -50,7 +50,11 @@ import {
 } from "./rate_limit_rejection.ts";
 import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
 import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
-import { isOfRequests, noUse, type Use } from "../../ratelimit/budget.ts";
+import {
+  isOfRequests,
+  noUse,
+  type Use,
+} from "../../ratelimit/budget/budget.ts";
 import type { Budget } from "../../ratelimit/local/counter_store.ts";
 import { takeAll } from "../../ratelimit/local/take_all.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";

@@ -3,9 +3,9 @@ import {
   heldBy,
   shownAmount,
   type Use,
-} from "../../ratelimit/budget.ts";
+} from "../../ratelimit/budget/budget.ts";
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
-import type { LimiterRejection } from "../../ratelimit/global_limiter.ts";
+import type { LimiterRejection } from "../../ratelimit/limiter/global_limiter.ts";
 import type { GlobalLimits } from "./rate_limit_global.ts";
 import {
   seconds,

@@ -3,7 +3,7 @@ import { celExpression } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 import { hostAndPort } from "../../api/schema/address.ts";
 import { positiveDuration } from "../../api/schema/duration.ts";
-import { isTimeZone } from "../../ratelimit/calendar.ts";
+import { isTimeZone } from "../../ratelimit/budget/calendar.ts";
 
 const amount = s.integer(1, 2 ** 31 - 1);
 const windowUnit = s.oneOf([

@@ -1,5 +1,5 @@
 import type { PriceBook } from "../../llm/cost/price_book.ts";
-import type { GlobalLimiter } from "../../ratelimit/global_limiter.ts";
+import type { GlobalLimiter } from "../../ratelimit/limiter/global_limiter.ts";
 import type { CounterLease } from "../../ratelimit/local/counter_store.ts";
 import type { BackendAccess } from "../contract/policy_services.ts";
 import { defineSlot } from "../contract/slot.ts";

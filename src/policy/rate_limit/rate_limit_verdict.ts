@@ -1,8 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { type BudgetReading, shownAmount } from "../../ratelimit/budget.ts";
+import {
+  type BudgetReading,
+  shownAmount,
+} from "../../ratelimit/budget/budget.ts";
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
-import type { DescriptorReading } from "../../ratelimit/global_limiter.ts";
+import type { DescriptorReading } from "../../ratelimit/limiter/global_limiter.ts";
 import type {
   RateLimitEntry,
   RateLimitResult,

@@ -3,7 +3,7 @@ import {
   type MessageChanges,
   type Transformation,
 } from "./transformation_schema.ts";
-import { protectedHeaders } from "../../base/protected_headers.ts";
+import { protectedHeaders } from "../../base/wire/protected_headers.ts";
 import type { Hide } from "../../base/redaction.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import { Expression } from "../../cel/expression.ts";

@@ -1,6 +1,6 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
-import { formatHostPort } from "../../base/host_port.ts";
+import { formatHostPort } from "../../base/wire/host_port.ts";
 import type { Body } from "../../http/body.ts";
 import type { Upstream, UpstreamRequest } from "../../http/client/upstream.ts";
 import { readRetryAfter } from "../../http/retry_after.ts";

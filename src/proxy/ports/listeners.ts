@@ -1,4 +1,4 @@
-import { addressesOverlap } from "../../base/bind_address.ts";
+import { addressesOverlap } from "../../base/wire/bind_address.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";

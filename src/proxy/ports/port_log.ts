@@ -1,4 +1,4 @@
-import { formatHostPort } from "../../base/host_port.ts";
+import { formatHostPort } from "../../base/wire/host_port.ts";
 import type { Log } from "../../base/log.ts";
 
 /** Told which ports open and close. */

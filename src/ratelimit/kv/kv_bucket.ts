@@ -4,7 +4,7 @@ import {
   type BudgetReading,
   shownAmount,
   windowStart,
-} from "../budget.ts";
+} from "../budget/budget.ts";
 import { PendingCharges } from "./kv_charges.ts";
 import { KvExchange } from "./kv_exchange.ts";
 import type { FirstReadLimiter } from "./kv_first_reads.ts";

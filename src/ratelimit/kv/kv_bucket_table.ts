@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { BudgetDefinition } from "../budget.ts";
-import type { DescriptorUse } from "../global_limiter.ts";
+import type { BudgetDefinition } from "../budget/budget.ts";
+import type { DescriptorUse } from "../limiter/global_limiter.ts";
 import { KvBucket, type KvBucketOptions } from "./kv_bucket.ts";
 
 /** Dependencies shared by all buckets, and how many buckets are kept. */

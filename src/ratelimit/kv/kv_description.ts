@@ -1,5 +1,5 @@
 import { describeError } from "../../base/errors.ts";
-import type { BudgetDefinition, BudgetReading } from "../budget.ts";
+import type { BudgetDefinition, BudgetReading } from "../budget/budget.ts";
 import type { KvBucket } from "./kv_bucket.ts";
 import type { KvStoreCounters } from "../../kv/kv_store.ts";
 

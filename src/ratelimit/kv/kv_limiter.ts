@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../base/clock.ts";
-import { amountOf, longestWait, noUse, type Use } from "../budget.ts";
+import { amountOf, longestWait, noUse, type Use } from "../budget/budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
@@ -7,7 +7,7 @@ import type {
   HeldUse,
   LimiterDecision,
   LimiterFailure,
-} from "../global_limiter.ts";
+} from "../limiter/global_limiter.ts";
 import type { KvBucket } from "./kv_bucket.ts";
 import { KvBucketTable } from "./kv_bucket_table.ts";
 import {

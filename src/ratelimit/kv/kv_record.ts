@@ -3,7 +3,7 @@ import {
   passWindows,
   windowEnd,
   windowStart,
-} from "../budget.ts";
+} from "../budget/budget.ts";
 
 /** State of one budget that processes share: one value in the store, replaced as a whole. */
 export interface BudgetRecord {

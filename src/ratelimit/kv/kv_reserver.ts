@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
-import { heldBy, noUse, type Use } from "../budget.ts";
-import type { HeldUse } from "../global_limiter.ts";
+import { heldBy, noUse, type Use } from "../budget/budget.ts";
+import type { HeldUse } from "../limiter/global_limiter.ts";
 import type { KvBucket } from "./kv_bucket.ts";
 import { isOverWithin } from "./kv_exchange.ts";
 import type { KvSweeper } from "./kv_sweeper.ts";

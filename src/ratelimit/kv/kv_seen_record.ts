@@ -4,7 +4,7 @@ import {
   type BudgetReading,
   shownAmount,
   windowEnd,
-} from "../budget.ts";
+} from "../budget/budget.ts";
 import { type BudgetRecord, enterWindow, isOver } from "./kv_record.ts";
 
 /** A point in time on the monotonic clock (`now`) and on the clock of records (`time`). */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { BudgetDefinition, BudgetReading, Use } from "../budget.ts";
+import type { BudgetDefinition, BudgetReading, Use } from "../budget/budget.ts";
 
 /** Name of a limit for people. */
 export interface LimitPlace {

@@ -1,4 +1,9 @@
-import { type BudgetReading, heldBy, noUse, type Use } from "../budget.ts";
+import {
+  type BudgetReading,
+  heldBy,
+  noUse,
+  type Use,
+} from "../budget/budget.ts";
 import {
   allows,
   type BudgetWindow,
@@ -11,7 +16,7 @@ import {
   take,
   waitMs,
   type WindowRules,
-} from "./budget_window.ts";
+} from "../budget/budget_window.ts";
 import type { Budget, Limit } from "./counter_store.ts";
 
 /** Limit of a budget, with its counters. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, systemClock } from "../../base/clock.ts";
-import { type BudgetDefinition, holds, shownAmount } from "../budget.ts";
-import { CLOSED, readWindow, unusedWindow } from "./budget_window.ts";
+import { type BudgetDefinition, holds, shownAmount } from "../budget/budget.ts";
+import { CLOSED, readWindow, unusedWindow } from "../budget/budget_window.ts";
 import {
   type Limit,
   type LimitCounts,

@@ -1,4 +1,4 @@
-import { noUse, type Use } from "../budget.ts";
+import { noUse, type Use } from "../budget/budget.ts";
 import type { Budget } from "./counter_store.ts";
 
 /** Facts about a request to admit. */

@@ -1,4 +1,4 @@
-import { formatHostPort } from "../../base/host_port.ts";
+import { formatHostPort } from "../../base/wire/host_port.ts";
 
 /** Address of a rate limit service, and how to verify it. */
 export interface ServiceAddress {

@@ -1,4 +1,4 @@
-import type { BudgetDefinition } from "../budget.ts";
+import type { BudgetDefinition } from "../budget/budget.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,10 +1,10 @@
-import { protectedHeaders } from "../../base/protected_headers.ts";
-import { longestWait } from "../budget.ts";
+import { protectedHeaders } from "../../base/wire/protected_headers.ts";
+import { longestWait } from "../budget/budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
   LimiterDecision,
-} from "../global_limiter.ts";
+} from "../limiter/global_limiter.ts";
 import { windowOfUnit } from "./service_budgets.ts";
 import type { DescriptorStatus, ServiceResponse } from "./service_messages.ts";
 

@@ -1,12 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
-import { amountOf, type Use } from "../budget.ts";
+import { amountOf, type Use } from "../budget/budget.ts";
 import type {
   DescriptorUse,
   GlobalLimiter,
   LimiterDecision,
-} from "../global_limiter.ts";
+} from "../limiter/global_limiter.ts";
 import { formatAddress, type ServiceAddress } from "./service_address.ts";
 import { serviceUnitOf } from "./service_budgets.ts";
 import type {

@@ -1,4 +1,4 @@
-import { type BudgetWindow, CLOSED } from "../local/budget_window.ts";
+import { type BudgetWindow, CLOSED } from "../budget/budget_window.ts";
 import type { KeyHash } from "./key_hash.ts";
 
 /** Record of a key, from 1. Fresh memory has none: it is 0. */

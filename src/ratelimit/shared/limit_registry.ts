@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { type BudgetDefinition, holds } from "../budget.ts";
+import { type BudgetDefinition, holds } from "../budget/budget.ts";
 import {
   type LimitCounts,
   type LimitIdentity,

@@ -1,4 +1,9 @@
-import { type BudgetReading, heldBy, noUse, type Use } from "../budget.ts";
+import {
+  type BudgetReading,
+  heldBy,
+  noUse,
+  type Use,
+} from "../budget/budget.ts";
 import {
   allows,
   type BudgetWindow,
@@ -9,7 +14,7 @@ import {
   take,
   waitMs,
   type WindowRules,
-} from "../local/budget_window.ts";
+} from "../budget/budget_window.ts";
 import type { Budget, Limit } from "../local/counter_store.ts";
 import type { KeyHash } from "./key_hash.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { SharedMap } from "../../base/shared_map.ts";
-import type { BudgetDefinition } from "../budget.ts";
+import type { BudgetDefinition } from "../budget/budget.ts";
 import type {
   CounterLease,
   CounterStore,

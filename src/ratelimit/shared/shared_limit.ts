@@ -1,12 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
-import { type BudgetDefinition, holds, shownAmount } from "../budget.ts";
+import { type BudgetDefinition, holds, shownAmount } from "../budget/budget.ts";
 import {
   type BudgetWindow,
   CLOSED,
   readWindow,
   settle,
   unusedWindow,
-} from "../local/budget_window.ts";
+} from "../budget/budget_window.ts";
 import {
   type LimitCounts,
   type LimitIdentity,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import { WorkerLimiters } from "../../../src/dataplane/shared/worker_limiters.ts";
-import { noUse } from "../../../src/ratelimit/budget.ts";
+import { noUse } from "../../../src/ratelimit/budget/budget.ts";
 import {
   GlobalLimiters,
   limiterKey,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { readKeySet } from "../../../src/identity/keys/key_set.ts";
-import { TokenVerifier } from "../../../src/identity/token_verifier.ts";
+import { TokenVerifier } from "../../../src/identity/tokens/token_verifier.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { createTokenIssuer, jwksOf } from "../../harness/tokens.ts";
 

@@ -7,7 +7,7 @@ import {
 } from "../../../src/identity/keys/key_set.ts";
 import { adapterOf } from "../../../src/identity/providers/adapters.ts";
 import { withQueryParameter } from "../../../src/identity/providers/provider_urls.ts";
-import { TokenCache } from "../../../src/identity/token_cache.ts";
+import { TokenCache } from "../../../src/identity/tokens/token_cache.ts";
 import { createTokenIssuer } from "../../harness/tokens.ts";
 
 Deno.test("an unusable key is ignored individually", async () => {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describeError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { readKeySet } from "../../../src/identity/keys/key_set.ts";
-import { TokenError } from "../../../src/identity/token.ts";
-import { TokenVerifier } from "../../../src/identity/token_verifier.ts";
+import { TokenError } from "../../../src/identity/tokens/token.ts";
+import { TokenVerifier } from "../../../src/identity/tokens/token_verifier.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { createTokenIssuer, jwksOf } from "../../harness/tokens.ts";
 

@@ -5,8 +5,8 @@ import {
   EgressPolicy,
   openEgress,
 } from "../../../src/base/wire/egress_policy.ts";
-import { ClientDocuments } from "../../../src/oauth/client_documents.ts";
-import { OAuthError } from "../../../src/oauth/oauth_error.ts";
+import { ClientDocuments } from "../../../src/oauth/clients/client_documents.ts";
+import { OAuthError } from "../../../src/oauth/protocol/oauth_error.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
 const clock = systemClock;

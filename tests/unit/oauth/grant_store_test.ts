@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   MemoryGrantStore,
   withClientErrors,
-} from "../../../src/oauth/grant_store.ts";
+} from "../../../src/oauth/grants/grant_store.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
 const clock = new FakeClock();

@@ -4,7 +4,7 @@ import { PatientClock } from "../../harness/patient_clock.ts";
 import {
   createMemoryLoginState,
   KvLoginState,
-} from "../../../src/oauth/login_state.ts";
+} from "../../../src/oauth/grants/login_state.ts";
 
 /** A minute after the start of every fake clock. */
 const later = new PatientClock().now() + 60_000;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Seal } from "../../../src/oauth/seal.ts";
+import { Seal } from "../../../src/oauth/protocol/seal.ts";
 
 const secret = "a secret of at least 32 characters, one";
 const other = "a secret of at least 32 characters, two";

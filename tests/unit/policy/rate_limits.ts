@@ -7,7 +7,7 @@ import type {
 } from "../../../src/policy/contract/policy.ts";
 import { noopServices } from "../../../src/policy/noop_services.ts";
 import { createRateLimit } from "../../../src/policy/rate_limit/rate_limit_policy.ts";
-import type { GlobalLimiter } from "../../../src/ratelimit/global_limiter.ts";
+import type { GlobalLimiter } from "../../../src/ratelimit/limiter/global_limiter.ts";
 import { LocalCounterStore } from "../../../src/ratelimit/local/local_counter_store.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { RecordedLog } from "../../harness/recorded_log.ts";

@@ -1,4 +1,4 @@
-import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
+import type { BudgetDefinition } from "../../../src/ratelimit/budget/budget.ts";
 
 /** An event `at` so many milliseconds, or an observation of the budget. */
 export type BudgetStep =

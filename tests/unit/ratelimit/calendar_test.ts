@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
+import type { BudgetDefinition } from "../../../src/ratelimit/budget/budget.ts";
 import {
   type CalendarRule,
   calendarWindows,
   isTimeZone,
-} from "../../../src/ratelimit/calendar.ts";
+} from "../../../src/ratelimit/budget/calendar.ts";
 import type { CounterStore } from "../../../src/ratelimit/local/counter_store.ts";
 import { LocalCounterStore } from "../../../src/ratelimit/local/local_counter_store.ts";
 import { LimitRegistry } from "../../../src/ratelimit/shared/limit_registry.ts";

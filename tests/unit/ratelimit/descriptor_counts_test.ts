@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
-import { noUse } from "../../../src/ratelimit/budget.ts";
-import { DescriptorCounters } from "../../../src/ratelimit/descriptor_counts.ts";
+import type { BudgetDefinition } from "../../../src/ratelimit/budget/budget.ts";
+import { noUse } from "../../../src/ratelimit/budget/budget.ts";
+import { DescriptorCounters } from "../../../src/ratelimit/limiter/descriptor_counts.ts";
 
 function definition(
   unit: BudgetDefinition["unit"],

@@ -1,6 +1,6 @@
 /** Budgets that hold something for requests in progress: concurrency limits, and reservations. */
 import assert from "node:assert/strict";
-import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
+import type { BudgetDefinition } from "../../../src/ratelimit/budget/budget.ts";
 import type { Limit } from "../../../src/ratelimit/local/counter_store.ts";
 import { LocalCounterStore } from "../../../src/ratelimit/local/local_counter_store.ts";
 import { takeAll } from "../../../src/ratelimit/local/take_all.ts";

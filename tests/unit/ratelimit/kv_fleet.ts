@@ -1,6 +1,6 @@
 import type { Clock } from "../../../src/base/clock.ts";
-import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
-import type { DescriptorUse } from "../../../src/ratelimit/global_limiter.ts";
+import type { BudgetDefinition } from "../../../src/ratelimit/budget/budget.ts";
+import type { DescriptorUse } from "../../../src/ratelimit/limiter/global_limiter.ts";
 import type { KvHandle } from "../../../src/kv/kv_handle.ts";
 import { openKv } from "../../../src/kv/open_kv.ts";
 import {

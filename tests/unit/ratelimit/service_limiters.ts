@@ -1,8 +1,8 @@
 import { createLogger } from "../../../src/base/log.ts";
 import { parseLogFilter } from "../../../src/base/log_filter.ts";
 import { openEgress } from "../../../src/base/wire/egress_policy.ts";
-import type { BudgetDefinition } from "../../../src/ratelimit/budget.ts";
-import type { DescriptorUse } from "../../../src/ratelimit/global_limiter.ts";
+import type { BudgetDefinition } from "../../../src/ratelimit/budget/budget.ts";
+import type { DescriptorUse } from "../../../src/ratelimit/limiter/global_limiter.ts";
 import {
   ServiceLimiter,
   type ServiceLimiterOptions,

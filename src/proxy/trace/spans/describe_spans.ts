@@ -1,4 +1,4 @@
-import { splitHostPort } from "../../../base/host_port.ts";
+import { splitHostPort } from "../../../base/wire/host_port.ts";
 import { hideSignatures } from "../../../base/redaction.ts";
 import { isKnownMethod } from "../../../telemetry/metrics/request_metrics.ts";
 import type { FinishedRequest } from "../../../telemetry/log/finished_request.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parseAddress } from "../../../../src/api/schema/address.ts";
-import { splitHostPort } from "../../../../src/base/host_port.ts";
+import { splitHostPort } from "../../../../src/base/wire/host_port.ts";
 
 for (
   const { text, expected } of [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { GlobalCharges } from "../../../../src/policy/rate_limit/global_charges.ts";
-import { noUse } from "../../../../src/ratelimit/budget.ts";
-import type { LimiterDecision } from "../../../../src/ratelimit/global_limiter.ts";
+import { noUse } from "../../../../src/ratelimit/budget/budget.ts";
+import type { LimiterDecision } from "../../../../src/ratelimit/limiter/global_limiter.ts";
 
 const budget = {
   unit: "tokens",

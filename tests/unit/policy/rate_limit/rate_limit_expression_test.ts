@@ -4,7 +4,7 @@ import type { PolicyContext } from "../../../../src/policy/contract/policy.ts";
 import type {
   GlobalLimiter,
   LimiterDecision,
-} from "../../../../src/ratelimit/global_limiter.ts";
+} from "../../../../src/ratelimit/limiter/global_limiter.ts";
 import { asUser, local, Process, route } from "../rate_limits.ts";
 
 /** Reports of a request to a trace: expressions with their results, and verdicts. */

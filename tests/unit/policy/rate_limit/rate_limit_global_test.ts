@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Use } from "../../../../src/ratelimit/budget.ts";
+import type { Use } from "../../../../src/ratelimit/budget/budget.ts";
 import type { RateLimit } from "../../../../src/policy/rate_limit/rate_limit_schema.ts";
 import { Rejection } from "../../../../src/policy/contract/rejection.ts";
 import type {
@@ -7,7 +7,7 @@ import type {
   DescriptorUse,
   GlobalLimiter,
   LimiterDecision,
-} from "../../../../src/ratelimit/global_limiter.ts";
+} from "../../../../src/ratelimit/limiter/global_limiter.ts";
 import { context, headersOf, response, responseOf } from "../exchange.ts";
 import {
   asUser,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { tokensUsed } from "../../../harness/tokens_used.ts";
-import type { BudgetDefinition } from "../../../../src/ratelimit/budget.ts";
+import type { BudgetDefinition } from "../../../../src/ratelimit/budget/budget.ts";
 import type { Budget } from "../../../../src/ratelimit/local/counter_store.ts";
 import { LocalLimit } from "../../../../src/ratelimit/local/local_limit.ts";
 import { budgetStories } from "../budget_states.ts";

@@ -1,4 +1,4 @@
-import type { BudgetDefinition } from "../../../../src/ratelimit/budget.ts";
+import type { BudgetDefinition } from "../../../../src/ratelimit/budget/budget.ts";
 import type {
   CounterLease,
   Limit,

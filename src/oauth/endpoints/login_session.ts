@@ -1,6 +1,6 @@
-import type { HeaderList } from "../http/header_list.ts";
-import { type JsonObject, stringMember } from "../base/json.ts";
-import { type Seal, sha256 } from "./seal.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+import { type JsonObject, stringMember } from "../../base/json.ts";
+import { type Seal, sha256 } from "../protocol/seal.ts";
 
 /** A login in progress: the client's request and the state that completes it. Kept in a sealed cookie. */
 export interface LoginSession {

@@ -1,4 +1,4 @@
-import { isConfidential } from "../base/host_port.ts";
+import { isConfidential } from "../../base/wire/host_port.ts";
 
 /** Limit of redirect URIs per client. */
 export const MAX_REDIRECT_URIS = 10;

@@ -1,9 +1,9 @@
-import type { Cancellation } from "../base/cancellation.ts";
-import type { Clock } from "../base/clock.ts";
-import type { GrantStore } from "./grant_store.ts";
-import type { OAuthClient } from "./oauth_client.ts";
-import type { ProviderClient } from "./provider_client.ts";
-import type { Seal } from "./seal.ts";
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { GrantStore } from "../grants/grant_store.ts";
+import type { OAuthClient } from "../clients/oauth_client.ts";
+import type { ProviderClient } from "../provider/provider_client.ts";
+import type { Seal } from "../protocol/seal.ts";
 
 /** Addresses of the authorization server as the client sees it. */
 export interface ServerUrls {

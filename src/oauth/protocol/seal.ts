@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
-import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 
 /** Purpose of a sealed value, which cannot be opened for another one. */
 export type SealPurpose = "client" | "login" | "consent" | "code" | "refresh";

@@ -1,10 +1,10 @@
-import type { Clock } from "../base/clock.ts";
-import type { JsonObject } from "../base/json.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { checkClaims, type ClaimRules } from "./claims.ts";
-import { isSignedBy } from "./jose.ts";
-import { candidateKeys, type KeySet, type KeySource } from "./keys/key_set.ts";
-import type { PublicKey } from "./keys/public_key.ts";
-import { compareValues, showValues } from "./shown_values.ts";
+import { isSignedBy } from "../keys/jose.ts";
+import { candidateKeys, type KeySet, type KeySource } from "../keys/key_set.ts";
+import type { PublicKey } from "../keys/public_key.ts";
+import { compareValues, showValues } from "../../base/log_text.ts";
 import { parseToken, TokenError, type UnverifiedToken } from "./token.ts";
 import { TokenCache } from "./token_cache.ts";
 

@@ -9,7 +9,7 @@ import {
   type Use,
   windowEnd,
   windowStart,
-} from "../budget.ts";
+} from "./budget.ts";
 
 /** Marks a closed window, in place of its opening time. */
 export const CLOSED = -1;

@@ -1,7 +1,13 @@
-import { amountOf, heldBy, noUse, shownAmount, type Use } from "./budget.ts";
-import type { GlobalLimit } from "./global_limit.ts";
+import {
+  amountOf,
+  heldBy,
+  noUse,
+  shownAmount,
+  type Use,
+} from "../budget/budget.ts";
 import type {
   DescriptorUse,
+  GlobalLimit,
   HeldUse,
   LimiterDecision,
 } from "./global_limiter.ts";

@@ -1,5 +1,5 @@
-import { type JsonObject, stringMember } from "../base/json.ts";
-import { OAuthError, type OAuthErrorCode } from "./oauth_error.ts";
+import { type JsonObject, stringMember } from "../../base/json.ts";
+import { OAuthError, type OAuthErrorCode } from "../protocol/oauth_error.ts";
 
 /** Tokens that the provider issued. */
 export interface ProviderTokens {

@@ -1,7 +1,7 @@
-import { textBody } from "../http/body.ts";
-import { HeaderList } from "../http/header_list.ts";
-import type { ResponseMessage } from "../http/message.ts";
-import { pageHeaders, renderErrorPage } from "./consent_page.ts";
+import { textBody } from "../../http/body.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import { pageHeaders, renderErrorPage } from "./login_pages.ts";
 import type { OAuthError, OAuthErrorCode } from "./oauth_error.ts";
 
 /** Response of the authorization server, and the problem that log and trace show if it rejected the request. */

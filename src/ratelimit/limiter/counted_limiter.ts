@@ -1,5 +1,5 @@
-import type { Clock } from "../base/clock.ts";
-import type { Use } from "./budget.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Use } from "../budget/budget.ts";
 import { DescriptorCounters } from "./descriptor_counts.ts";
 import type { FailureLog } from "./failure_log.ts";
 import type {

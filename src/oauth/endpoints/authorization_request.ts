@@ -1,12 +1,12 @@
-import { isConfidential } from "../base/host_port.ts";
+import { isConfidential } from "../../base/wire/host_port.ts";
 import type { ServerUrls } from "./authorization_services.ts";
-import { OAuthError } from "./oauth_error.ts";
+import { OAuthError } from "../protocol/oauth_error.ts";
 import {
   expectResource,
   isScope,
   type OAuthParameters,
   requiredParameter,
-} from "./oauth_parameters.ts";
+} from "../protocol/oauth_parameters.ts";
 
 /** Longest `state` of a client: logins keep it in a cookie, whose size is limited. */
 export const MAX_STATE_LENGTH = 1024;

@@ -1,8 +1,8 @@
-import type { Clock } from "../base/clock.ts";
-import { closeOnceOpen, type KvHandle } from "../kv/kv_handle.ts";
-import { openKv } from "../kv/open_kv.ts";
+import type { Clock } from "../../base/clock.ts";
+import { closeOnceOpen, type KvHandle } from "../../kv/kv_handle.ts";
+import { openKv } from "../../kv/open_kv.ts";
 import { type GrantStore, MemoryGrantStore } from "./grant_store.ts";
-import { randomText } from "./seal.ts";
+import { randomText } from "../protocol/seal.ts";
 
 /** State of logins that outlives a configuration: the secret that seals them, and the used codes. */
 export interface LoginState {

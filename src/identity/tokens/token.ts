@@ -1,5 +1,9 @@
-import { isDeeperThan, isJsonObject, type JsonObject } from "../base/json.ts";
-import { signatureAlgorithms } from "./keys/public_key.ts";
+import {
+  isDeeperThan,
+  isJsonObject,
+  type JsonObject,
+} from "../../base/json.ts";
+import { signatureAlgorithms } from "../keys/public_key.ts";
 
 /** Longer tokens are rejected without parsing. */
 const MAX_TOKEN_LENGTH = 16 * 1024;

@@ -1,6 +1,6 @@
-import type { Clock } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
-import { OAuthError } from "./oauth_error.ts";
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import { OAuthError } from "../protocol/oauth_error.ts";
 
 /** Records used codes and ended grants until they expire. */
 export interface GrantStore {

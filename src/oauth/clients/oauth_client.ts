@@ -1,11 +1,15 @@
-import { isJsonObject, type JsonObject, stringMember } from "../base/json.ts";
-import { OAuthError } from "./oauth_error.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  stringMember,
+} from "../../base/json.ts";
+import { OAuthError } from "../protocol/oauth_error.ts";
 import {
   isRegisteredRedirectUri,
   MAX_REDIRECT_URIS,
   redirectUriProblem,
 } from "./redirect_uri.ts";
-import { type Seal, sha256 } from "./seal.ts";
+import { type Seal, sha256 } from "../protocol/seal.ts";
 
 /** An application whose user logs in, such as an editor with an MCP client. */
 export interface OAuthClient {

@@ -1,21 +1,21 @@
 import { Buffer } from "node:buffer";
-import type { Cancellation } from "../base/cancellation.ts";
-import type { Clock } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,
   parseJson,
   stringMember,
-} from "../base/json.ts";
-import type { EgressPolicy } from "../base/wire/egress_policy.ts";
+} from "../../base/json.ts";
+import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import {
   type DocumentAddress,
   fetchDocument,
-} from "../identity/documents/document_client.ts";
-import { DocumentUnavailableError } from "../identity/documents/remote_document.ts";
-import { OAuthError } from "./oauth_error.ts";
-import { type OAuthParameters } from "./oauth_parameters.ts";
+} from "../../identity/documents/document_client.ts";
+import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
+import { OAuthError } from "../protocol/oauth_error.ts";
+import { type OAuthParameters } from "../protocol/oauth_parameters.ts";
 import {
   misconfigured,
   type ProviderTokens,
@@ -23,7 +23,7 @@ import {
   tokenError,
   unavailable,
 } from "./provider_tokens.ts";
-import { sha256 } from "./seal.ts";
+import { sha256 } from "../protocol/seal.ts";
 
 /** The gateway's own registration at the provider, and access to the provider. */
 export interface ProviderClientOptions {

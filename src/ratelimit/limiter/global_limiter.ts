@@ -1,4 +1,13 @@
-import type { BudgetDefinition, BudgetReading, Use } from "./budget.ts";
+import type { BudgetDefinition, BudgetReading, Use } from "../budget/budget.ts";
+
+/** A configured descriptor, as far as it is known without a request. */
+export interface GlobalLimit {
+  /** Such as `100 requests per minute, by user`; values from the environment are hidden. */
+  readonly name: string;
+  readonly definition: BudgetDefinition;
+  /** Keys of the entries, such as `["user"]`. */
+  readonly keys: readonly string[];
+}
 
 /** A global budget that a request counts against: a configured descriptor with evaluated entries. */
 export interface DescriptorUse {

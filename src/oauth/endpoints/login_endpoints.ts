@@ -1,17 +1,17 @@
-import type { RequestMessage } from "../http/message.ts";
+import type { RequestMessage } from "../../http/message.ts";
 import type {
   AuthorizationServices,
   ServerUrls,
 } from "./authorization_services.ts";
-import { CODE_MS, sealCode } from "./authorization_code.ts";
+import { CODE_MS, sealCode } from "../grants/authorization_code.ts";
 import {
   expectSecureOrigin,
   MAX_STATE_LENGTH,
   readAuthorizationRequest,
   readForwardedParameters,
 } from "./authorization_request.ts";
-import { isDocumentUrl } from "./client_documents.ts";
-import { renderConsentPage } from "./consent_page.ts";
+import { isDocumentUrl } from "../clients/client_documents.ts";
+import { renderConsentPage } from "../protocol/login_pages.ts";
 import {
   consentKey,
   type Cookies,
@@ -28,21 +28,21 @@ import {
   chooseRedirectUri,
   fingerprintOf,
   type OAuthClient,
-} from "./oauth_client.ts";
-import { OAuthError, type OAuthErrorCode } from "./oauth_error.ts";
+} from "../clients/oauth_client.ts";
+import { OAuthError, type OAuthErrorCode } from "../protocol/oauth_error.ts";
 import {
   type OAuthParameters,
   readOAuthParameters,
   requiredParameter,
-} from "./oauth_parameters.ts";
+} from "../protocol/oauth_parameters.ts";
 import {
   type OAuthReply,
   pageReply,
   redirectReply,
   withResponseParameters,
-} from "./oauth_reply.ts";
-import { withoutLoopbackPort } from "./redirect_uri.ts";
-import { randomText } from "./seal.ts";
+} from "../protocol/oauth_reply.ts";
+import { withoutLoopbackPort } from "../clients/redirect_uri.ts";
+import { randomText } from "../protocol/seal.ts";
 
 /** Error codes in the provider's redirects, and the codes that clients get for them. */
 const clientErrorCodes: Readonly<Record<string, OAuthErrorCode>> = {

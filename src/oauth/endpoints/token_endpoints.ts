@@ -1,4 +1,4 @@
-import type { Cancellation } from "../base/cancellation.ts";
+import type { Cancellation } from "../../base/cancellation.ts";
 import type {
   AuthorizationServices,
   ServerUrls,
@@ -9,18 +9,18 @@ import {
   openRefreshToken,
   type RefreshGrant,
   sealRefreshToken,
-} from "./authorization_code.ts";
-import { fingerprintOf } from "./oauth_client.ts";
-import { OAuthError } from "./oauth_error.ts";
+} from "../grants/authorization_code.ts";
+import { fingerprintOf } from "../clients/oauth_client.ts";
+import { OAuthError } from "../protocol/oauth_error.ts";
 import {
   expectResource,
   isScope,
   type OAuthParameters,
   requiredParameter,
-} from "./oauth_parameters.ts";
-import { jsonReply, type OAuthReply } from "./oauth_reply.ts";
-import type { ProviderTokens } from "./provider_tokens.ts";
-import { sha256 } from "./seal.ts";
+} from "../protocol/oauth_parameters.ts";
+import { jsonReply, type OAuthReply } from "../protocol/oauth_reply.ts";
+import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import { sha256 } from "../protocol/seal.ts";
 
 /** Time after which providers end unused refresh tokens. */
 const GRANT_MS = 90 * 24 * 60 * 60_000;

@@ -1,5 +1,5 @@
-import { type JsonObject, stringMember } from "../base/json.ts";
-import type { Seal } from "./seal.ts";
+import { type JsonObject, stringMember } from "../../base/json.ts";
+import type { Seal } from "../protocol/seal.ts";
 
 /** A login that the client has not redeemed yet; sealed, it is the authorization code. */
 export interface AuthorizationCode {

@@ -1,16 +1,16 @@
-import type { Cancellation } from "../base/cancellation.ts";
-import type { Clock } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../base/json.ts";
-import type { EgressPolicy } from "../base/wire/egress_policy.ts";
-import { systemLookup } from "../base/wire/system_lookup.ts";
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
+import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
+import { systemLookup } from "../../base/wire/system_lookup.ts";
 import {
   addressOfUrl,
   type DocumentAddress,
   fetchDocument,
-} from "../identity/documents/document_client.ts";
+} from "../../identity/documents/document_client.ts";
 import { clientOfDocument, type OAuthClient } from "./oauth_client.ts";
-import { OAuthError } from "./oauth_error.ts";
+import { OAuthError } from "../protocol/oauth_error.ts";
 import { isPublicAddress } from "./public_address.ts";
 
 const MAX_BYTES = 16 * 1024;
