@@ -9,7 +9,7 @@ import {
 import {
   type CountedOutputs,
   MemoryCountedOutputs,
-} from "../llm/usage/counted_outputs.ts";
+} from "../llm/batch/counted_outputs.ts";
 import { KvCountedOutputs } from "./shared/kv_counted_outputs.ts";
 import {
   MemoryUsageBook,

@@ -7,7 +7,7 @@ import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
 import { parseLogFilter } from "../base/log_filter.ts";
 import type { LimitSelection } from "../ratelimit/local/counter_store.ts";
-import type { CountedOutputs } from "../llm/usage/counted_outputs.ts";
+import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
 import { PriceBook } from "../llm/cost/price_book.ts";
 import {
   type Compiled,

@@ -1,7 +1,7 @@
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log, Logger } from "../base/log.ts";
-import type { CountedOutputs } from "../llm/usage/counted_outputs.ts";
+import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { BodyMemory } from "../http/body_memory.ts";
 import type { ClientRegister } from "../http/server/client_counts.ts";

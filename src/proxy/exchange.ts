@@ -5,11 +5,11 @@ import { type BodyMemory, HeldBytes } from "../http/body_memory.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import { detectLlmApi } from "../llm/llm_api.ts";
-import type { CountedOutputs } from "../llm/usage/counted_outputs.ts";
+import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
 import {
   isBatchControl,
   readStoredOutput,
-} from "../llm/usage/stored_output.ts";
+} from "../llm/batch/stored_output.ts";
 import { llmRequest } from "../policy/expressions/expression_slots.ts";
 import type { RunningPolicy } from "../policy/contract/policy.ts";
 import type { Slots } from "../policy/contract/slot.ts";

@@ -5,7 +5,7 @@ import { hostnameOf, selectListener } from "../route/hostname.ts";
 import type { RouteMatch } from "../route/path_index.ts";
 import { ANY_MODEL, type RoutableRequest } from "../route/route_match.ts";
 import { detectLlmApi, readPathModel } from "../llm/llm_api.ts";
-import { isBatchCreation } from "../llm/usage/stored_output.ts";
+import { isBatchCreation } from "../llm/batch/stored_output.ts";
 import { isModelList, readShownModel } from "../llm/providers/operation.ts";
 import { readRequestModel } from "../policy/expressions/llm_variable.ts";
 import type {

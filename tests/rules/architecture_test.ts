@@ -82,7 +82,6 @@ const ROOMS_WITH_MUTUAL_IMPORTS = [
   "src/config",
   "src/dataplane",
   "src/http",
-  "src/llm",
   "src/proxy",
 ];
 

@@ -5,7 +5,7 @@ import { redactUrl } from "../../base/redaction.ts";
 import type { KvHandle } from "../../kv/kv_handle.ts";
 import { KvStore } from "../../kv/kv_store.ts";
 import { openKv } from "../../kv/open_kv.ts";
-import type { CountedOutputs } from "../../llm/usage/counted_outputs.ts";
+import type { CountedOutputs } from "../../llm/batch/counted_outputs.ts";
 
 /** Dependencies of `KvCountedOutputs`. */
 export interface KvCountedOutputsOptions {

@@ -6,7 +6,7 @@ import {
   type ConnectionMemory,
   createConnectionMemory,
 } from "../shared/shared_connections.ts";
-import { createCountedMemory } from "../../llm/usage/counted_outputs.ts";
+import { createCountedMemory } from "../../llm/batch/counted_outputs.ts";
 import { createHeartbeats, type HeartbeatMemory } from "./heartbeat.ts";
 import { createTraceTurns } from "./shared_turns.ts";
 

@@ -2,8 +2,8 @@ import type { RequestMessage } from "../../http/message.ts";
 import {
   readRequestContent,
   type RequestContent,
-} from "../../llm/request_content.ts";
-import { InputEstimate } from "../../llm/usage/input_estimate.ts";
+} from "../../llm/request/request_content.ts";
+import { InputEstimate } from "../../llm/request/input_estimate.ts";
 import { peekBody } from "./peeked_body.ts";
 import { assertReadableContent, contentProblem } from "./readable_content.ts";
 

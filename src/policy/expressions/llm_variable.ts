@@ -8,7 +8,7 @@ import {
   readPathModel,
 } from "../../llm/llm_api.ts";
 import { readShownModel } from "../../llm/providers/operation.ts";
-import { isBatchCreation } from "../../llm/usage/stored_output.ts";
+import { isBatchCreation } from "../../llm/batch/stored_output.ts";
 import { readBatchModel } from "./batch_model.ts";
 import { readJsonBody } from "./json_body.ts";
 

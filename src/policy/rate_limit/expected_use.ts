@@ -6,13 +6,13 @@ import {
   llmApiFacts,
   readPathModel,
 } from "../../llm/llm_api.ts";
-import type { RequestContent } from "../../llm/request_content.ts";
-import { readRequestFacts } from "../../llm/request_facts.ts";
+import type { RequestContent } from "../../llm/request/request_content.ts";
+import { readRequestFacts } from "../../llm/request/request_facts.ts";
 import {
   readOutputLimit,
   UNLIMITED_OUTPUT_TOKENS,
   USUAL_OUTPUT_TOKENS,
-} from "../../llm/usage/output_bound.ts";
+} from "../../llm/request/output_bound.ts";
 import { noUse, type Use } from "../../ratelimit/budget/budget.ts";
 import {
   readLlmContent,

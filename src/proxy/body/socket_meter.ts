@@ -3,10 +3,10 @@ import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import {
   closeFrame,
   WebSocketMessages,
-} from "../../llm/format/websocket_messages.ts";
+} from "../../llm/realtime/websocket_messages.ts";
 import { readPathModel } from "../../llm/llm_api.ts";
 import { RealtimeUsage } from "../../llm/realtime/realtime_usage.ts";
-import { USUAL_OUTPUT_TOKENS } from "../../llm/usage/output_bound.ts";
+import { USUAL_OUTPUT_TOKENS } from "../../llm/request/output_bound.ts";
 import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import {
   addMeteredUsage,

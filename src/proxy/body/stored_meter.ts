@@ -5,8 +5,8 @@ import {
   createDecoder,
   responseLimits,
 } from "../../llm/format/content_decoder.ts";
-import { BatchObjectUsage, ResultsUsage } from "../../llm/usage/batch_usage.ts";
-import type { StoredOutput } from "../../llm/usage/stored_output.ts";
+import { BatchObjectUsage, ResultsUsage } from "../../llm/batch/batch_usage.ts";
+import type { StoredOutput } from "../../llm/batch/stored_output.ts";
 import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import { createUsageScanner } from "../../llm/usage/usage_scanner.ts";
 import {

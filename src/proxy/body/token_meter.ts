@@ -8,12 +8,12 @@ import {
   createDecoder,
   responseLimits,
 } from "../../llm/format/content_decoder.ts";
-import { FormModel } from "../../llm/format/form_model.ts";
+import { FormModel } from "../../llm/request/form_model.ts";
 import { hasOutput, isTokenStream } from "../../llm/usage/first_output.ts";
 import {
   reportsUsageUnasked,
   withIncludeUsage,
-} from "../../llm/usage/include_usage.ts";
+} from "../../llm/request/include_usage.ts";
 import {
   detectLlmApi,
   type LlmApi,
@@ -23,13 +23,13 @@ import {
 import {
   readRequestFacts,
   type RequestFacts,
-} from "../../llm/request_facts.ts";
-import type { RequestContent } from "../../llm/request_content.ts";
-import type { InputEstimate } from "../../llm/usage/input_estimate.ts";
+} from "../../llm/request/request_facts.ts";
+import type { RequestContent } from "../../llm/request/request_content.ts";
+import type { InputEstimate } from "../../llm/request/input_estimate.ts";
 import {
   readOutputBound,
   UNLIMITED_OUTPUT_TOKENS,
-} from "../../llm/usage/output_bound.ts";
+} from "../../llm/request/output_bound.ts";
 import {
   readUsageHeaders,
   type TokenUsage,

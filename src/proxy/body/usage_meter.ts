@@ -2,8 +2,8 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { PriceBook } from "../../llm/cost/price_book.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { CountedOutputs } from "../../llm/usage/counted_outputs.ts";
-import type { StoredOutput } from "../../llm/usage/stored_output.ts";
+import type { CountedOutputs } from "../../llm/batch/counted_outputs.ts";
+import type { StoredOutput } from "../../llm/batch/stored_output.ts";
 import type { LlmApi } from "../../llm/llm_api.ts";
 import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
 

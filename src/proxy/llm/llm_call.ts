@@ -14,7 +14,7 @@ import type {
   Destination,
 } from "../balancing/attempt_target.ts";
 import { parseJson } from "../../base/json.ts";
-import { readRequestContent } from "../../llm/request_content.ts";
+import { readRequestContent } from "../../llm/request/request_content.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import { providerHeaders } from "./llm_headers.ts";
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
 import type { LlmApi } from "../../../src/llm/llm_api.ts";
-import { InputEstimate } from "../../../src/llm/usage/input_estimate.ts";
+import { InputEstimate } from "../../../src/llm/request/input_estimate.ts";
 import type { TokenUsage } from "../../../src/llm/usage/token_usage.ts";
 import {
   createUsageScanner,

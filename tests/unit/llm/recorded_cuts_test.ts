@@ -17,7 +17,7 @@ import {
   type StreamShape,
 } from "./stream_shapes.ts";
 import { scannerFor } from "./llm_responses.ts";
-import { measureRequest } from "../../../src/llm/request_measure.ts";
+import { measureRequest } from "../../../src/llm/request/request_measure.ts";
 
 const LEAST = 0.9;
 const MOST = 2;

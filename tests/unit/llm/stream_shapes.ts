@@ -1,4 +1,4 @@
-import { InputEstimate } from "../../../src/llm/usage/input_estimate.ts";
+import { InputEstimate } from "../../../src/llm/request/input_estimate.ts";
 import {
   awsEventStream,
   awsMessage,

@@ -6,7 +6,7 @@ import {
   type JsonShape,
   WHOLE,
 } from "../../base/json/json_shape.ts";
-import { MAX_TOKEN_COUNT } from "./usage_report.ts";
+import { MAX_TOKEN_COUNT } from "../usage/usage_report.ts";
 
 /** Output that budgets hold for a response that has no limit; what it uses beyond that is charged as well. */
 export const USUAL_OUTPUT_TOKENS = 4096;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   createCountedMemory,
   MemoryCountedOutputs,
-} from "../../../../src/llm/usage/counted_outputs.ts";
+} from "../../../../src/llm/batch/counted_outputs.ts";
 import { KvCountedOutputs } from "../../../../src/dataplane/shared/kv_counted_outputs.ts";
 import { PatientClock } from "../../../harness/patient_clock.ts";
 import { RecordedLog } from "../../../harness/recorded_log.ts";

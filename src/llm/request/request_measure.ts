@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type ImageSize, readImageSize } from "./format/image_size.ts";
+import { type ImageSize, readImageSize } from "../format/image_size.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -3,7 +3,7 @@ import {
   BatchObjectUsage,
   type BatchUsages,
   ResultsUsage,
-} from "../../../../src/llm/usage/batch_usage.ts";
+} from "../../../../src/llm/batch/batch_usage.ts";
 
 const usageMetadata = {
   promptTokenCount: 8,

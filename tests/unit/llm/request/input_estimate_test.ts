@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { InputEstimate } from "../../../../src/llm/usage/input_estimate.ts";
+import { InputEstimate } from "../../../../src/llm/request/input_estimate.ts";
 import { bytesOf, estimatedInput } from "../llm_responses.ts";
 
 function withImage(width: number, height: number): string {

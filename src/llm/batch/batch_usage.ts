@@ -1,8 +1,12 @@
 import { parseJson } from "../../base/json.ts";
 import { JsonPaths, JsonScanner } from "../format/json_scanner.ts";
 import type { LlmApi } from "../llm_api.ts";
-import { addUsage, normalizeUsage, type TokenUsage } from "./token_usage.ts";
-import { readUsageReport } from "./usage_report.ts";
+import {
+  addUsage,
+  normalizeUsage,
+  type TokenUsage,
+} from "../usage/token_usage.ts";
+import { readUsageReport } from "../usage/usage_report.ts";
 
 /** Places of usage and model in a line of results, with the API whose names they have. */
 const places: readonly (readonly [string, string, LlmApi | undefined])[] = [

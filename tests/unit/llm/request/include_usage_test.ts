@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { readRequestFacts } from "../../../../src/llm/request_facts.ts";
-import { withIncludeUsage } from "../../../../src/llm/usage/include_usage.ts";
+import { readRequestFacts } from "../../../../src/llm/request/request_facts.ts";
+import { withIncludeUsage } from "../../../../src/llm/request/include_usage.ts";
 import { bytesOf } from "../llm_responses.ts";
 import { fc } from "../../../harness/properties.ts";
 

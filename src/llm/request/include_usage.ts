@@ -1,6 +1,6 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import type { JsonSpan } from "../../base/json/json_reader.ts";
-import type { RequestFacts } from "../request_facts.ts";
+import type { RequestFacts } from "./request_facts.ts";
 
 /**
  * Sets `stream_options.include_usage` in the body of a streamed OpenAI chat or completions request; all other bytes are kept.

@@ -1,6 +1,6 @@
-import { GrowingBuffer } from "../base/bytes.ts";
-import { createDecoder } from "./format/content_decoder.ts";
-import { InputEstimate } from "./usage/input_estimate.ts";
+import { GrowingBuffer } from "../../base/bytes.ts";
+import { createDecoder } from "../format/content_decoder.ts";
+import { InputEstimate } from "./input_estimate.ts";
 
 /** Content of a request's body. */
 export interface RequestContent {

@@ -3,7 +3,7 @@ import {
   isBatchControl,
   isBatchCreation,
   readStoredOutput,
-} from "../../../../src/llm/usage/stored_output.ts";
+} from "../../../../src/llm/batch/stored_output.ts";
 
 const outputs: readonly (readonly [string, string | undefined])[] = [
   ["/v1/responses/resp_1?stream=true", "response resp_1"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { measureRequest } from "../../../src/llm/request_measure.ts";
-import { bytesOf } from "./llm_responses.ts";
+import { measureRequest } from "../../../../src/llm/request/request_measure.ts";
+import { bytesOf } from "../llm_responses.ts";
 
 const nothing = {
   ...{ text: 0, blanks: 0, literals: 0, schema: 0, messages: 0, calls: 0 },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FormModel } from "../../../../src/llm/format/form_model.ts";
+import { FormModel } from "../../../../src/llm/request/form_model.ts";
 
 async function encode(fields: readonly (readonly [string, string | Blob])[]) {
   const form = new FormData();

@@ -1,7 +1,7 @@
-import { isJsonObject } from "../base/json.ts";
-import { JsonProblem } from "../base/json/json_ambiguity.ts";
-import { type JsonSpan, readJson } from "../base/json/json_reader.ts";
-import { JsonSelection, WHOLE } from "../base/json/json_shape.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { JsonProblem } from "../../base/json/json_ambiguity.ts";
+import { type JsonSpan, readJson } from "../../base/json/json_reader.ts";
+import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
 
 /** Facts in the body of a request to an LLM. */
 export interface RequestFacts {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   closeFrame,
   WebSocketMessages,
-} from "../../../../src/llm/format/websocket_messages.ts";
+} from "../../../../src/llm/realtime/websocket_messages.ts";
 
 /** A frame of a server; `length` is as its head says. */
 function frame(

@@ -1,6 +1,6 @@
 import type { ImageSize } from "../format/image_size.ts";
-import { measureRequest, type RequestMeasure } from "../request_measure.ts";
-import { MAX_TOKEN_COUNT } from "./usage_report.ts";
+import { measureRequest, type RequestMeasure } from "./request_measure.ts";
+import { MAX_TOKEN_COUNT } from "../usage/usage_report.ts";
 
 /** Text of unknown form has about this many bytes per token. */
 const BYTES_PER_TOKEN = 4;
