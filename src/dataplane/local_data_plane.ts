@@ -19,7 +19,7 @@ import { compileServiceSlices } from "../compile/backends/service_endpoints.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
-import { UnsettledCounts } from "../proxy/body/unsettled_counts.ts";
+import { UnsettledCounts } from "../proxy/metering/meter/unsettled_counts.ts";
 import { Cooldowns } from "../proxy/failover/cooldowns.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";

@@ -8,7 +8,7 @@ import type { ClientRegister } from "../http/server/client_counts.ts";
 import { clientOf } from "../policy/authentication/request_identity.ts";
 import type { EndedRequest } from "../policy/expressions/telemetry_expressions.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";
-import type { UnsettledCounts } from "../proxy/body/unsettled_counts.ts";
+import type { UnsettledCounts } from "../proxy/metering/meter/unsettled_counts.ts";
 import type { Cooldowns } from "../proxy/failover/cooldowns.ts";
 import { Failover } from "../proxy/failover/failover.ts";
 import { Forwarder } from "../proxy/forwarder.ts";

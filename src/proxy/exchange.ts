@@ -3,21 +3,8 @@ import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import { type BodyMemory, HeldBytes } from "../http/body_memory.ts";
 import type { RequestMessage, ResponseMessage } from "../http/message.ts";
-import type { PriceBook } from "../llm/cost/price_book.ts";
-import { detectLlmApi } from "../llm/llm_api.ts";
-import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
-import {
-  isBatchControl,
-  readStoredOutput,
-} from "../llm/batch/stored_output.ts";
-import { llmRequest } from "../policy/expressions/expression_slots.ts";
 import type { RunningPolicy } from "../policy/contract/policy.ts";
 import type { Slots } from "../policy/contract/slot.ts";
-import type { MeteredUsage } from "../llm/usage/metered_usage.ts";
-import {
-  type UsageListeners,
-  usageListeners,
-} from "../policy/contract/request_listeners.ts";
 import type {
   Listener,
   PortId,
@@ -25,13 +12,8 @@ import type {
   SnapshotStore,
 } from "../snapshot/snapshot.ts";
 import type { Attempts } from "./attempts.ts";
-import { SocketMeter } from "./body/socket_meter.ts";
-import { StoredMeter } from "./body/stored_meter.ts";
-import { TokenMeter, UnknownUsage } from "./body/token_meter.ts";
-import { UncountedSocket } from "./body/uncounted_socket.ts";
-import type { UsageMeter, UsageMeterOptions } from "./body/usage_meter.ts";
+import type { UsageMeter } from "./metering/meter/usage_meter.ts";
 import { requestIdOf } from "./forwarding_headers.ts";
-import { requestWhole } from "./llm/llm_headers.ts";
 import { PolicyRun } from "./policies/policy_run.ts";
 import {
   RequestContext,
@@ -45,13 +27,7 @@ import type { RequestTrace } from "./trace/request_trace.ts";
 export interface ExchangeOptions {
   readonly snapshots: SnapshotStore;
   readonly clock: Clock;
-  readonly prices: PriceBook;
   readonly bodyMemory: BodyMemory;
-  readonly counted: Pick<CountedOutputs, "count" | "claim">;
-  /** Receives the parts of what an exchange uses that stays open. */
-  readonly onUsed?:
-    | ((exchange: Exchange, usage: MeteredUsage) => void)
-    | undefined;
 }
 
 /**
@@ -89,23 +65,15 @@ export class Exchange implements RequestFacts {
   error: GatewayError | undefined;
   /** Set once the response is on its way to the client. */
   response: ResponseMessage | undefined;
-  readonly #prices: PriceBook;
-  readonly #clock: Clock;
-  readonly #counted: ExchangeOptions["counted"];
-  readonly #onUsed: ExchangeOptions["onUsed"];
   #trace: RequestTrace | undefined;
   #context: RequestContext | undefined;
 
   constructor(
     request: RequestMessage,
     arrivedOn: PortId,
-    { snapshots, clock, prices, bodyMemory, counted, onUsed }: ExchangeOptions,
+    { snapshots, clock, bodyMemory }: ExchangeOptions,
   ) {
     this.request = request;
-    this.#prices = prices;
-    this.#clock = clock;
-    this.#counted = counted;
-    this.#onUsed = onUsed;
     this.snapshot = snapshots.current;
     this.port = arrivedOn.port;
     this.#arrivedOn = arrivedOn;
@@ -160,78 +128,5 @@ export class Exchange implements RequestFacts {
   ): Promise<ResponseMessage | undefined> {
     this.policyRun ??= new PolicyRun(this.context, this.#trace, this.span);
     return this.policyRun.handleRequest(policies);
-  }
-
-  /** Starts to count the tokens of a request to an LLM, also when no policy needs them. */
-  startMeter(): UsageMeter | undefined {
-    const listeners = this.slots?.get(usageListeners);
-    const { host, port, llm } = this.routed.backend ?? {};
-    const options = {
-      prices: this.#prices,
-      clock: this.#clock,
-      counted: this.#counted,
-      host,
-      port,
-      priceHost: llm?.provider.host?.(llm.place) ?? host,
-    };
-    // Servers may ignore the offer of a protocol, and respond.
-    this.meter = this.request.upgrade === undefined
-      ? this.#meterResponse(options, listeners)
-      : this.#meterSocket(options, listeners) ??
-        this.#meterResponse(options, listeners) ??
-        (listeners && new UncountedSocket());
-    return this.meter;
-  }
-
-  #meterResponse(
-    options: UsageMeterOptions,
-    listeners: UsageListeners | undefined,
-  ): UsageMeter | undefined {
-    const { originalRequest, request } = this;
-    if (listeners !== undefined) requestWhole(request);
-    const { method, target } = request;
-    const stored = readStoredOutput(method, target);
-    if (stored !== undefined) {
-      const onUsed = (usage: MeteredUsage) => this.#onUsed?.(this, usage);
-      return new StoredMeter(stored, { ...options, onUsed }, listeners);
-    }
-    if (originalRequest.method !== "POST") return undefined;
-    if (isBatchControl(method, target)) {
-      if (listeners?.rules.deniesUnknown !== true) return undefined;
-      throw new UnknownUsage("those of a batch are counted when it is read");
-    }
-    // Policies may have rewritten the path to the one that the provider knows.
-    const api = detectLlmApi("POST", originalRequest.target) ??
-      detectLlmApi(method, target) ?? listeners?.api;
-    return listeners === undefined && api === undefined
-      ? undefined
-      : new TokenMeter(api, options, listeners);
-  }
-
-  /** True if the route, a rule or the backend was chosen by the model, or may depend on it. */
-  get #dependsOnModel(): boolean {
-    const { backend, model } = this.routed;
-    return backend?.llm !== undefined || model !== undefined ||
-      this.slots?.get(llmRequest)?.requestModel !== undefined;
-  }
-
-  #meterSocket(
-    options: UsageMeterOptions,
-    listeners: UsageListeners | undefined,
-  ): UsageMeter | undefined {
-    const { originalRequest, request: { method, target, upgrade } } = this;
-    const isRealtime = /^websocket$/i.test(upgrade ?? "") &&
-      [originalRequest.target, target].some((path) =>
-        detectLlmApi(method, path) === "realtime"
-      );
-    if (isRealtime) {
-      const onUsed = (usage: MeteredUsage) => this.#onUsed?.(this, usage);
-      const keepsModel = this.#dependsOnModel;
-      return new SocketMeter({ ...options, keepsModel, onUsed }, listeners);
-    }
-    if (listeners?.rules.deniesUnknown !== true) return undefined;
-    throw new UnknownUsage(
-      "it opens a WebSocket to a path of no known LLM API",
-    );
   }
 }

@@ -7,7 +7,7 @@ import { endListeners } from "../policy/contract/request_listeners.ts";
 import { failedExpressions } from "../policy/expressions/expression_slots.ts";
 import { pathOf } from "../route/normalize_target.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
-import type { UnsettledCounts } from "./body/unsettled_counts.ts";
+import type { UnsettledCounts } from "./metering/meter/unsettled_counts.ts";
 import type { Exchange } from "./exchange.ts";
 import { toGatewayError } from "./respond.ts";
 
@@ -61,7 +61,7 @@ export function observeFinishedRequests(
       record(finished, exchange);
       trace?.finished(finished);
     };
-    const counting = meter?.counting;
+    const counting = meter?.counts.counting;
     if (counting === undefined) return finish();
     const counted = counting.then(finish);
     if (outcome.error === undefined) unsettled?.add(counted);
@@ -104,15 +104,16 @@ function describe(
     retries: attempts?.retries ?? 0,
     failedOver: attempts?.failedOver,
     trace: traceOf(exchange),
-    usage: exchange.meter?.usage,
+    usage: exchange.meter?.counts.usage,
     countedInParts: exchange.meter?.countsParts ?? false,
-    uncounted: exchange.meter?.uncounted,
+    uncounted: exchange.meter?.counts.uncounted,
     failedExpressions: exchange.slots?.get(failedExpressions),
   };
 }
 
 function firstTokenOf({ meter, startedAt }: Exchange): number | undefined {
-  const at = meter?.usage && meter.firstOutputAt;
+  const { usage, firstOutputAt: at } = meter?.counts ?? {};
+  if (usage === undefined) return undefined;
   return at && at - startedAt;
 }
 
@@ -135,7 +136,8 @@ function reasonOf(
   { error, policyRun, attempts, meter }: Exchange,
   outcome: Outcome,
 ): FinishedRequest["reason"] {
-  if (meter?.closedBy !== undefined) return meter.closedBy;
+  const closedBy = meter?.counts.closedBy;
+  if (closedBy !== undefined) return closedBy;
   if (error !== undefined) return error.code;
   if (outcome.error !== undefined) return toGatewayError(outcome.error).code;
   if (policyRun?.rejection !== undefined) return policyRun.rejection.reason;
@@ -153,7 +155,8 @@ function errorOf(
   { status }: ResponseMessage,
   outcome: Outcome,
 ): string | undefined {
-  if (meter?.closedBy !== undefined) return closings[meter.closedBy];
+  const closedBy = meter?.counts.closedBy;
+  if (closedBy !== undefined) return closings[closedBy];
   const cause = error ?? outcome.error;
   if (cause === undefined) return policyRun?.rejection?.message;
   // Closing is how a client ends a stream of events: the reason says it, and nothing is wrong.

@@ -1,4 +1,5 @@
 import type { Log } from "../base/log.ts";
+import type { MeteredUsage } from "../llm/usage/metered_usage.ts";
 import type {
   Reply,
   RequestMessage,
@@ -22,12 +23,13 @@ import {
   setIfAbsent,
   type TrustsPeer,
 } from "./forwarding_headers.ts";
+import { createMeter, type MeterServices } from "./metering/meters.ts";
 import { respondToError, toGatewayError } from "./respond.ts";
 import type { RequestSpans } from "./trace/spans/request_spans.ts";
 import type { Tracing } from "./trace/tracing.ts";
 
 /** Dependencies of the pipeline. */
-export interface PipelineOptions extends ExchangeOptions {
+export interface PipelineOptions extends ExchangeOptions, MeterServices {
   readonly forwarder: Forwarder;
   readonly failover: Failover;
   readonly tracing: Tracing;
@@ -39,6 +41,10 @@ export interface PipelineOptions extends ExchangeOptions {
   readonly maxBodyBytes: number | undefined;
   /** Limit of bytes that are buffered to read a body. */
   readonly maxBufferBytes: number;
+  /** Receives the parts of what an exchange uses that stays open. */
+  readonly onUsed?:
+    | ((exchange: Exchange, usage: MeteredUsage) => void)
+    | undefined;
   readonly onFinish: FinishObserver;
 }
 
@@ -174,7 +180,11 @@ export class Pipeline {
   ): Promise<ResponseMessage> {
     const { request, requestId, originalRequest, trace } = exchange;
     const { forwarder, maxBufferBytes, spans, trustsPeer } = this.#options;
-    const meter = exchange.startMeter();
+    const { onUsed } = this.#options;
+    const meter = createMeter(exchange, this.#options, (usage) => {
+      onUsed?.(exchange, usage);
+    });
+    exchange.meter = meter;
     const pending = meter?.prepare(request, maxBufferBytes);
     if (pending !== undefined) await pending;
     if (spans !== undefined) await spans.readBody(exchange);

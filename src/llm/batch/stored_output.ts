@@ -8,6 +8,19 @@ export interface StoredOutput {
   readonly id: string;
 }
 
+/** Returns the key under which an output is charged: another backend cannot have it charged by naming it. */
+export function outputKey(
+  { host, port }: {
+    readonly host: string | undefined;
+    readonly port: number | undefined;
+  },
+  { kind, id }: StoredOutput,
+): string {
+  // A batch and its results are charged once.
+  const group = kind === "response" ? "response" : "batch";
+  return `${host}:${port} ${group} ${id}`;
+}
+
 /** Part of all these paths, and of few others: every request is compared with it. */
 const hint = /responses|batch|files/i;
 const ID = String.raw`([\w.-]{1,256})`;

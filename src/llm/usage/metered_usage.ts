@@ -8,11 +8,12 @@ export interface MeteredUsage extends TokenUsage {
   readonly served: ServedModel;
 }
 
-/** Adds what two responses used; the model is that of the later one. */
+/** Adds what a response used to what earlier ones did, if any; the model is that of the later one. */
 export function addMeteredUsage(
-  earlier: MeteredUsage,
+  earlier: MeteredUsage | undefined,
   later: MeteredUsage,
 ): MeteredUsage {
+  if (earlier === undefined) return later;
   return {
     ...addUsage(earlier, later),
     served: later.served,

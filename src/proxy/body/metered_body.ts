@@ -9,7 +9,7 @@ export interface Metering {
   /** Receives every byte that arrives. */
   readonly sink: { push(bytes: Uint8Array): void };
   /** Removes bytes before the reader gets them; may hold bytes back. */
-  readonly filter:
+  readonly filter?:
     | { push(bytes: Uint8Array): Uint8Array; finish(): Uint8Array }
     | undefined;
   /** Called once: after the last byte, or when the body is cancelled or fails. */

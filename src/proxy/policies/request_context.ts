@@ -14,7 +14,7 @@ export interface RequestFacts {
   readonly requestId: string;
   readonly acceptedAt: number;
   readonly routed: RoutedRequest;
-  readonly meter?: ResponseUsage | undefined;
+  readonly meter?: { readonly counts: ResponseUsage } | undefined;
 }
 
 /** A request as policies see it, with what they leave for each other. */
@@ -64,7 +64,7 @@ export class RequestContext implements PolicyContext {
   }
 
   get responseUsage(): ResponseUsage | undefined {
-    return this.#facts.meter;
+    return this.#facts.meter?.counts;
   }
 
   get resourcePath(): string | undefined {

@@ -38,7 +38,6 @@ export class BodyCapture {
     this.#report = report;
     this.body = new MeteredBody(body, {
       sink: { push: (bytes) => this.#push(bytes) },
-      filter: undefined,
       end: () => this.end(),
     });
   }

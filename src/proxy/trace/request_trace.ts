@@ -1,6 +1,6 @@
 import { NANO_USD } from "../../base/log_text.ts";
 import { llmApiFacts } from "../../llm/llm_api.ts";
-import type { UsageMeter } from "../body/usage_meter.ts";
+import type { UsageMeter } from "../metering/meter/usage_meter.ts";
 import { describeError } from "../../base/errors.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Listener, Route } from "../../snapshot/snapshot.ts";
@@ -142,7 +142,7 @@ export class RequestTrace {
 function describeUsage(
   meter: UsageMeter | undefined,
 ): LlmUsage | undefined {
-  const usage = meter?.usage;
+  const usage = meter?.counts.usage;
   if (usage === undefined) return undefined;
   return {
     type: "llmUsage",

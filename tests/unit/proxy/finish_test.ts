@@ -52,11 +52,15 @@ Deno.test("only responses that were delivered before they are counted are unsett
       { add: (counted) => added.push(counted) },
     );
     const counting = Promise.resolve();
-    observe({ ...exchange, meter: { counting } } as unknown as Exchange, {
-      status: 200,
-      headers: new HeaderList(),
-      body: undefined,
-    }, { bytesSent: 7, error });
+    observe(
+      { ...exchange, meter: { counts: { counting } } } as unknown as Exchange,
+      {
+        status: 200,
+        headers: new HeaderList(),
+        body: undefined,
+      },
+      { bytesSent: 7, error },
+    );
 
     assert.equal(added.length, unsettled);
     assert.equal(records.length, 0);

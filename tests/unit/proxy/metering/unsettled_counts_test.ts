@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UnsettledCounts } from "../../../../src/proxy/body/unsettled_counts.ts";
+import { UnsettledCounts } from "../../../../src/proxy/metering/meter/unsettled_counts.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 
 Deno.test("reports wait for the counts under way, and no longer than a second", async () => {

@@ -1,7 +1,7 @@
-import type { Clock } from "../../base/clock.ts";
-import type { Tunnel } from "../../http/message.ts";
-import type { Transport } from "../../http/transport.ts";
-import { DRAIN_MS, MAX_DRAINED_BYTES } from "./metered_body.ts";
+import type { Clock } from "../../../base/clock.ts";
+import type { Tunnel } from "../../../http/message.ts";
+import type { Transport } from "../../../http/transport.ts";
+import { DRAIN_MS, MAX_DRAINED_BYTES } from "../../body/metered_body.ts";
 
 /** Reads what the backend sends through a tunnel. */
 export interface TunnelReader {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Body, BytesBody, textBody } from "../../../../src/http/body.ts";
 import { noPrices } from "../../../../src/policy/noop_services.ts";
-import { TokenMeter } from "../../../../src/proxy/body/token_meter.ts";
+import { TokenMeter } from "../../../../src/proxy/metering/meter/token_meter.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 import { context, response } from "../../policy/exchange.ts";
 import { bytesOf, events } from "../../llm/llm_responses.ts";
@@ -39,6 +39,7 @@ for (
       host,
       port: 443,
       priceHost: host,
+      onUsed: () => {},
     }, {
       listeners: [listener],
       rules: { mayRequestUsage: true, drains: false, deniesUnknown: false },

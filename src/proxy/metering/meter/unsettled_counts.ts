@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import type { Clock } from "../../../base/clock.ts";
 
 /** Decoding what was received takes milliseconds; a report must not wait for a busy processor either. */
 const MAX_WAIT_MS = 1000;

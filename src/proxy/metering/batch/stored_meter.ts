@@ -1,31 +1,36 @@
-import type { Cancellation } from "../../base/cancellation.ts";
-import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
+import type { Cancellation } from "../../../base/cancellation.ts";
+import type { RequestMessage, ResponseMessage } from "../../../http/message.ts";
+import {
+  BatchObjectUsage,
+  ResultsUsage,
+} from "../../../llm/batch/batch_usage.ts";
+import {
+  isBatchControl,
+  outputKey,
+  readStoredOutput,
+  type StoredOutput,
+} from "../../../llm/batch/stored_output.ts";
 import {
   type ContentDecoder,
   createDecoder,
   responseLimits,
-} from "../../llm/format/content_decoder.ts";
-import { BatchObjectUsage, ResultsUsage } from "../../llm/batch/batch_usage.ts";
-import type { StoredOutput } from "../../llm/batch/stored_output.ts";
-import type { TokenUsage } from "../../llm/usage/token_usage.ts";
-import { createUsageScanner } from "../../llm/usage/usage_scanner.ts";
+} from "../../../llm/format/content_decoder.ts";
+import { addMeteredUsage } from "../../../llm/usage/metered_usage.ts";
+import type { TokenUsage } from "../../../llm/usage/token_usage.ts";
+import { createUsageScanner } from "../../../llm/usage/usage_scanner.ts";
+import type {
+  UsageListener,
+  UsageListeners,
+} from "../../../policy/contract/request_listeners.ts";
+import { MeteredBody, outlive } from "../../body/metered_body.ts";
 import {
-  addMeteredUsage,
-  type MeteredUsage,
-} from "../../llm/usage/metered_usage.ts";
-import type { UsageListeners } from "../../policy/contract/request_listeners.ts";
-import { MeteredBody, outlive } from "./metered_body.ts";
-import {
-  outputKey,
+  type MeteredRequest,
+  type MeterOptions,
+  priceUsage,
+  RequestCounts,
+  UnknownUsage,
   type UsageMeter,
-  type UsageMeterOptions,
-} from "./usage_meter.ts";
-
-/** Dependencies of the meter of an output that is read again. */
-export interface StoredMeterOptions extends UsageMeterOptions {
-  /** Receives what each model of a batch used. */
-  onUsed(usage: MeteredUsage): void;
-}
+} from "../meter/usage_meter.ts";
 
 /** Usage that a reader found in an output. */
 interface Findings {
@@ -46,53 +51,54 @@ const ALL_LINES = 2 ** 31 - 1;
 const PARTIAL_CONTENT = 206;
 const rangeFields = ["range", "if-range"];
 
+/** Meters requests that read a stored output; those that create or cancel a batch use nothing. */
+export function meterOfStored(
+  { originalRequest, request: { method, target } }: MeteredRequest,
+  options: MeterOptions,
+  budgets: UsageListeners | undefined,
+): UsageMeter | "uncounted" | undefined {
+  const output = readStoredOutput(method, target);
+  if (output !== undefined) {
+    return new StoredMeter(output, options, budgets?.listeners);
+  }
+  if (originalRequest.method !== "POST" || !isBatchControl(method, target)) {
+    return undefined;
+  }
+  if (budgets?.rules.deniesUnknown !== true) return "uncounted";
+  throw new UnknownUsage("those of a batch are counted when it is read");
+}
+
 /** Charges an output to its first reader: a response that ran in the background, or a batch. */
-export class StoredMeter implements UsageMeter {
+class StoredMeter implements UsageMeter {
   readonly api: "responses" | undefined;
-  readonly firstOutputAt: undefined;
-  readonly closedBy: undefined;
   readonly countsParts = true;
+  readonly counts = new RequestCounts();
   readonly #output: StoredOutput;
-  readonly #options: StoredMeterOptions;
-  readonly #listeners: UsageListeners["listeners"];
+  readonly #options: MeterOptions;
+  readonly #listeners: readonly UsageListener[];
   #charged = 0;
-  #usage: MeteredUsage | undefined;
   #reading: Promise<void> | undefined;
-  #counting: Promise<void> | undefined;
   #cancellation: Cancellation | undefined;
-  #isUncounted = false;
 
   constructor(
     output: StoredOutput,
-    options: StoredMeterOptions,
-    listeners: Pick<UsageListeners, "listeners"> = { listeners: [] },
+    options: MeterOptions,
+    listeners: readonly UsageListener[] = [],
   ) {
     this.api = output.kind === "response" ? "responses" : undefined;
     this.#output = output;
     this.#options = options;
-    this.#listeners = listeners.listeners;
-  }
-
-  get usage(): MeteredUsage | undefined {
-    return this.#usage;
-  }
-
-  get counting(): Promise<void> | undefined {
-    return this.#counting;
+    this.#listeners = listeners;
   }
 
   get cancellation(): Cancellation | undefined {
     return this.#cancellation;
   }
 
-  get uncounted(): { readonly model: undefined } | undefined {
-    return this.#isUncounted ? { model: undefined } : undefined;
-  }
-
   async prepare({ headers, cancellation }: RequestMessage): Promise<void> {
     const { prices, counted, clock } = this.#options;
     if (!prices.isLoaded) await prices.load();
-    if (this.#hasBudget) {
+    if (this.#listeners.length > 0) {
       // A client that leaves before the usage has the output nevertheless.
       this.#cancellation = outlive(cancellation, clock);
       // The whole output is read, and without limits of decoding.
@@ -105,7 +111,7 @@ export class StoredMeter implements UsageMeter {
 
   watch(response: ResponseMessage): void {
     const { body, headers, status, tunnel } = response;
-    this.#isUncounted = tunnel !== undefined && this.#hasBudget;
+    if (tunnel !== undefined) this.#cannotCount();
     if (body === undefined || status >= 300) return;
     const reader = this.#createReader(headers.getJoined("content-type"));
     if (reader === undefined) return;
@@ -113,30 +119,33 @@ export class StoredMeter implements UsageMeter {
     const sink = (bytes: Uint8Array) => reader.push(bytes);
     const decoder = createDecoder(coding, sink, responseLimits);
     if (decoder === undefined || status === PARTIAL_CONTENT) {
-      this.#isUncounted = this.#hasBudget;
+      this.#cannotCount();
       return;
     }
-    const end = (isComplete: boolean) => {
-      this.#reading = this.#end(reader, decoder, isComplete);
-      this.#counting ??= this.#reading;
-    };
-    const drain = this.#cancellation && {
-      clock: this.#options.clock,
-      isNeeded: () => true,
-      started: (draining: Promise<void>) => {
-        this.#counting = draining.then(() => this.#reading);
+    const { counts } = this;
+    response.body = new MeteredBody(body, {
+      sink: decoder,
+      end: (isComplete) => {
+        this.#reading = this.#end(reader, decoder, isComplete);
+        counts.counting ??= this.#reading;
       },
-    };
-    const metering = { sink: decoder, filter: undefined, end, drain };
-    response.body = new MeteredBody(body, metering);
-  }
-
-  get #hasBudget(): boolean {
-    return this.#listeners.length > 0;
+      drain: this.#cancellation && {
+        clock: this.#options.clock,
+        isNeeded: () => true,
+        started: (draining) => {
+          counts.counting = draining.then(() => this.#reading);
+        },
+      },
+    });
   }
 
   /** Does nothing: the output was not read. */
   abandon(): void {}
+
+  #cannotCount(): void {
+    if (this.#listeners.length === 0) return;
+    this.counts.uncounted = { model: undefined };
+  }
 
   #createReader(contentType: string | undefined): Reader | undefined {
     const { kind, id } = this.#output;
@@ -152,7 +161,7 @@ export class StoredMeter implements UsageMeter {
     isComplete: boolean,
   ): Promise<void> {
     const isDecoded = await decoder.finish();
-    this.#isUncounted = !isDecoded && this.#hasBudget;
+    if (!isDecoded) this.#cannotCount();
     const { counted } = this.#options;
     const { kind } = this.#output;
     for (const { id, to, usages } of reader.finish(isComplete && isDecoded)) {
@@ -163,24 +172,17 @@ export class StoredMeter implements UsageMeter {
       // If others have read a part in the meantime, it is not known which lines those are: rather twice than never.
       if (await counted.claim(key, to) < to) this.#settle(usages);
     }
-    this.#report();
+    const { usage } = this.counts;
+    if (usage === undefined) return;
+    for (const listener of this.#listeners) listener.settle(usage);
   }
 
   #settle(usages: readonly TokenUsage[]): void {
-    const { prices, priceHost: host, onUsed } = this.#options;
     for (const usage of usages) {
-      const served = { model: usage.responseModel, host };
-      const used = { ...usage, served, cost: prices.price(served, usage) };
-      onUsed(used);
-      this.#usage = this.#usage === undefined
-        ? used
-        : addMeteredUsage(this.#usage, used);
+      const used = priceUsage(this.#options, usage);
+      this.#options.onUsed(used);
+      this.counts.usage = addMeteredUsage(this.counts.usage, used);
     }
-  }
-
-  #report(): void {
-    if (this.#usage === undefined) return;
-    for (const listener of this.#listeners) listener.settle(this.#usage);
   }
 }
 

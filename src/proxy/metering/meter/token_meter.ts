@@ -1,112 +1,102 @@
-import type { Cancellation } from "../../base/cancellation.ts";
-import { GatewayError } from "../../base/errors.ts";
-import { BytesBody } from "../../http/body.ts";
-import type { HeaderList } from "../../http/header_list.ts";
-import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
+import type { Cancellation } from "../../../base/cancellation.ts";
+import type { RequestMessage, ResponseMessage } from "../../../http/message.ts";
 import {
   type ContentDecoder,
   createDecoder,
   responseLimits,
-} from "../../llm/format/content_decoder.ts";
-import { FormModel } from "../../llm/request/form_model.ts";
-import { hasOutput, isTokenStream } from "../../llm/usage/first_output.ts";
-import {
-  reportsUsageUnasked,
-  withIncludeUsage,
-} from "../../llm/request/include_usage.ts";
+} from "../../../llm/format/content_decoder.ts";
 import {
   detectLlmApi,
   type LlmApi,
   llmApiFacts,
   readPathModel,
-} from "../../llm/llm_api.ts";
-import {
-  readRequestFacts,
-  type RequestFacts,
-} from "../../llm/request/request_facts.ts";
-import type { RequestContent } from "../../llm/request/request_content.ts";
-import type { InputEstimate } from "../../llm/request/input_estimate.ts";
-import {
-  readOutputBound,
-  UNLIMITED_OUTPUT_TOKENS,
-} from "../../llm/request/output_bound.ts";
+} from "../../../llm/llm_api.ts";
+import { outputKey } from "../../../llm/batch/stored_output.ts";
+import { FormModel } from "../../../llm/request/form_model.ts";
+import type { InputEstimate } from "../../../llm/request/input_estimate.ts";
+import type { RequestContent } from "../../../llm/request/request_content.ts";
+import { readRequestFacts } from "../../../llm/request/request_facts.ts";
+import { hasOutput, isTokenStream } from "../../../llm/usage/first_output.ts";
 import {
   readUsageHeaders,
   type TokenUsage,
-} from "../../llm/usage/token_usage.ts";
-import { UsageTracker } from "../../llm/usage/usage_tracker.ts";
-import { UsageChunkFilter } from "../../llm/usage/usage_chunk_filter.ts";
+} from "../../../llm/usage/token_usage.ts";
+import { UsageChunkFilter } from "../../../llm/usage/usage_chunk_filter.ts";
 import {
   createUsageScanner,
   type UsageScanner,
-} from "../../llm/usage/usage_scanner.ts";
+} from "../../../llm/usage/usage_scanner.ts";
+import { UsageTracker } from "../../../llm/usage/usage_tracker.ts";
 import {
   readLlmContent,
   readPossibleContent,
-} from "../../policy/expressions/llm_content.ts";
-import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
+} from "../../../policy/expressions/llm_content.ts";
 import type {
   UsageListener,
   UsageListeners,
   UsageRules,
-} from "../../policy/contract/request_listeners.ts";
-import { MeteredBody, outlive } from "./metered_body.ts";
+} from "../../../policy/contract/request_listeners.ts";
+import { MeteredBody, outlive } from "../../body/metered_body.ts";
 import {
-  outputKey,
+  type MeteredRequest,
+  type MeterOptions,
+  priceUsage,
+  RequestCounts,
+  UnknownUsage,
   type UsageMeter,
-  type UsageMeterOptions,
 } from "./usage_meter.ts";
+import {
+  asRequested,
+  type RequestedUsage,
+  requestUsage,
+} from "./usage_request.ts";
 
-const noListeners = {
+const noBudgets: Pick<UsageListeners, "listeners" | "rules"> = {
   listeners: [],
   rules: { mayRequestUsage: true, drains: false, deniesUnknown: false },
 };
 
-/** A request was rejected because its tokens cannot be counted. */
-export class UnknownUsage extends GatewayError {
-  /** @param reason Completes "… because". */
-  constructor(reason: string) {
-    super(
-      "usage_unknown",
-      "downstream",
-      `The tokens of the request cannot be counted: ${reason}`,
-    );
-  }
+/** Meters requests to known LLM APIs, and under a budget all requests that may be for an LLM. */
+export function meterOfTokens(
+  { originalRequest, request: { method, target } }: MeteredRequest,
+  options: MeterOptions,
+  budgets: UsageListeners | undefined,
+): UsageMeter | undefined {
+  if (originalRequest.method !== "POST") return undefined;
+  // Policies may have rewritten the path to the one that the provider knows.
+  const api = detectLlmApi("POST", originalRequest.target) ??
+    detectLlmApi(method, target) ?? budgets?.api;
+  return budgets === undefined && api === undefined
+    ? undefined
+    : new TokenMeter(api, options, budgets);
 }
 
 /** Counts the tokens of one request: reads the response while it streams, and asks the provider for usage that it reports only on request. */
 export class TokenMeter implements UsageMeter {
+  readonly countsParts = false;
+  readonly counts = new RequestCounts();
+  readonly #options: MeterOptions;
+  readonly #listeners: readonly UsageListener[];
+  readonly #rules: UsageRules;
   #api: LlmApi | undefined;
   /** As the provider gets it. */
   #target = "";
-  readonly #listeners: readonly UsageListener[];
-  readonly #rules: UsageRules;
   #input: InputEstimate | undefined;
   /** Model in the body of the request. */
   #requestModel: string | undefined;
   /** Set for a form. */
   #form: FormModel | undefined;
-  /** Output to charge if a stream reports no usage, because the provider could not be asked for it. */
-  #outputBound = 0;
-  #hidesUsage = false;
+  #requested: RequestedUsage = asRequested;
   #isOver = false;
   /** Usage in the head of the response. */
   #stated: TokenUsage | undefined;
-  #usage: MeteredUsage | undefined;
-  readonly countsParts = false;
-  readonly closedBy: undefined;
-  readonly #options: UsageMeterOptions;
   #decoding: Promise<void> | undefined;
-  #counting: Promise<void> | undefined;
-  #isUncounted = false;
   #cancellation: Cancellation | undefined;
-  #firstOutputAt: number | undefined;
 
   constructor(
     api: LlmApi | undefined,
-    options: UsageMeterOptions,
-    { listeners, rules }: Pick<UsageListeners, "listeners" | "rules"> =
-      noListeners,
+    options: MeterOptions,
+    { listeners, rules } = noBudgets,
   ) {
     this.#api = api;
     this.#options = options;
@@ -116,22 +106,6 @@ export class TokenMeter implements UsageMeter {
 
   get api(): LlmApi | undefined {
     return this.#api;
-  }
-
-  get usage(): MeteredUsage | undefined {
-    return this.#usage;
-  }
-
-  get firstOutputAt(): number | undefined {
-    return this.#firstOutputAt;
-  }
-
-  get counting(): Promise<void> | undefined {
-    return this.#counting;
-  }
-
-  get uncounted(): { readonly model: string | undefined } | undefined {
-    return this.#isUncounted ? { model: this.#model(undefined) } : undefined;
   }
 
   get cancellation(): Cancellation | undefined {
@@ -176,11 +150,12 @@ export class TokenMeter implements UsageMeter {
     if (content === undefined || this.api === undefined) return;
     if (!llmApiFacts(this.api).needsIncludeUsage) return;
     if (this.#rules.mayRequestUsage) {
-      await this.#requestUsage(request, content.bytes, facts);
+      const { host } = this.#options;
+      this.#requested = await requestUsage(request, content.bytes, facts, host);
     } else if (facts.isStreamed && !facts.includesUsage) {
       this.#denyUnknown("it is streamed, and includeUsage is false");
     }
-    if (this.#outputBound > 0) {
+    if (this.#requested.outputBound > 0) {
       this.#denyUnknown(
         "it is a streamed chat, and its body is signed or cannot be read",
       );
@@ -205,8 +180,7 @@ export class TokenMeter implements UsageMeter {
     const form = FormModel.create(headers.getJoined("content-type"));
     if (form === undefined) return;
     this.#form = form;
-    const nothing = { filter: undefined, end: () => {} };
-    request.body = new MeteredBody(body, { sink: form, ...nothing });
+    request.body = new MeteredBody(body, { sink: form, end: () => {} });
   }
 
   /** Returns whether an estimate may be charged; without a known API, the response decides. */
@@ -216,30 +190,6 @@ export class TokenMeter implements UsageMeter {
 
   #denyUnknown(reason: string): void {
     if (this.#rules.deniesUnknown) throw new UnknownUsage(reason);
-  }
-
-  async #requestUsage(
-    request: RequestMessage,
-    content: Uint8Array | undefined,
-    facts: RequestFacts,
-  ): Promise<void> {
-    const { headers } = request;
-    if (content === undefined || facts.spans === undefined) {
-      this.#outputBound = UNLIMITED_OUTPUT_TOKENS;
-      return;
-    }
-    if (coversBody(headers)) {
-      this.#outputBound = await readOutputBound(content);
-      return;
-    }
-    const asking = withIncludeUsage(content, facts);
-    if (asking === undefined) return;
-    request.body = new BytesBody(asking);
-    for (const name of bodyFields) headers.delete(name);
-    if (reportsUsageUnasked(this.#options.host)) return;
-    // Usage in a compressed response could not be hidden from the client.
-    headers.set("accept-encoding", "identity");
-    this.#hidesUsage = true;
   }
 
   watch(response: ResponseMessage): void {
@@ -262,7 +212,7 @@ export class TokenMeter implements UsageMeter {
     });
     if (scanner === undefined || decoder === undefined) {
       this.#isOver = true;
-      this.#isUncounted = this.#listeners.length > 0;
+      this.#cannotCount();
       return;
     }
     const end = (isComplete: boolean) =>
@@ -272,7 +222,7 @@ export class TokenMeter implements UsageMeter {
       clock: this.#options.clock,
       isNeeded: () => this.api !== undefined || scanner.mayHaveUsage,
       started: (draining: Promise<void>) => {
-        this.#counting = draining.then(() => this.#decoding);
+        this.counts.counting = draining.then(() => this.#decoding);
       },
     };
     response.body = new MeteredBody(body, {
@@ -300,12 +250,14 @@ export class TokenMeter implements UsageMeter {
     decoder: ContentDecoder,
     coding: string,
   ): Pick<ContentDecoder, "push"> {
+    const { counts } = this;
+    const { clock } = this.#options;
     return {
       push: (bytes) => {
         if (
-          this.#firstOutputAt === undefined &&
+          counts.firstOutputAt === undefined &&
           (coding !== "identity" || hasOutput(bytes))
-        ) this.#firstOutputAt = this.#options.clock.monotonic();
+        ) counts.firstOutputAt = clock.monotonic();
         decoder.push(bytes);
       },
     };
@@ -315,7 +267,7 @@ export class TokenMeter implements UsageMeter {
     contentType: string | undefined,
     coding: string,
   ): UsageChunkFilter | undefined {
-    const isHidden = this.#hidesUsage && coding === "identity" &&
+    const isHidden = this.#requested.isHidden && coding === "identity" &&
       /^text\/event-stream/i.test(contentType ?? "");
     return isHidden ? new UsageChunkFilter() : undefined;
   }
@@ -337,9 +289,9 @@ export class TokenMeter implements UsageMeter {
       : decoder.finish().then((isDecoded) => settle(isComplete && isDecoded));
     if (settling === undefined) return;
     this.#decoding = settling.then(() => {
-      this.#decoding = this.#counting = undefined;
+      this.#decoding = this.counts.counting = undefined;
     });
-    this.#counting ??= this.#decoding;
+    this.counts.counting ??= this.#decoding;
   }
 
   #read(
@@ -353,7 +305,7 @@ export class TokenMeter implements UsageMeter {
     // It has just begun: whoever reads it to the end is charged.
     if (isComplete && scanner.backgroundId !== undefined) return undefined;
     const usage = scanner.estimate(this.#inputTokens, {
-      minOutputTokens: this.#outputBound,
+      minOutputTokens: this.#requested.outputBound,
       share,
     });
     // A provider that reports no usage, or was cut short, must not be free; anything but an LLM must be.
@@ -381,16 +333,16 @@ export class TokenMeter implements UsageMeter {
   #settle(usage: TokenUsage | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (usage === undefined) {
-      this.#isUncounted = this.#listeners.length > 0;
-      return;
-    }
-    const model = this.#model(usage.responseModel);
-    const { prices, priceHost: host } = this.#options;
-    const served = { model, host };
-    const cost = prices.price(served, usage);
-    this.#usage = { ...usage, responseModel: model, cost, served };
-    for (const listener of this.#listeners) listener.settle(this.#usage);
+    if (usage === undefined) return this.#cannotCount();
+    const responseModel = this.#model(usage.responseModel);
+    const used = priceUsage(this.#options, { ...usage, responseModel });
+    this.counts.usage = used;
+    for (const listener of this.#listeners) listener.settle(used);
+  }
+
+  #cannotCount(): void {
+    if (this.#listeners.length === 0) return;
+    this.counts.uncounted = { model: this.#model(undefined) };
   }
 
   readonly #inputTokens = (responseModel: string | undefined): number =>
@@ -402,20 +354,3 @@ export class TokenMeter implements UsageMeter {
       this.#requestModel;
   }
 }
-
-/** Returns whether a signature covers the body: of AWS, or of HTTP messages (RFC 9421) with a digest among its components. */
-function coversBody(headers: HeaderList): boolean {
-  return headers.getJoined("authorization")?.startsWith("AWS4-") === true ||
-    ["signature", "signature-input"].some((name) =>
-      headers.getJoined(name)?.toLowerCase().includes("digest")
-    );
-}
-
-/** Fields about the bytes of the body, which no longer hold for a changed one. */
-const bodyFields = [
-  "content-encoding",
-  "content-digest",
-  "content-md5",
-  "digest",
-  "repr-digest",
-];
