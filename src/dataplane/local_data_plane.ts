@@ -22,7 +22,7 @@ import { PortError } from "../proxy/ports/open_port.ts";
 import { UnsettledCounts } from "../proxy/metering/meter/unsettled_counts.ts";
 import { Cooldowns } from "../proxy/failover/cooldowns.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
-import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
+import type { WebUiHandler } from "../proxy/balancing/web_ui_upstream.ts";
 import { SnapshotStore } from "../snapshot/snapshot.ts";
 import type { MetricReading } from "../telemetry/metrics/metrics.ts";
 import { addStateMetrics } from "../telemetry/metrics/state_metrics.ts";

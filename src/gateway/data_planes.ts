@@ -9,7 +9,7 @@ import { loadRequestTelemetry } from "../dataplane/telemetry/request_telemetry.t
 import type { WorkerPoolOptions } from "../dataplane/workers/worker_pool.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
-import type { WebUiHandler } from "../proxy/web_ui_upstream.ts";
+import type { WebUiHandler } from "../proxy/balancing/web_ui_upstream.ts";
 import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 
 /** The program that workers run, and where their log goes. */

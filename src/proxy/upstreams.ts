@@ -18,7 +18,7 @@ import {
   type HealthTurns,
 } from "./balancing/health/health_records.ts";
 import type { LookupReading } from "./balancing/host_addresses.ts";
-import { createWebUi, type WebUiHandler } from "./web_ui_upstream.ts";
+import { createWebUi, type WebUiHandler } from "./balancing/web_ui_upstream.ts";
 
 /** Dependencies of the upstreams. */
 export interface UpstreamsOptions

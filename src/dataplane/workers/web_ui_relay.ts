@@ -1,4 +1,4 @@
-import type { WebUiHandler } from "../../proxy/web_ui_upstream.ts";
+import type { WebUiHandler } from "../../proxy/balancing/web_ui_upstream.ts";
 import type { CallHandlers, Channel } from "./channel.ts";
 import type { ControlCalls, WebUiCalls, WorkerCalls } from "./protocol.ts";
 

@@ -7,7 +7,7 @@ import type { Logger } from "../../base/log.ts";
 import { formatLogFilter, parseLogFilter } from "../../base/log_filter.ts";
 import { createPortLog } from "../../proxy/ports/port_log.ts";
 import { BodyMemory } from "../../http/body_memory.ts";
-import type { WebUiHandler } from "../../proxy/web_ui_upstream.ts";
+import type { WebUiHandler } from "../../proxy/balancing/web_ui_upstream.ts";
 import type { GatewayMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
 import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
 import { toText } from "../../telemetry/metrics/prometheus_text.ts";
