@@ -5,6 +5,7 @@ import type {
   ProviderPlace,
 } from "./providers/llm_provider.ts";
 import type { BodyChanges } from "./body_changes.ts";
+import type { Unsupported } from "./translation/conversation/losses.ts";
 
 /** A provider as a backend has it: everything that its requests need, compiled. */
 export interface LlmTarget {
@@ -20,6 +21,8 @@ export interface LlmTarget {
   readonly model: string | undefined;
   readonly aliases: ReadonlyMap<string, string>;
   readonly changes: BodyChanges;
+  /** Treatment of settings that the provider's API does not have, and that only advise it. */
+  readonly unsupported: Unsupported;
 }
 
 /** Returns the model that a provider gets for the one that a client requests. */

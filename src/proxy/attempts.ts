@@ -36,6 +36,8 @@ export class Attempts {
   providerRequestId: string | undefined;
   /** LLM provider whose limit the latest attempt exceeded. */
   limitedBy: string | undefined;
+  /** Fields of the client that the provider of the latest attempt did not get: `["tools[].strict"]`. */
+  dropped: readonly string[] = none;
   retries = 0;
   /** Target of the latest attempt. */
   target: AttemptTarget | undefined;
@@ -68,6 +70,7 @@ export class Attempts {
     this.failedOver = [...this.failedOver, `${backend}=${reason}`];
     this.status = undefined;
     this.limitedBy = undefined;
+    this.dropped = none;
     this.providerRequestId = undefined;
     this.target = undefined;
     this.retry(now);

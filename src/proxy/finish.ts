@@ -103,6 +103,7 @@ function describe(
     error: errorOf(exchange, response, outcome),
     retries: attempts?.retries ?? 0,
     failedOver: attempts?.failedOver,
+    dropped: attempts?.dropped,
     trace: traceOf(exchange),
     usage: exchange.meter?.counts.usage,
     countedInParts: exchange.meter?.countsParts ?? false,

@@ -256,6 +256,7 @@ export class Forwarder {
     attempts.target = target;
     attempts.providerRequestId = undefined;
     attempts.limitedBy = undefined;
+    attempts.dropped = [];
     const { request, trace, span } = exchange;
     trace?.callStarts(target.label);
     const send = (traceparent = "") =>

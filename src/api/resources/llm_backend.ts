@@ -132,6 +132,11 @@ export const llmBackendSchema = s.object({
   overrides: requestFields(
     "Fields for all requests, in place of the client's.",
   ),
+  unsupported: s.field(
+    "What happens to settings of a client that only advise the provider and that its API does not have, such as `user` or `strict`: leave them out, or reject the request. Others, which change the meaning of a request, are always rejected.",
+    s.optional(s.oneOf(["Drop", "Reject"])),
+    "Drop",
+  ),
 });
 
 /** An LLM provider as a backend. */

@@ -83,6 +83,7 @@ export function compileLlm(
       model: llm.model,
       aliases: new Map(Object.entries(llm.aliases ?? {})),
       changes: new BodyChanges(llm.defaults, llm.overrides),
+      unsupported: llm.unsupported ?? "Drop",
     },
   };
 }

@@ -190,6 +190,7 @@ function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
     // Values may come from the environment.
     defaults: Object.keys(llm.changes.defaults),
     overrides: Object.keys(llm.changes.overrides),
+    unsupported: llm.unsupported,
   };
 }
 

@@ -9,11 +9,17 @@ import { objectOf } from "./conversation/answer_fields.ts";
 import { ChatWriter } from "./clients/chat_writer.ts";
 import { readChatRequest } from "./clients/read_chat.ts";
 import type {
+  AnswerEvent,
   AnswerReader,
   AnswerWriter,
   ChatRequest,
 } from "./conversation/conversation.ts";
-import { noCounterpart } from "./conversation/field_reader.ts";
+import { fitNames, type NameLimits } from "./conversation/fitted_names.ts";
+import {
+  Losses,
+  noCounterpart,
+  type Unsupported,
+} from "./conversation/losses.ts";
 import { MessagesWriter } from "./clients/messages_writer.ts";
 import { readMessagesRequest } from "./clients/read_messages.ts";
 import { ChatReader } from "./targets/chat_reader.ts";
@@ -28,7 +34,7 @@ import { writeMessagesRequest } from "./targets/write_messages.ts";
 /** An API that clients use and the gateway translates. */
 interface ClientApi {
   readonly operation: string;
-  read(body: JsonObject): ChatRequest;
+  read(body: JsonObject, losses: Losses): ChatRequest;
   createWriter(request: ChatRequest, now: number): AnswerWriter;
 }
 
@@ -38,7 +44,9 @@ interface TargetApi {
   operation(stream: boolean): string;
   /** Query of a stream. */
   readonly streamQuery: string;
-  write(request: ChatRequest): JsonObject;
+  /** Names that it accepts. */
+  readonly names: NameLimits;
+  write(request: ChatRequest, losses: Losses): JsonObject;
   createReader(request: ChatRequest, id: string): AnswerReader;
 }
 
@@ -59,24 +67,32 @@ const targetApis: Readonly<Record<LlmFamily, TargetApi>> = {
   openai: {
     operation: () => "chat/completions",
     streamQuery: "",
+    names: { tool: /^[\w-]{1,64}$/, id: /^.{1,40}$/s, maxLength: 40 },
     write: writeChatRequest,
-    createReader: () => new ChatReader(),
+    createReader: (_, id) => new ChatReader(id),
   },
   anthropic: {
     operation: () => "messages",
     streamQuery: "",
+    names: { tool: /^[\w-]{1,64}$/, id: /^[\w-]{1,256}$/, maxLength: 64 },
     write: writeMessagesRequest,
     createReader: (request) => new MessagesReader(request),
   },
   gemini: {
     operation: (stream) => stream ? "streamGenerateContent" : "generateContent",
     streamQuery: "?alt=sse",
+    names: {
+      tool: /^[A-Za-z_][\w.:-]{0,62}$/,
+      id: /^.{1,256}$/s,
+      maxLength: 63,
+    },
     write: writeGeminiRequest,
-    createReader: () => new GeminiReader(),
+    createReader: (_, id) => new GeminiReader(id),
   },
   bedrock: {
     operation: (stream) => stream ? "converse-stream" : "converse",
     streamQuery: "",
+    names: { tool: /^[\w-]{1,64}$/, id: /^[\w.:-]{1,64}$/, maxLength: 64 },
     write: writeConverseRequest,
     createReader: (request, id) => new ConverseReader(request, id),
   },
@@ -90,6 +106,8 @@ export interface Translation {
   readonly stream: boolean;
   readonly reader: AnswerReader;
   readonly writer: AnswerWriter;
+  /** Names of the fields that the provider does not get. */
+  readonly losses: readonly string[];
 }
 
 /** Reports whether the gateway translates an operation. */
@@ -107,6 +125,8 @@ export interface TranslationOptions {
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** Treatment of settings without a counterpart. */
+  readonly unsupported: Unsupported;
 }
 
 /**
@@ -116,19 +136,35 @@ export interface TranslationOptions {
 export function translate(
   { family }: LlmOperation,
   body: JsonObject,
-  { target, model, id, now }: TranslationOptions,
+  { target, model, id, now, unsupported }: TranslationOptions,
 ): Translation {
   const client = clientApis[family];
   if (client === undefined) throw noCounterpart(family);
   const api = targetApis[target];
-  const read = client.read(model === undefined ? body : { ...body, model });
+  const losses = new Losses(unsupported);
+  const named = model === undefined ? body : { ...body, model };
+  const read = client.read(named, losses);
+  const { request, restore } = fitNames(read, api.names);
   return {
     operation: { family: target, name: api.operation(read.stream) },
     query: read.stream ? api.streamQuery : "",
-    body: api.write(read),
+    body: api.write(request, losses),
     stream: read.stream,
-    reader: api.createReader(read, id),
+    reader: restoring(api.createReader(request, id), restore),
     writer: client.createWriter(read, now),
+    losses: losses.names,
+  };
+}
+
+/** Reads an answer with the names that the client knows. */
+function restoring(
+  reader: AnswerReader,
+  restore: (event: AnswerEvent) => AnswerEvent,
+): AnswerReader {
+  return {
+    whole: (answer) => reader.whole(answer).map(restore),
+    event: (event) => reader.event(event).map(restore),
+    end: () => reader.end().map(restore),
   };
 }
 

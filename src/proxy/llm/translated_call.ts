@@ -11,7 +11,7 @@ import { modelOf } from "../../llm/llm_target.ts";
 import { writeLlmError } from "../../llm/providers/llm_error.ts";
 import type { LlmFamily, LlmOperation } from "../../llm/providers/operation.ts";
 import { UnknownAnswerError } from "../../llm/translation/conversation/answer_fields.ts";
-import { UntranslatableError } from "../../llm/translation/conversation/conversation.ts";
+import { UntranslatableError } from "../../llm/translation/conversation/losses.ts";
 import {
   readErrorMessage,
   translate,
@@ -29,6 +29,9 @@ const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Limit of the values of a request or an answer: translating so many takes 30 ms, in one turn. */
 const MAX_VALUES = 30_000;
+/** Names the fields that the provider did not get. */
+const DROPPED = "x-gateway-dropped";
+
 /** Fields of a request; no API has a tenth of them. */
 const MAX_FIELDS = 500;
 
@@ -59,7 +62,8 @@ export async function sendTranslated(
     model,
     targetFamily,
   });
-  const { stream: streaming, query } = translation;
+  const { stream: streaming, query, losses } = translation;
+  reportLosses(call, losses);
   const own = { ...place, operation: translation.operation, model, streaming };
   const path = api?.path(own) ?? "";
   const bytes = new TextEncoder().encode(
@@ -71,6 +75,7 @@ export async function sendTranslated(
     new BytesBody(bytes),
     bytes,
   ).finally(() => call.held?.release());
+  if (losses.length > 0) response.headers.set(DROPPED, losses.join(", "));
   return await translateResponse(
     call,
     await checkResponse(call, family, response),
@@ -109,7 +114,7 @@ function withConfigured(
 }
 
 function translateOrReject(
-  { clock, requestId }: LlmCall,
+  { clock, requestId, target }: LlmCall,
   operation: LlmOperation,
   { body, model, targetFamily }: {
     readonly body: JsonObject;
@@ -123,11 +128,22 @@ function translateOrReject(
       model,
       id: requestId,
       now: clock.now(),
+      unsupported: target.unsupported,
     });
   } catch (error) {
     if (!(error instanceof UntranslatableError)) throw error;
     throw invalidRequest(operation.family, error.message);
   }
+}
+
+function reportLosses(
+  { attempts, trace }: LlmCall,
+  losses: readonly string[],
+): void {
+  attempts.dropped = losses;
+  if (losses.length === 0) return;
+  const details = { dropped: losses.join(", ") };
+  trace?.report({ type: "policyEvent", kind: "llm", details });
 }
 
 /** Makes the body that of this provider: some have the model in the path, or another name for the limit of the output. */

@@ -147,6 +147,9 @@ function eachField(request: FinishedRequest, add: Add): void {
   if (request.failedOver !== undefined && request.failedOver.length > 0) {
     add("failover", request.failedOver.join(","));
   }
+  if (request.dropped !== undefined && request.dropped.length > 0) {
+    add("llm.dropped", request.dropped.join(","));
+  }
   if (request.usage !== undefined) addUsage(request.usage, add);
   if (request.uncounted !== undefined) add("gen_ai.usage.uncounted", "true");
   if (request.upstreamDurationMs !== undefined) {

@@ -45,6 +45,8 @@ export interface FinishedRequest {
   readonly retries: number;
   /** Backends that others have replaced, with why: `["openai=429"]`. */
   readonly failedOver?: readonly string[] | undefined;
+  /** Fields that the LLM provider did not get, as its API does not have them: `["tools[].strict"]`. */
+  readonly dropped?: readonly string[] | undefined;
   /** Place of the request in a trace; `undefined` where requests have no spans. */
   readonly trace?: {
     readonly traceId: string;

@@ -5,6 +5,7 @@ import type {
   AnswerWriter,
   FinishReason,
 } from "../conversation/conversation.ts";
+import { joinCallId } from "../conversation/fitted_names.ts";
 
 const finishReasons: Readonly<Record<FinishReason, string>> = {
   stop: "stop",
@@ -60,10 +61,13 @@ export class ChatWriter implements AnswerWriter {
           event.text;
       } else if (event.type === "signature") {
         blocks.push(this.#block(event.signature));
+      } else if (event.type === "redacted") {
+        blocks.push(redactedBlock(event.data));
       } else if (event.type === "image") {
         message.images = [...message.images ?? [], imageOf(event.url)];
       } else if (event.type === "toolCall") {
-        const { id, name, signature } = event;
+        const { name, signature } = event;
+        const id = joinCallId(event.id, signature);
         calls.push({ id, name, json: "", ...(signature && { signature }) });
       } else if (event.type === "toolInput") {
         const call = calls.at(-1);
@@ -109,13 +113,15 @@ export class ChatWriter implements AnswerWriter {
         return this.#chunk({ reasoning_content: event.text });
       case "signature":
         return this.#chunk({ thinking_blocks: [this.#block(event.signature)] });
+      case "redacted":
+        return this.#chunk({ thinking_blocks: [redactedBlock(event.data)] });
       case "image":
         return this.#chunk({ images: [imageOf(event.url)] });
       case "toolCall":
         return this.#chunk({
           tool_calls: [{
             index: this.#calls++,
-            id: event.id,
+            id: joinCallId(event.id, event.signature),
             type: "function",
             function: { name: event.name, arguments: "" },
             ...extraOf(event.signature),
@@ -179,6 +185,10 @@ export class ChatWriter implements AnswerWriter {
     const [id, model] = [this.#id, this.#model];
     return { id, object, created: this.#created, model };
   }
+}
+
+function redactedBlock(data: string): JsonObject {
+  return { type: "redacted_thinking", data };
 }
 
 function imageOf(url: string): JsonObject {

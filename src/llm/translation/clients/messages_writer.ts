@@ -10,7 +10,8 @@ import {
   type UnknownAnswerError,
   unknownForm,
 } from "../conversation/answer_fields.ts";
-import { MAX_QUOTED_VALUES } from "../conversation/request_limits.ts";
+import { MAX_QUOTED_VALUES } from "../conversation/answer_format.ts";
+import { joinCallId } from "../conversation/fitted_names.ts";
 
 const stopReasons: Readonly<Record<FinishReason, string>> = {
   stop: "end_turn",
@@ -19,13 +20,12 @@ const stopReasons: Readonly<Record<FinishReason, string>> = {
   contentFilter: "refusal",
 };
 
-type BlockType = "text" | "thinking" | "tool_use";
+type BlockType = "text" | "thinking" | "redacted_thinking" | "tool_use";
 
 interface Block {
   readonly type: BlockType;
   readonly id?: string;
   readonly name?: string;
-  readonly thoughtSignature?: string | undefined;
   text: string;
   signature: string;
 }
@@ -63,9 +63,12 @@ export class MessagesWriter implements AnswerWriter {
       else if (event.type === "signature") {
         last("thinking").signature = event.signature;
       } else if (event.type === "toolCall") {
-        const { id, name, signature: thoughtSignature } = event;
-        const block = { id, name, thoughtSignature, text: "", signature: "" };
-        blocks.push({ type: "tool_use", ...block });
+        const { name, signature } = event;
+        const id = joinCallId(event.id, signature);
+        blocks.push({ type: "tool_use", id, name, text: "", signature: "" });
+      } else if (event.type === "redacted") {
+        const { data: signature } = event;
+        blocks.push({ type: "redacted_thinking", text: "", signature });
       } else if (event.type === "image") throw imageError();
       else if (event.type === "toolInput") {
         last("tool_use").text += event.json;
@@ -100,16 +103,20 @@ export class MessagesWriter implements AnswerWriter {
       case "signature":
         return this.#enterThinking() +
           this.#delta({ type: "signature_delta", signature: event.signature });
+      case "redacted":
+        return this.#leave() + this.#enter("redacted_thinking", {
+          type: "redacted_thinking",
+          data: event.data,
+        });
       case "image":
         throw imageError();
       case "toolCall":
         return this.#leave() +
           this.#enter("tool_use", {
             type: "tool_use",
-            id: event.id,
+            id: joinCallId(event.id, event.signature),
             name: event.name,
             input: {},
-            ...(event.signature && { thought_signature: event.signature }),
           });
       case "toolInput":
         return this.#delta({
@@ -208,8 +215,9 @@ function imageError(): UnknownAnswerError {
 }
 
 function writeBlock(block: Block): JsonObject {
-  const { type, text, signature, id, name, thoughtSignature } = block;
+  const { type, text, signature, id, name } = block;
   if (type === "text") return { type, text };
+  if (type === "redacted_thinking") return { type, data: signature };
   if (type === "thinking") return { type, thinking: text, signature };
   const input = text === ""
     ? {}
@@ -219,17 +227,22 @@ function writeBlock(block: Block): JsonObject {
     id,
     name,
     input: isJsonObject(input) ? input : {},
-    ...(thoughtSignature && { thought_signature: thoughtSignature }),
   };
 }
 
 function writeUsage(
-  { input, cachedInput, cacheWrite, output }: AnswerUsage,
+  { input, cachedInput, cacheWrite, cacheWrite1h = 0, output }: AnswerUsage,
 ): JsonObject {
   return {
     input_tokens: Math.max(0, input - cachedInput - cacheWrite),
     cache_read_input_tokens: cachedInput,
     cache_creation_input_tokens: cacheWrite,
+    ...(cacheWrite1h > 0 && {
+      cache_creation: {
+        ephemeral_5m_input_tokens: cacheWrite - cacheWrite1h,
+        ephemeral_1h_input_tokens: cacheWrite1h,
+      },
+    }),
     output_tokens: output,
   };
 }

@@ -1,21 +1,44 @@
 import type { JsonObject } from "../../../base/json.ts";
 
-/** An image, in Base64 or at a URL. */
-export interface ImagePart {
+/** A mark: the provider caches the prompt up to and with the part that has it. */
+export interface CacheMark {
+  /** Lifetime; `undefined` is the provider's own. */
+  readonly ttl: "5m" | "1h" | undefined;
+}
+
+interface Markable {
+  readonly cache?: CacheMark | undefined;
+}
+
+/** Content in Base64 or at a URL. */
+export type MediaSource =
+  | { readonly mediaType: string; readonly data: string }
+  | { readonly url: string };
+
+/** An image. */
+export interface ImagePart extends Markable {
   readonly type: "image";
-  readonly source:
-    | { readonly mediaType: string; readonly data: string }
-    | { readonly url: string };
+  readonly source: MediaSource;
+}
+
+/** A file, such as a PDF. */
+export interface DocumentPart extends Markable {
+  readonly type: "document";
+  readonly name: string | undefined;
+  readonly source: MediaSource;
 }
 
 /** Some text. */
-export interface TextPart {
+export interface TextPart extends Markable {
   readonly type: "text";
   readonly text: string;
 }
 
+/** Content from a user, or from a tool. */
+export type ContentPart = TextPart | ImagePart | DocumentPart;
+
 /** A call of a tool by the model. */
-export interface ToolCallPart {
+export interface ToolCallPart extends Markable {
   readonly type: "toolCall";
   readonly id: string;
   readonly name: string;
@@ -25,10 +48,10 @@ export interface ToolCallPart {
 }
 
 /** The result of a call. */
-export interface ToolResultPart {
+export interface ToolResultPart extends Markable {
   readonly type: "toolResult";
   readonly id: string;
-  readonly content: readonly (TextPart | ImagePart)[];
+  readonly content: readonly ContentPart[];
   readonly isError: boolean;
 }
 
@@ -37,24 +60,21 @@ export interface ThinkingPart {
   readonly type: "thinking";
   readonly text: string;
   readonly signature: string;
+  /** The reasoning is encrypted: it is the signature, and there is no text. */
+  readonly isRedacted?: boolean;
 }
 
 /** A part of a turn. */
-export type Part =
-  | TextPart
-  | ImagePart
-  | ToolCallPart
-  | ToolResultPart
-  | ThinkingPart;
+export type Part = ContentPart | ToolCallPart | ToolResultPart | ThinkingPart;
 
-/** A turn of one side. */
+/** A turn of one side; a `system` turn instructs the model in mid-conversation, and has texts only. */
 export interface Turn {
-  readonly role: "user" | "assistant";
+  readonly role: "user" | "assistant" | "system";
   readonly parts: readonly Part[];
 }
 
 /** A function that the model may call. */
-export interface Tool {
+export interface Tool extends Markable {
   readonly name: string;
   readonly description: string | undefined;
   readonly schema: JsonObject;
@@ -69,12 +89,33 @@ export type ToolChoice = "auto" | "none" | "required" | {
 /** A format of the answer; without a schema, any JSON object. */
 export interface AnswerFormat {
   readonly schema: JsonObject | undefined;
+  readonly name?: string | undefined;
+}
+
+/** Amounts of reasoning, least first. */
+export const efforts = [
+  "none",
+  "minimal",
+  "low",
+  "medium",
+  "high",
+  "xhigh",
+  "max",
+] as const;
+
+/** Amount of reasoning. */
+export type Effort = typeof efforts[number];
+
+/** Amount of reasoning that a client wants: an effort, a number of tokens, or both. */
+export interface Reasoning {
+  readonly effort: Effort | undefined;
+  readonly tokens: number | undefined;
 }
 
 /** A request for an answer of a model, in no provider's form. Fields that are `undefined` are left to the provider. */
 export interface ChatRequest {
   readonly model: string;
-  readonly system: readonly string[];
+  readonly system: readonly TextPart[];
   readonly turns: readonly Turn[];
   readonly tools: readonly Tool[];
   readonly toolChoice: ToolChoice | undefined;
@@ -88,13 +129,32 @@ export interface ChatRequest {
   readonly frequencyPenalty: number | undefined;
   readonly presencePenalty: number | undefined;
   readonly format: AnswerFormat | undefined;
-  /** Tokens for reasoning; 0 for none. */
-  readonly reasoningTokens: number | undefined;
+  readonly reasoning: Reasoning | undefined;
   readonly user: string | undefined;
   readonly stream: boolean;
   /** The client wants the usage of a stream. */
   readonly includeUsage: boolean;
+  /** Names in the client's API. */
+  readonly names: FieldNames;
 }
+
+/** Settings that not every provider has, and that only advise it. */
+export type Hint =
+  | "cache"
+  | "format"
+  | "frequencyPenalty"
+  | "parallelCalls"
+  | "presencePenalty"
+  | "reasoning"
+  | "seed"
+  | "strict"
+  | "temperature"
+  | "topK"
+  | "topP"
+  | "user";
+
+/** Names of hints in the API of a client: those that it has. */
+export type FieldNames = Readonly<Partial<Record<Hint, string>>>;
 
 /** Tokens that an answer used. */
 export interface AnswerUsage {
@@ -102,6 +162,8 @@ export interface AnswerUsage {
   readonly input: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
+  /** Of `cacheWrite`, tokens that are kept for an hour. */
+  readonly cacheWrite1h?: number | undefined;
   /** With those of reasoning. */
   readonly output: number;
   readonly reasoning: number | undefined;
@@ -116,6 +178,8 @@ export type AnswerEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thinking"; readonly text: string }
   | { readonly type: "signature"; readonly signature: string }
+  /** Encrypted reasoning. */
+  | { readonly type: "redacted"; readonly data: string }
   /** An image, at a URL of any scheme. */
   | { readonly type: "image"; readonly url: string }
   | {
@@ -156,9 +220,4 @@ export interface AnswerWriter {
   event(event: AnswerEvent): string;
   /** Writes the end of a stream. */
   end(): string;
-}
-
-/** A field that the other API has no counterpart for, or that is malformed. */
-export class UntranslatableError extends Error {
-  override readonly name = "UntranslatableError";
 }

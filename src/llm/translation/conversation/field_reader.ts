@@ -1,18 +1,26 @@
 import { isJsonObject, type JsonObject } from "../../../base/json.ts";
-import { UntranslatableError } from "./conversation.ts";
+import type { CacheMark } from "./conversation.ts";
+import {
+  type Losses,
+  malformed,
+  noCounterpart,
+  UntranslatableError,
+} from "./losses.ts";
 
 /**
  * Reads the fields of a JSON object, and finds those that nobody has read: a field that the other API has no counterpart for is an
  * error, not a loss.
  */
 export class FieldReader {
+  readonly losses: Losses;
   readonly #object: JsonObject;
   readonly #path: string;
   readonly #read = new Set<string>();
 
   /** @param path Of the object in the body, such as `messages[0]`; empty for the body. */
-  constructor(value: unknown, path = "") {
+  constructor(value: unknown, losses: Losses, path = "") {
     if (!isJsonObject(value)) throw malformed(path || "the body", "an object");
+    this.losses = losses;
     this.#object = value;
     this.#path = path;
   }
@@ -52,7 +60,7 @@ export class FieldReader {
     const value = this.value(name);
     return value === undefined
       ? undefined
-      : new FieldReader(value, this.at(name));
+      : new FieldReader(value, this.losses, this.at(name));
   }
 
   /** Returns an object as it is. */
@@ -71,7 +79,7 @@ export class FieldReader {
   /** Returns the objects of a list; empty when there is none. */
   objects(name: string): readonly FieldReader[] {
     return (this.list(name) ?? []).map((item, index) =>
-      new FieldReader(item, `${this.at(name)}[${index}]`)
+      new FieldReader(item, this.losses, `${this.at(name)}[${index}]`)
     );
   }
 
@@ -82,11 +90,38 @@ export class FieldReader {
 
   /** Accepts a field that has one of these values, which mean the same as its absence. */
   accept(name: string, ...values: readonly unknown[]): void {
+    if (!this.#isOneOf(name, values)) throw noCounterpart(this.at(name));
+  }
+
+  #isOneOf(name: string, values: readonly unknown[]): boolean {
     const value = this.value(name);
-    if (value === undefined) return;
+    if (value === undefined) return true;
     const text = JSON.stringify(value);
-    if (values.some((each) => JSON.stringify(each) === text)) return;
-    throw noCounterpart(this.at(name));
+    return values.some((each) => JSON.stringify(each) === text);
+  }
+
+  /** Drops fields that only advise the provider, and that no other API has. */
+  hint(...names: readonly string[]): void {
+    for (const name of names) {
+      if (this.value(name) !== undefined) this.losses.drop(this.at(name));
+    }
+  }
+
+  /** The same for fields that have values with no effect, by name. */
+  hints(fields: Readonly<Record<string, readonly unknown[]>>): void {
+    for (const [name, values] of Object.entries(fields)) {
+      if (!this.#isOneOf(name, values)) this.hint(name);
+    }
+  }
+
+  /** Reads a mark for the prompt cache, as Anthropic has it, and OpenRouter and LiteLLM after it. */
+  cache(): CacheMark | undefined {
+    const mark = this.object("cache_control");
+    if (mark === undefined) return undefined;
+    mark.accept("type", "ephemeral");
+    const ttl = mark.text("ttl");
+    mark.end();
+    return { ttl: ttl === "5m" || ttl === "1h" ? ttl : undefined };
   }
 
   /** Reads fields that have no effect on the answer. */
@@ -102,16 +137,4 @@ export class FieldReader {
       }
     }
   }
-}
-
-/** Creates the error for a field without a counterpart. */
-export function noCounterpart(path: string): UntranslatableError {
-  return new UntranslatableError(
-    `"${path}" has no counterpart at the provider of this model`,
-  );
-}
-
-/** Creates the error for a value of another type. */
-export function malformed(path: string, expected: string): UntranslatableError {
-  return new UntranslatableError(`"${path}" must be ${expected}`);
 }

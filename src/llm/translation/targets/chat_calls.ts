@@ -10,11 +10,17 @@ interface Call {
 
 /** Reads the calls in answers of OpenAI's chat completions and of the many servers that differ from it. */
 export class ChatCalls {
+  readonly #id: string;
   readonly #order = new CallOrder();
   readonly #byIndex = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
   #latest: Call | undefined;
   #count = 0;
+
+  /** @param id Part of the ids of calls that have none. */
+  constructor(id: string) {
+    this.#id = id;
+  }
 
   /** Reads a call of a whole answer. */
   whole(call: JsonObject): readonly AnswerEvent[] {
@@ -22,7 +28,7 @@ export class ChatCalls {
     if (id === "" && name === "") throw unknownForm("a call without a name");
     const key = this.#count++;
     return [
-      { type: "toolCall", id: id || `call_${key}_${name}`, name },
+      { type: "toolCall", id: id || `call_${key}_${this.#id}`, name },
       { type: "toolInput", json: json || "{}" },
     ];
   }
@@ -37,7 +43,7 @@ export class ChatCalls {
     if (!isNew) return this.#order.input(known.key, json);
     if (id === "" && name === "") throw unknownForm("input of an unknown call");
     const key = this.#count++;
-    const call = { key, id: id || `call_${key}_${name}` };
+    const call = { key, id: id || `call_${key}_${this.#id}` };
     this.#latest = call;
     this.#byId.set(call.id, call);
     const { index } = piece;

@@ -21,9 +21,14 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
 
 /** Reads answers of OpenAI's chat completions. */
 export class ChatReader implements AnswerReader {
-  readonly #calls = new ChatCalls();
+  readonly #calls: ChatCalls;
   #hasStarted = false;
   #finish: AnswerEvent[] = [];
+
+  /** @param id Part of the ids of calls that have none. */
+  constructor(id: string) {
+    this.#calls = new ChatCalls(id);
+  }
 
   whole(answer: JsonObject): readonly AnswerEvent[] {
     const [choice = {}] = objectsOf(answer, "choices");

@@ -17,7 +17,7 @@ import type {
   ChatRequest,
   FinishReason,
 } from "../conversation/conversation.ts";
-import { FORMAT_TOOL } from "../conversation/request_limits.ts";
+import { FORMAT_TOOL } from "../conversation/answer_format.ts";
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ["end_turn", "stop"],
@@ -96,6 +96,8 @@ export class ConverseReader implements AnswerReader {
     if (!isJsonObject(reasoning)) {
       throw unknownForm(`content "${Object.keys(block)[0]}"`);
     }
+    const data = stringMember(reasoning, "redactedContent");
+    if (data !== undefined) return this.#calls.pass({ type: "redacted", data });
     const thought = objectOf(reasoning, "reasoningText");
     return [
       { type: "thinking", text: stringMember(thought, "text") ?? "" } as const,
@@ -128,6 +130,8 @@ export class ConverseReader implements AnswerReader {
     if (thought !== undefined) {
       return this.#calls.pass({ type: "thinking", text: thought });
     }
+    const data = stringMember(reasoning, "redactedContent");
+    if (data !== undefined) return this.#calls.pass({ type: "redacted", data });
     const signature = stringMember(reasoning, "signature");
     return signature === undefined
       ? []
@@ -143,9 +147,10 @@ export class ConverseReader implements AnswerReader {
 
   #finishOf(answer: JsonObject): AnswerEvent {
     const reason = stringMember(answer, "stopReason") ?? "end_turn";
+    if (reason.startsWith("malformed_")) throw unknownForm(`a ${reason}`);
     return {
       type: "finish",
-      reason: this.#hasFormat && reason === "tool_use"
+      reason: this.#formatIndex !== undefined && reason === "tool_use"
         ? "stop"
         : finishReasons.get(reason) ?? "stop",
     };
@@ -162,6 +167,9 @@ function usageOf(answer: JsonObject): readonly AnswerEvent[] {
       input: countOf(usage, "inputTokens") + cachedInput + cacheWrite,
       cachedInput,
       cacheWrite,
+      cacheWrite1h: objectsOf(usage, "cacheDetails")
+        .filter(({ ttl }) => ttl === "1h")
+        .reduce((sum, each) => sum + countOf(each, "inputTokens"), 0),
       output: countOf(usage, "outputTokens"),
       reasoning: undefined,
     },

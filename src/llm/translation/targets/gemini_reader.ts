@@ -29,13 +29,22 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
 ]);
+/** The model has called something in a form that nobody can read. */
+const unreadable =
+  /^(?:MALFORMED_|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS|MISSING_THOUGHT)/;
 
 /** Reads answers of Gemini; each event of a stream is a whole answer with the next parts. */
 export class GeminiReader implements AnswerReader {
+  readonly #id: string;
   #hasStarted = false;
   #calls = 0;
   #usage: JsonObject | undefined;
   #finish: FinishReason | undefined;
+
+  /** @param id Of answers that have none, and part of those of calls. */
+  constructor(id: string) {
+    this.#id = id;
+  }
 
   whole(answer: JsonObject): readonly AnswerEvent[] {
     return [...this.event(answer), ...this.end()];
@@ -62,6 +71,7 @@ export class GeminiReader implements AnswerReader {
     }
     const reason = stringMember(candidate, "finishReason");
     if (reason !== undefined) {
+      if (unreadable.test(reason)) throw unknownForm(`a ${reason}`);
       this.#finish = finishReasons.get(reason) ?? "contentFilter";
     } else if (
       objectOf(answer, "promptFeedback")["blockReason"] !== undefined
@@ -98,7 +108,7 @@ export class GeminiReader implements AnswerReader {
     this.#hasStarted = true;
     return [{
       type: "start",
-      id: stringMember(answer, "responseId") ?? "",
+      id: stringMember(answer, "responseId") ?? this.#id,
       model: stringMember(answer, "modelVersion") ?? "",
     }];
   }
@@ -111,7 +121,7 @@ export class GeminiReader implements AnswerReader {
       return [
         {
           type: "toolCall",
-          id: stringMember(call, "id") ?? `call_${this.#calls}_${name}`,
+          id: stringMember(call, "id") ?? `call_${this.#calls}_${this.#id}`,
           name,
           signature: stringMember(part, "thoughtSignature"),
         },

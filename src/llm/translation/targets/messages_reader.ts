@@ -14,7 +14,7 @@ import {
   unknownForm,
 } from "../conversation/answer_fields.ts";
 import { CallOrder } from "../conversation/call_order.ts";
-import { FORMAT_TOOL } from "../conversation/request_limits.ts";
+import { FORMAT_TOOL } from "../conversation/answer_format.ts";
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
   ["end_turn", "stop"],
@@ -88,8 +88,10 @@ export class MessagesReader implements AnswerReader {
   #blockStarts(block: JsonObject, index: number): readonly AnswerEvent[] {
     const type = block["type"];
     if (type === "text" || type === "thinking") return [];
-    // Without a signature of its own; nothing but Anthropic can use it.
-    if (type === "redacted_thinking") return [];
+    if (type === "redacted_thinking") {
+      const data = stringMember(block, "data") ?? "";
+      return this.#calls.pass({ type: "redacted", data });
+    }
     if (type !== "tool_use") throw unknownForm(`content of type "${type}"`);
     const name = stringMember(block, "name") ?? "";
     if (this.#hasFormat && name === FORMAT_TOOL) {
@@ -159,7 +161,7 @@ export class MessagesReader implements AnswerReader {
     return {
       type: "finish",
       // The call of the format is the answer itself.
-      reason: this.#hasFormat && reason === "tool_use"
+      reason: this.#formatIndex !== undefined && reason === "tool_use"
         ? "stop"
         : finishReasons.get(reason) ?? "stop",
       stopSequence: stringMember(answer, "stop_sequence"),
@@ -174,8 +176,14 @@ function readUsage(usage: JsonObject): AnswerUsage {
     input: countOf(usage, "input_tokens") + cachedInput + cacheWrite,
     cachedInput,
     cacheWrite,
+    cacheWrite1h: countOf(
+      objectOf(usage, "cache_creation"),
+      "ephemeral_1h_input_tokens",
+    ),
     output: countOf(usage, "output_tokens"),
-    reasoning: undefined,
+    reasoning:
+      countOf(objectOf(usage, "output_tokens_details"), "thinking_tokens") ||
+      undefined,
   };
 }
 

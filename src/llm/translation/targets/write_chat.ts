@@ -1,59 +1,80 @@
-import { type JsonObject } from "../../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import { dropHints } from "../conversation/answer_format.ts";
 import type {
   ChatRequest,
-  ImagePart,
+  ContentPart,
+  Effort,
+  MediaSource,
   Part,
-  TextPart,
   Turn,
 } from "../conversation/conversation.ts";
-import { UntranslatableError } from "../conversation/conversation.ts";
-import { refuse } from "../conversation/request_limits.ts";
+import { fitUser } from "../conversation/fitted_names.ts";
+import { hasMarks, limitMarks } from "../conversation/fitted_turns.ts";
+import { type Losses, noCounterpart } from "../conversation/losses.ts";
+import { openAiFacts } from "../conversation/model_facts.ts";
+import { effortFor, nearestEffort } from "../conversation/reasoning.ts";
+import { plainText } from "./media_types.ts";
+
+const MAX_MARKS = 4;
+
+/** Writes a mark of a text or an image. */
+type MarkWriter = (part: ContentPart) => JsonObject;
 
 /**
  * Writes a request of OpenAI's chat completions. Reasoning of earlier turns is left out: the API has no place for it.
  * @throws {UntranslatableError}
  */
-export function writeChatRequest(request: ChatRequest): JsonObject {
-  refuse(request, "topK");
-  const { format, tools, toolChoice, reasoningTokens, stop } = request;
+export function writeChatRequest(
+  original: ChatRequest,
+  losses: Losses,
+): JsonObject {
+  dropHints(original, losses, "topK");
+  const request = limitMarks(original, MAX_MARKS);
+  const { format, tools, toolChoice, stop, user, model } = request;
+  const mark = markWriter(request, losses);
+  const effort = writeEffort(request, losses);
   return {
-    model: request.model,
-    messages: [
-      ...request.system.map((content) => ({ role: "system", content })),
-      ...request.turns.flatMap(writeTurn),
-    ],
+    model,
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, schema, strict }) => ({
         type: "function",
         function: {
           name,
-          ...(description !== undefined && { description }),
+          ...(description && { description }),
           parameters: schema,
           ...(strict && { strict }),
         },
       })),
     }),
+    messages: [
+      ...request.system.map((part) => ({
+        role: "system",
+        content: writeTexts([part], mark),
+      })),
+      ...request.turns.flatMap((turn) => writeTurn(turn, mark, losses)),
+    ],
     ...(toolChoice !== undefined && tools.length > 0 && {
       tool_choice: typeof toolChoice === "object"
         ? { type: "function", function: { name: toolChoice.name } }
         : toolChoice,
     }),
-    ...(request.parallelCalls === false && { parallel_tool_calls: false }),
+    ...(request.parallelCalls === false && tools.length > 0 &&
+      { parallel_tool_calls: false }),
     ...(request.maxTokens !== undefined && { max_tokens: request.maxTokens }),
-    ...(request.temperature !== undefined &&
-      { temperature: request.temperature }),
-    ...(request.topP !== undefined && { top_p: request.topP }),
+    ...writeSampling(request, effort, losses),
     ...(stop.length > 0 && { stop }),
     ...(format !== undefined && {
       response_format: format.schema === undefined ? { type: "json_object" } : {
         type: "json_schema",
-        json_schema: { name: "answer", schema: format.schema, strict: true },
+        json_schema: {
+          name: format.name ?? "answer",
+          schema: format.schema,
+          ...(isStrict(format.schema) && { strict: true }),
+        },
       },
     }),
-    ...(reasoningTokens !== undefined && {
-      reasoning_effort: effortOf(reasoningTokens),
-    }),
-    ...(request.user !== undefined && { user: request.user }),
+    ...(effort && { reasoning_effort: effort }),
+    ...(user !== undefined && { user: fitUser(user, /^.{0,64}$/s) }),
     ...(request.stream && {
       stream: true,
       stream_options: { include_usage: true },
@@ -61,13 +82,81 @@ export function writeChatRequest(request: ChatRequest): JsonObject {
   };
 }
 
-function effortOf(tokens: number): string {
-  if (tokens === 0) return "none";
-  if (tokens <= 2048) return "low";
-  return tokens <= 8192 ? "medium" : "high";
+function writeEffort(
+  { model, reasoning, names }: ChatRequest,
+  losses: Losses,
+): Effort | undefined {
+  if (reasoning === undefined) return undefined;
+  const { efforts } = openAiFacts(model);
+  const wanted = effortFor(reasoning);
+  const effort = nearestEffort(wanted, efforts);
+  const isKept = effort === wanted ||
+    effort === undefined && wanted === "none";
+  if (!isKept && (reasoning.effort !== undefined || effort === undefined)) {
+    losses.drop(names.reasoning ?? "reasoning");
+  }
+  return effort;
 }
 
-function writeTurn({ role, parts }: Turn): readonly JsonObject[] {
+function writeSampling(
+  request: ChatRequest,
+  effort: Effort | undefined,
+  losses: Losses,
+): JsonObject {
+  const { samples, reasons } = openAiFacts(request.model);
+  const isReasoning = effort === undefined
+    ? reasons === true
+    : effort !== "none";
+  if (samples === "never" || samples === "withoutReasoning" && isReasoning) {
+    // A temperature of 1 is that of a request without one.
+    const { temperature, topP } = request;
+    const rest = {
+      ...request,
+      temperature: temperature === 1 ? undefined : temperature,
+      topP: topP === 1 ? undefined : topP,
+    };
+    dropHints(rest, losses, "temperature", "topP");
+    dropHints(rest, losses, "frequencyPenalty", "presencePenalty");
+    return {};
+  }
+  const { temperature, topP, seed, frequencyPenalty, presencePenalty } =
+    request;
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(seed !== undefined && { seed }),
+    ...(frequencyPenalty !== undefined &&
+      { frequency_penalty: frequencyPenalty }),
+    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
+  };
+}
+
+/** Models of OpenAI have marks of their own from GPT-5.6 on; routers of Claude take those of Anthropic. */
+function markWriter(request: ChatRequest, losses: Losses): MarkWriter {
+  if (openAiFacts(request.model).breakpoints) {
+    return ({ cache }) =>
+      cache ? { prompt_cache_breakpoint: { mode: "explicit" } } : {};
+  }
+  if (request.model.includes("claude")) {
+    return ({ cache }) => {
+      if (cache === undefined) return {};
+      const { ttl } = cache;
+      return { cache_control: { type: "ephemeral", ...(ttl && { ttl }) } };
+    };
+  }
+  // Others cache by themselves.
+  if (hasMarks(request)) losses.note(request.names.cache ?? "cache");
+  return () => ({});
+}
+
+function writeTurn(
+  { role, parts }: Turn,
+  mark: MarkWriter,
+  losses: Losses,
+): readonly JsonObject[] {
+  if (parts.some(({ type }) => type === "thinking")) {
+    losses.note("reasoning of earlier turns");
+  }
   const results = parts.flatMap((part): JsonObject[] =>
     part.type === "toolResult"
       ? [{
@@ -78,19 +167,35 @@ function writeTurn({ role, parts }: Turn): readonly JsonObject[] {
       : []
   );
   const content = parts.filter((part) =>
-    part.type === "text" || part.type === "image"
+    part.type === "text" || part.type === "image" || part.type === "document"
   );
+  // Tools can return images here only as what the user says next.
+  const media = parts.flatMap((part) =>
+    part.type === "toolResult"
+      ? part.content.filter(({ type }) => type !== "text")
+      : []
+  );
+  const said = [...media, ...content];
   const calls = parts.flatMap((part) => writeCall(part));
-  if (content.length === 0 && calls.length === 0) return results;
+  if (said.length === 0 && calls.length === 0) return results;
   return [...results, {
     role,
-    content: content.length === 0
-      ? null
-      : role === "assistant" || content.every(({ type }) => type === "text")
-      ? textOf(content)
-      : content.map(writeContent),
+    content: said.length === 0 ? null : writeTexts(said, mark),
     ...(calls.length > 0 && { tool_calls: calls }),
   }];
+}
+
+/** A list only where it is needed: servers that are compatible know texts best. */
+function writeTexts(
+  parts: readonly ContentPart[],
+  mark: MarkWriter,
+): string | readonly JsonObject[] {
+  const isPlain = parts.every((part) =>
+    part.type === "text" && Object.keys(mark(part)).length === 0
+  );
+  return isPlain
+    ? textOf(parts)
+    : parts.map((part) => ({ ...writeContent(part), ...mark(part) }));
 }
 
 function writeCall(part: Part): readonly JsonObject[] {
@@ -103,20 +208,37 @@ function writeCall(part: Part): readonly JsonObject[] {
   }];
 }
 
-function writeContent(part: TextPart | ImagePart): JsonObject {
+function writeContent(part: ContentPart): JsonObject {
   if (part.type === "text") return { type: "text", text: part.text };
   const { source } = part;
-  const url = "url" in source
-    ? source.url
-    : `data:${source.mediaType};base64,${source.data}`;
-  return { type: "image_url", image_url: { url } };
+  if (part.type === "image") {
+    return { type: "image_url", image_url: { url: urlOf(source) } };
+  }
+  const text = plainText(part);
+  if (text !== undefined) return { type: "text", text };
+  if ("url" in source) throw noCounterpart("a file that is at a URL");
+  const filename = part.name ?? "file.pdf";
+  return { type: "file", file: { filename, file_data: urlOf(source) } };
 }
 
-function textOf(content: readonly (TextPart | ImagePart)[]): string {
-  return content.map((part) => {
-    if (part.type === "text") return part.text;
-    throw new UntranslatableError(
-      "an image in a tool result has no counterpart at the provider of this model",
-    );
-  }).join("");
+function urlOf(source: MediaSource): string {
+  return "url" in source
+    ? source.url
+    : `data:${source.mediaType};base64,${source.data}`;
+}
+
+function textOf(content: readonly ContentPart[]): string {
+  return content.map((part) => part.type === "text" ? part.text : "").join("");
+}
+
+/** Reports whether OpenAI accepts a schema as one to be followed to the letter: all members of objects are known and required. */
+function isStrict(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrict);
+  if (!isJsonObject(schema)) return true;
+  const { properties, required, additionalProperties } = schema;
+  const names = isJsonObject(properties) ? Object.keys(properties) : [];
+  const isClosed = schema["type"] !== "object" ||
+    additionalProperties === false && Array.isArray(required) &&
+      names.every((name) => required.includes(name));
+  return isClosed && Object.values(schema).every(isStrict);
 }

@@ -1,94 +1,263 @@
-import { type JsonObject } from "../../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import {
+  dropHints,
+  FORMAT_TOOL,
+  planFormat,
+} from "../conversation/answer_format.ts";
 import type {
+  CacheMark,
   ChatRequest,
+  ContentPart,
+  DocumentPart,
   ImagePart,
   Part,
+  ToolChoice,
 } from "../conversation/conversation.ts";
-import { noCounterpart } from "../conversation/field_reader.ts";
+import { fitUser } from "../conversation/fitted_names.ts";
 import {
-  FORMAT_TOOL,
-  formatTool,
-  refuse,
-  refuseStrictTools,
-  thinkingBudget,
-} from "../conversation/request_limits.ts";
+  fitTurns,
+  hasMarks,
+  knownTools,
+  limitMarks,
+  systemTexts,
+} from "../conversation/fitted_turns.ts";
+import { type Losses, noCounterpart } from "../conversation/losses.ts";
+import {
+  claudeFacts,
+  type ConverseFacts,
+  converseFacts,
+} from "../conversation/model_facts.ts";
+import {
+  claudeReasoning,
+  effortFor,
+  nearestEffort,
+} from "../conversation/reasoning.ts";
+import { documentFormat } from "./media_types.ts";
+import { writeSampling } from "./write_messages.ts";
+
+const MAX_MARKS = 4;
+/** In `requestMetadata`. */
+const userCharacters = /^[A-Za-z0-9\s:_@$#=/+,.-]{0,256}$/;
+/** Takes the place of a text without a letter, which Bedrock rejects. */
+const EMPTY = "(empty)";
+
+/** State of writing one request. */
+interface Writing {
+  readonly losses: Losses;
+  readonly caches: boolean;
+  documents: number;
+}
 
 /**
  * Writes a request of Bedrock's Converse; the model is in the path.
  * @throws {UntranslatableError}
  */
-export function writeConverseRequest(request: ChatRequest): JsonObject {
-  refuse(request, "seed", "frequencyPenalty", "presencePenalty", "topK");
-  refuseStrictTools(request);
-  const { format, toolChoice, maxTokens, temperature, topP, stop } = request;
-  const tools = [...request.tools, ...formatTool(request)];
-  if (toolChoice === "none" && tools.length > 0) {
-    throw noCounterpart("tool_choice: none");
+export function writeConverseRequest(
+  original: ChatRequest,
+  losses: Losses,
+): JsonObject {
+  dropHints(original, losses, "seed", "frequencyPenalty", "presencePenalty");
+  const request = limitMarks(original, MAX_MARKS);
+  const { model, names, stop, user, maxTokens } = request;
+  const facts = converseFacts(model);
+  const format = planFormat(request, facts.formats, losses);
+  if (request.parallelCalls === false) {
+    losses.drop(names.parallelCalls ?? "parallelCalls");
   }
+  if (!facts.caches && hasMarks(request)) losses.note(names.cache ?? "cache");
+  const writing: Writing = { losses, caches: facts.caches, documents: 0 };
+  const toolChoice = format.tool ? { name: FORMAT_TOOL } : request.toolChoice;
+  const own = writeModelFields({ ...request, toolChoice }, facts, losses);
+  const { temperature, top_p: topP, ...additional } = own.sampling;
   const inferenceConfig = {
     ...(maxTokens !== undefined && { maxTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { topP }),
     ...(stop.length > 0 && { stopSequences: stop }),
   };
-  const choice = format === undefined ? toolChoice : { name: FORMAT_TOOL };
+  const modelFields = { ...additional, ...own.fields };
+  const outputConfig = {
+    ...(format.schema && { textFormat: writeFormat(request, format.schema) }),
+    ...(own.effort && { effort: own.effort }),
+  };
   return {
-    messages: request.turns.map(({ role, parts }) => ({
-      role,
-      content: parts.map(writePart),
-    })),
-    ...(request.system.length > 0 && {
-      system: request.system.map((text) => ({ text })),
-    }),
-    ...(Object.keys(inferenceConfig).length > 0 && { inferenceConfig }),
-    ...(tools.length > 0 && {
-      toolConfig: {
-        tools: tools.map(({ name, description, schema }) => ({
-          toolSpec: {
-            name,
-            ...(description !== undefined && { description }),
-            inputSchema: { json: schema },
-          },
-        })),
-        ...(choice !== undefined && choice !== "none" && {
-          toolChoice: typeof choice === "object"
-            ? { tool: { name: choice.name } }
-            : choice === "required"
-            ? { any: {} }
-            : { auto: {} },
-        }),
-      },
-    }),
-    ...writeReasoning(request),
-    ...(request.user !== undefined &&
-      { requestMetadata: { user: request.user } }),
+    ...orNothing("toolConfig", writeTools(request, facts, format.tool, losses)),
+    ...orNothing("system", writeSystem(request, writing)),
+    messages: fitTurns(request.turns, { noBlanks: true })
+      .map(({ role, parts }) => ({
+        role,
+        content: withText(
+          parts.flatMap((part) => writePart(part, writing)),
+          parts,
+        ),
+      })),
+    ...orNothing("inferenceConfig", inferenceConfig),
+    ...orNothing("outputConfig", outputConfig),
+    ...orNothing("additionalModelRequestFields", modelFields),
+    ...(user !== undefined &&
+      { requestMetadata: { user: fitUser(user, userCharacters) } }),
   };
 }
 
-/** Only Claude has a field for reasoning; that of other models is their own. */
-function writeReasoning(
-  { model, reasoningTokens, format, maxTokens }: ChatRequest,
-): JsonObject {
-  if (reasoningTokens === undefined || reasoningTokens === 0) return {};
-  if (!model.includes("anthropic.") || format !== undefined) {
-    throw noCounterpart("reasoning_effort");
+function orNothing(name: string, value: object | undefined): JsonObject {
+  return value === undefined || Object.keys(value).length === 0
+    ? {}
+    : { [name]: value };
+}
+
+/** Settings that are fields of the model's own, or that only some models accept. */
+interface ModelFields {
+  readonly sampling: JsonObject;
+  readonly effort?: string;
+  readonly fields: JsonObject;
+}
+
+function writeModelFields(
+  request: ChatRequest,
+  { isClaude, reasoning: own }: ConverseFacts,
+  losses: Losses,
+): ModelFields {
+  const { model, names, reasoning, temperature, topP } = request;
+  if (isClaude) {
+    const facts = claudeFacts(model);
+    const read = claudeReasoning(
+      request,
+      // Bedrock has efforts with adaptive thinking only; 2026-08-22.
+      facts.adaptive ? facts : { ...facts, efforts: [] },
+    );
+    const { thinking, effort, isChanged } = read;
+    if (isChanged) losses.drop(names.reasoning ?? "reasoning");
+    return {
+      sampling: writeSampling(request, facts, read, losses),
+      ...(effort && { effort }),
+      fields: thinking && thinking.type !== "disabled" ? { thinking } : {},
+    };
+  }
+  dropHints(request, losses, "topK");
+  const wanted = reasoning && effortFor(reasoning);
+  const effort = wanted && own && nearestEffort(wanted, own.efforts);
+  if (wanted !== effort && wanted !== "none") {
+    losses.drop(names.reasoning ?? "reasoning");
   }
   return {
-    additionalModelRequestFields: {
-      thinking: {
-        type: "enabled",
-        budget_tokens: thinkingBudget(reasoningTokens, maxTokens),
-      },
+    sampling: {
+      ...(temperature !== undefined && { temperature }),
+      ...(topP !== undefined && { top_p: topP }),
     },
+    fields: own && effort ? { [own.field]: effort } : {},
   };
 }
 
-function writePart(part: Part): JsonObject {
+function writeFormat({ format }: ChatRequest, schema: JsonObject): JsonObject {
+  const name = format?.name ?? "answer";
+  const jsonSchema = { name, schema: JSON.stringify(schema) };
+  return { type: "json_schema", structure: { jsonSchema } };
+}
+
+function writeTools(
+  request: ChatRequest,
+  { formats, caches }: ConverseFacts,
+  formatTool: ChatRequest["tools"][number] | undefined,
+  losses: Losses,
+): JsonObject | undefined {
+  const { toolChoice, tools: own, names } = request;
+  const used = knownTools({ ...request, tools: [] });
+  if (toolChoice === "none" && own.length > 0) {
+    if (used.length > 0) throw noCounterpart("tool_choice: none");
+    return undefined;
+  }
+  const tools = formatTool ? [formatTool] : own.length > 0 ? own : used;
+  if (tools.length === 0) return undefined;
+  const choice = formatTool
+    ? { name: formatTool.name }
+    : own.length > 0
+    ? toolChoice
+    : undefined;
+  if (!formats && tools.some(({ strict }) => strict)) {
+    losses.drop(names.strict ?? "strict");
+  }
+  return {
+    tools: tools.flatMap(({ name, description, schema, strict, cache }) => [
+      {
+        toolSpec: {
+          name,
+          ...(description?.trim() && { description }),
+          inputSchema: {
+            json: Object.hasOwn(schema, "type")
+              ? schema
+              : { type: "object", ...schema },
+          },
+          ...(strict && formats && { strict }),
+        },
+      },
+      ...writeMark(cache, caches),
+    ]),
+    ...(choice !== undefined && { toolChoice: writeToolChoice(choice) }),
+  };
+}
+
+function writeToolChoice(choice: ToolChoice): JsonObject {
+  if (typeof choice === "object") return { tool: { name: choice.name } };
+  return choice === "required" ? { any: {} } : { auto: {} };
+}
+
+function writeSystem(
+  request: ChatRequest,
+  { caches }: Writing,
+): readonly JsonObject[] {
+  return systemTexts(request).flatMap((
+    { text, cache },
+  ) => [{ text }, ...writeMark(cache, caches)]);
+}
+
+function writeMark(
+  cache: CacheMark | undefined,
+  caches: boolean,
+): readonly JsonObject[] {
+  if (cache === undefined || !caches) return [];
+  const { ttl } = cache;
+  return [{ cachePoint: { type: "default", ...(ttl && { ttl }) } }];
+}
+
+/** A document needs a text beside it. */
+function withText(
+  content: readonly JsonObject[],
+  parts: readonly Part[],
+): readonly JsonObject[] {
+  const needsText = parts.some(({ type }) => type === "document") &&
+    !parts.some(({ type }) => type === "text");
+  return needsText ? [...content, { text: EMPTY }] : content;
+}
+
+function writePart(part: Part, writing: Writing): readonly JsonObject[] {
+  if (part.type === "thinking") {
+    const { text, signature, isRedacted } = part;
+    if (isRedacted) {
+      return [{ reasoningContent: { redactedContent: signature } }];
+    }
+    if (signature !== "") {
+      return [{ reasoningContent: { reasoningText: { text, signature } } }];
+    }
+    writing.losses.note("reasoning of earlier turns");
+    return [];
+  }
+  return [
+    writeContent(part, writing),
+    ...writeMark(part.cache, writing.caches),
+  ];
+}
+
+function writeContent(
+  part: Exclude<Part, { type: "thinking" }>,
+  writing: Writing,
+): JsonObject {
   switch (part.type) {
     case "text":
       return { text: part.text };
     case "image":
       return writeImage(part);
+    case "document":
+      return writeDocument(part, writing);
     case "toolCall":
       return {
         toolUse: { toolUseId: part.id, name: part.name, input: part.input },
@@ -97,21 +266,46 @@ function writePart(part: Part): JsonObject {
       return {
         toolResult: {
           toolUseId: part.id,
-          content: part.content.map(writePart),
+          content: writeResult(part.content, writing),
           ...(part.isError && { status: "error" }),
-        },
-      };
-    case "thinking":
-      return {
-        reasoningContent: {
-          reasoningText: { text: part.text, signature: part.signature },
         },
       };
   }
 }
 
+function writeResult(
+  content: readonly ContentPart[],
+  writing: Writing,
+): readonly JsonObject[] {
+  const written = content.filter((part) =>
+    part.type !== "text" || part.text.trim() !== ""
+  ).map((part) => writeContent(part, writing));
+  return written.length > 0 ? written : [{ text: EMPTY }];
+}
+
 function writeImage({ source }: ImagePart): JsonObject {
   if ("url" in source) throw noCounterpart("image_url that is no data: URL");
-  const format = source.mediaType.replace(/^image\//, "");
+  const format = source.mediaType.replace(/^image\//, "").replace(
+    "jpg",
+    "jpeg",
+  );
   return { image: { format, source: { bytes: source.data } } };
+}
+
+function writeDocument(
+  { source, name = "" }: DocumentPart,
+  writing: Writing,
+): JsonObject {
+  if ("url" in source) throw noCounterpart("a file that is at a URL");
+  const number = ++writing.documents;
+  const safe = name.replace(/\.\w+$/, "").replace(/[^A-Za-z0-9 ()[\]-]/g, " ")
+    .replace(/ +/g, " ").trim().slice(0, 180);
+  return {
+    document: {
+      format: documentFormat(source.mediaType),
+      // Two with the same name are rejected.
+      name: `${safe || "document"} ${number}`,
+      source: { bytes: source.data },
+    },
+  };
 }

@@ -1,114 +1,205 @@
-import { type JsonObject } from "../../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import {
+  dropHints,
+  FORMAT_TOOL,
+  planFormat,
+} from "../conversation/answer_format.ts";
 import type {
+  CacheMark,
   ChatRequest,
-  ImagePart,
+  DocumentPart,
+  MediaSource,
   Part,
+  Tool,
   ToolChoice,
 } from "../conversation/conversation.ts";
-import { UntranslatableError } from "../conversation/conversation.ts";
-import { noCounterpart } from "../conversation/field_reader.ts";
+import { fitUser } from "../conversation/fitted_names.ts";
 import {
-  FORMAT_TOOL,
-  formatTool,
-  refuse,
-  thinkingBudget,
-} from "../conversation/request_limits.ts";
+  fitTurns,
+  knownTools,
+  limitMarks,
+  systemTexts,
+} from "../conversation/fitted_turns.ts";
+import type { Losses } from "../conversation/losses.ts";
+import { type ClaudeFacts, claudeFacts } from "../conversation/model_facts.ts";
+import {
+  type ClaudeReasoning,
+  claudeReasoning,
+} from "../conversation/reasoning.ts";
+import { plainText } from "./media_types.ts";
 
 /** Anthropic requires a limit; this one fits every model. */
 const DEFAULT_MAX_TOKENS = 4096;
+const MAX_MARKS = 4;
 
 /**
  * Writes a request of Anthropic's messages.
  * @throws {UntranslatableError}
  */
-export function writeMessagesRequest(request: ChatRequest): JsonObject {
-  const { reasoningTokens, format, toolChoice, maxTokens } = request;
-  refuse(request, "seed", "frequencyPenalty", "presencePenalty");
-  if ((request.temperature ?? 0) > 1) {
-    throw new UntranslatableError(
-      '"temperature" above 1 has no counterpart at the provider of this model',
-    );
-  }
-  const thinks = reasoningTokens !== undefined && reasoningTokens > 0;
-  if (thinks && format !== undefined) {
-    throw noCounterpart("response_format with reasoning");
-  }
-  const tools = [...request.tools, ...formatTool(request)];
-  const choice = format === undefined ? toolChoice : { name: FORMAT_TOOL };
-  return {
-    model: request.model,
-    max_tokens: maxTokens ??
-      DEFAULT_MAX_TOKENS + (thinks ? reasoningTokens : 0),
-    ...(request.system.length > 0 && {
-      system: request.system.map((text) => ({ type: "text", text })),
+export function writeMessagesRequest(
+  original: ChatRequest,
+  losses: Losses,
+): JsonObject {
+  dropHints(original, losses, "seed", "frequencyPenalty", "presencePenalty");
+  const request = limitMarks(original, MAX_MARKS);
+  const { model, names, parallelCalls, maxTokens } = request;
+  const facts = claudeFacts(model);
+  const format = planFormat(request, facts.formats === true, losses);
+  const toolChoice = format.tool ? { name: FORMAT_TOOL } : request.toolChoice;
+  const reasoning = claudeReasoning({ ...request, toolChoice }, facts);
+  if (reasoning.isChanged) losses.drop(names.reasoning ?? "reasoning");
+  const system = systemTexts(request);
+  const tools = format.tool ? [format.tool] : knownTools(request);
+  const choice = request.tools.length === 0 && tools.length > 0 && !format.tool
+    ? "none"
+    : toolChoice;
+  const outputConfig = {
+    ...(reasoning.effort && { effort: reasoning.effort }),
+    ...(format.schema && {
+      format: { type: "json_schema", schema: format.schema },
     }),
-    messages: request.turns.map(({ role, parts }) => ({
-      role,
-      content: parts.map(writePart),
-    })),
+  };
+  return {
+    model,
+    max_tokens: maxTokens ?? DEFAULT_MAX_TOKENS + reasoning.budget,
     ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, schema, strict }) => ({
-        name,
-        ...(description !== undefined && { description }),
-        input_schema: schema,
-        ...(strict && { strict }),
+      tools: tools.map((tool) => writeTool(tool, facts, request, losses)),
+    }),
+    ...(system.length > 0 && {
+      system: system.map(({ text, cache }) => ({
+        ...{ type: "text", text },
+        ...writeMark(cache),
       })),
     }),
-    ...writeToolChoice(choice, request.parallelCalls, tools.length > 0),
-    ...(request.temperature !== undefined &&
-      { temperature: request.temperature }),
-    ...(request.topP !== undefined && { top_p: request.topP }),
-    ...(request.topK !== undefined && { top_k: request.topK }),
+    messages: fitTurns(request.turns, {
+      lateSystem: facts.lateSystem === true,
+      noBlanks: true,
+    }).map(({ role, parts }) => ({
+      role,
+      content: parts.flatMap((part) => writePart(part, losses)),
+    })),
+    ...writeToolChoice(choice, parallelCalls, tools.length > 0),
+    ...writeSampling(request, facts, reasoning, losses),
     ...(request.stop.length > 0 && { stop_sequences: request.stop }),
-    ...(reasoningTokens !== undefined && {
-      thinking: thinks
-        ? {
-          type: "enabled",
-          budget_tokens: thinkingBudget(reasoningTokens, maxTokens),
-        }
-        : { type: "disabled" },
-    }),
-    ...(request.user !== undefined && { metadata: { user_id: request.user } }),
+    ...(reasoning.thinking && { thinking: reasoning.thinking }),
+    ...(Object.keys(outputConfig).length > 0 &&
+      { output_config: outputConfig }),
+    ...(request.user !== undefined &&
+      { metadata: { user_id: fitUser(request.user, /^.{0,256}$/s) } }),
     ...(request.stream && { stream: true }),
   };
 }
 
-function writePart(part: Part): JsonObject {
+/** Writes the settings of sampling that a model accepts, also beside reasoning; returns them with Anthropic's names. */
+export function writeSampling(
+  { temperature, topP, topK, names }: ChatRequest,
+  { samples }: ClaudeFacts,
+  { thinking }: ClaudeReasoning,
+  losses: Losses,
+): JsonObject {
+  const reasons = thinking !== undefined && thinking.type !== "disabled";
+  const drop = (hint: "temperature" | "topP" | "topK") =>
+    losses.drop(names[hint] ?? hint);
+  const allowed = samples === true;
+  const rest: Record<string, number> = {};
+  // A temperature of 1 is that of a request without one.
+  if (temperature !== undefined && temperature !== 1) {
+    if (!allowed || reasons || temperature > 1) drop("temperature");
+    if (allowed && !reasons) rest["temperature"] = Math.min(1, temperature);
+  }
+  if (topP !== undefined && topP !== 1) {
+    if (allowed && (!reasons || topP >= 0.95)) rest["top_p"] = topP;
+    else drop("topP");
+  }
+  if (topK !== undefined) {
+    if (allowed && !reasons) rest["top_k"] = topK;
+    else drop("topK");
+  }
+  return rest;
+}
+
+function writeTool(
+  { name, description, schema, strict, cache }: Tool,
+  { formats }: ClaudeFacts,
+  { names }: ChatRequest,
+  losses: Losses,
+): JsonObject {
+  if (strict && formats !== true) losses.drop(names.strict ?? "strict");
+  return {
+    name,
+    ...(description && { description }),
+    input_schema: Object.hasOwn(schema, "type")
+      ? schema
+      : { type: "object", ...schema },
+    ...(strict && formats && { strict }),
+    ...writeMark(cache),
+  };
+}
+
+function writeMark(cache: CacheMark | undefined): JsonObject {
+  if (cache === undefined) return {};
+  const { ttl } = cache;
+  return { cache_control: { type: "ephemeral", ...(ttl && { ttl }) } };
+}
+
+function writePart(part: Part, losses: Losses): readonly JsonObject[] {
   switch (part.type) {
     case "text":
-      return { type: "text", text: part.text };
+      return [{ type: "text", text: part.text, ...writeMark(part.cache) }];
     case "image":
-      return writeImage(part);
+      return [{
+        type: "image",
+        source: writeSource(part.source),
+        ...writeMark(part.cache),
+      }];
+    case "document":
+      return [writeDocument(part)];
     case "toolCall":
-      return {
-        type: "tool_use",
-        id: part.id,
-        name: part.name,
+      return [{
+        ...{ type: "tool_use", id: part.id, name: part.name },
         input: part.input,
-      };
+        ...writeMark(part.cache),
+      }];
     case "toolResult":
-      return {
-        type: "tool_result",
-        tool_use_id: part.id,
-        content: part.content.map(writePart),
+      return [{
+        ...{ type: "tool_result", tool_use_id: part.id },
+        content: part.content.filter((each) =>
+          each.type !== "text" || each.text.trim() !== ""
+        ).flatMap((each) => writePart(each, losses)),
         ...(part.isError && { is_error: true }),
-      };
+        ...writeMark(part.cache),
+      }];
     case "thinking":
-      return {
-        type: "thinking",
-        thinking: part.text,
-        signature: part.signature,
-      };
+      if (part.isRedacted) {
+        return [{ type: "redacted_thinking", data: part.signature }];
+      }
+      if (part.signature !== "") {
+        const { text: thinking, signature } = part;
+        return [{ type: "thinking", thinking, signature }];
+      }
+      // Only reasoning that the provider has signed is accepted.
+      losses.note("reasoning of earlier turns");
+      return [];
   }
 }
 
-function writeImage({ source }: ImagePart): JsonObject {
+function writeDocument(part: DocumentPart): JsonObject {
+  const { source, name, cache } = part;
+  const data = plainText(part);
   return {
-    type: "image",
-    source: "url" in source
-      ? { type: "url", url: source.url }
-      : { type: "base64", media_type: source.mediaType, data: source.data },
+    type: "document",
+    source: data === undefined
+      ? writeSource(source)
+      : { type: "text", media_type: "text/plain", data },
+    ...(name && { title: name }),
+    ...writeMark(cache),
   };
+}
+
+function writeSource(source: MediaSource): JsonObject {
+  return "url" in source
+    ? { type: "url", url: source.url }
+    : { type: "base64", media_type: source.mediaType, data: source.data };
 }
 
 function writeToolChoice(

@@ -63,7 +63,7 @@ function begin(family: "openai" | "anthropic", target: LlmFamily) {
   return translate(
     { family, name },
     { model: "m", max_tokens: 1, messages: [] },
-    { target, model: undefined, id: "id", now: 0 },
+    { target, model: undefined, id: "id", now: 0, unsupported: "Drop" },
   );
 }
 

@@ -4,7 +4,12 @@ import { translate } from "../../../../src/llm/translation/translation.ts";
 
 const chat = { family: "openai", name: "chat/completions" } as const;
 const messages = { family: "anthropic", name: "messages" } as const;
-const options = { model: undefined, id: "id-1", now: 0 };
+const options = {
+  model: undefined,
+  id: "id-1",
+  now: 0,
+  unsupported: "Drop",
+} as const;
 
 function fromChat(target: LlmFamily, body: Readonly<Record<string, unknown>>) {
   const request = { model: "m", messages: [], ...body };
@@ -103,14 +108,18 @@ Deno.test("a conversation becomes Gemini's", () => {
       {
         role: "model",
         parts: [{ text: "A picture." }, {
-          functionCall: { name: "look", args: { at: 1 } },
+          functionCall: { id: "t1", name: "look", args: { at: 1 } },
           thoughtSignature: "g1",
         }],
       },
       {
         role: "user",
         parts: [{
-          functionResponse: { name: "look", response: { result: "a cat" } },
+          functionResponse: {
+            id: "t1",
+            name: "look",
+            response: { result: "a cat" },
+          },
         }, { text: "So?" }],
       },
     ],
@@ -286,13 +295,16 @@ for (
   });
 }
 
-Deno.test("a limit that is too small for reasoning is refused by name", () => {
+Deno.test("with a limit that is too small for it, the model does not reason", () => {
   const body = { reasoning_effort: "low", max_tokens: 1024 };
   for (const target of ["anthropic", "bedrock"] as const) {
-    assert.throws(
-      () => fromChat(target, { ...body, model: "anthropic.claude" }),
-      /"max_tokens" of 1024 has no room for reasoning/,
+    const { body: written, losses } = translate(
+      chat,
+      { model: "anthropic.claude", messages: [], ...body },
+      { ...options, target },
     );
+    assert.ok(!JSON.stringify(written).includes("thinking"));
+    assert.deepEqual(losses, ["reasoning_effort"]);
   }
 });
 
@@ -314,30 +326,70 @@ Deno.test("a format of the answer is Gemini's own, and a tool elsewhere", () => 
 });
 
 const targets = ["anthropic", "gemini", "bedrock"] as const;
-const refused: readonly (readonly [
+type Case = readonly [
   string,
   Readonly<Record<string, unknown>>,
   readonly LlmFamily[],
-])[] = [
-  ["n", { n: 2 }, targets],
-  ["logprobs", { logprobs: true }, targets],
-  ["top_logprobs", { top_logprobs: 2 }, targets],
-  ["logit_bias", { logit_bias: { 1: 5 } }, targets],
+];
+const named = { messages: [{ role: "user", name: "Anna", content: "a" }] };
+const strictTool = {
+  tools: [{ type: "function", function: { name: "a", strict: true } }],
+};
+const image2 = {
+  messages: [{
+    role: "user",
+    content: [{ type: "image_url", image_url: { url: image, detail: "low" } }],
+  }],
+};
+
+const hints: readonly Case[] = [
   ["prediction", { prediction: { type: "content", content: "a" } }, targets],
   ["verbosity", { verbosity: "low" }, targets],
   ["store", { store: true }, targets],
-  ["modalities", { modalities: ["audio"] }, targets],
-  ["functions", { functions: [] }, targets],
-  ["something_new", { something_new: 1 }, targets],
+  ["metadata", { metadata: { a: "b" } }, targets],
+  ["service_tier", { service_tier: "flex" }, targets],
+  ["prompt_cache_key", { prompt_cache_key: "a" }, targets],
   ["seed", { seed: 1 }, ["anthropic", "bedrock"]],
   ["frequency_penalty", { frequency_penalty: 1 }, ["anthropic", "bedrock"]],
   ["presence_penalty", { presence_penalty: 1 }, ["anthropic", "bedrock"]],
   ["temperature", { temperature: 1.5 }, ["anthropic"]],
   ["user", { user: "u1" }, ["gemini"]],
   ["reasoning_effort", { reasoning_effort: "high" }, ["bedrock"]],
-  ["messages[0].name", {
-    messages: [{ role: "user", name: "Anna", content: "a" }],
-  }, targets],
+  ["parallel_tool_calls", { parallel_tool_calls: false }, [
+    "gemini",
+    "bedrock",
+  ]],
+  ["tools[].function.strict", strictTool, targets],
+  ["messages[].name", named, targets],
+  ["messages[].content[].image_url.detail", image2, targets],
+];
+
+for (const [field, body, families] of hints) {
+  for (const target of families) {
+    Deno.test(`"${field}" is a hint, which ${target} does not get`, () => {
+      const request = { model: "m", messages: [], ...body };
+      const { losses } = translate(chat, request, { ...options, target });
+      const strict = { ...options, target, unsupported: "Reject" } as const;
+
+      assert.deepEqual(losses, [field]);
+      assert.throws(() => translate(chat, request, strict), (error) => {
+        assert(error instanceof Error);
+        const { message } = error;
+        assert.ok(message.replace(/\[\d\]/g, "[]").includes(`"${field}"`));
+        return true;
+      });
+    });
+  }
+}
+
+const refused: readonly Case[] = [
+  ["n", { n: 2 }, targets],
+  ["logprobs", { logprobs: true }, targets],
+  ["top_logprobs", { top_logprobs: 2 }, targets],
+  ["logit_bias", { logit_bias: { 1: 5 } }, targets],
+  ["modalities", { modalities: ["audio"] }, targets],
+  ["functions", { functions: [] }, targets],
+  ["something_new", { something_new: 1 }, targets],
   ["messages[0].content[0].type: input_audio", {
     messages: [{
       role: "user",
@@ -349,18 +401,12 @@ const refused: readonly (readonly [
       role: "user",
       content: [{ type: "image_url", image_url: { url: "https://a/b.png" } }],
     }],
-  }, ["gemini", "bedrock"]],
+  }, ["bedrock"]],
   ["tools[0].type", { tools: [{ type: "web_search" }] }, targets],
   ["response_format with tools", {
     ...jsonFormat,
     tools: conversation.tools,
   }, ["anthropic", "bedrock"]],
-  ["messages[1].role", {
-    messages: [{ role: "user", content: "a" }, {
-      role: "system",
-      content: "b",
-    }],
-  }, targets],
 ];
 
 for (const [field, body, families] of refused) {
