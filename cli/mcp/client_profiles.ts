@@ -54,7 +54,7 @@ const typescript = [
 /** It appends its parameters with `?` to an endpoint that has a query. */
 const python = ["endpoint-with-query"];
 
-/** Behavior of the versions in `docs/mcp_login.md`; for VS Code and Claude, by their documentation. */
+/** Behavior of the versions in `docs/mcp_login_reference.md`; for VS Code and Claude, by their documentation. */
 const profiles: readonly ClientProfile[] = [
   { name: "TypeScript SDK 1", failsOn: typescript },
   { name: "TypeScript SDK 2", failsOn: [...typescript, ...strict] },

@@ -3,7 +3,7 @@ import type { Idp } from "../../cli/dev/idp/idp.ts";
 import { startMcpServer } from "../../cli/dev/mcp_server.ts";
 import { freePort } from "./free_port.ts";
 
-/** A gateway with a configuration of `docs/mcp_login.md`, whose external hosts are replaced by servers of this machine. */
+/** A gateway with a configuration of `docs/mcp_providers.md`, whose external hosts are replaced by servers of this machine. */
 export interface DocumentedGateway extends AsyncDisposable {
   /** Endpoint of the MCP server at the gateway. */
   readonly url: string;
@@ -15,16 +15,18 @@ export interface DocumentedGateway extends AsyncDisposable {
 /** Replacements in a configuration: old string to new string. */
 export type Edits = Readonly<Record<string, string>>;
 
-const page = await Deno.readTextFile(
-  new URL("../../docs/mcp_login.md", import.meta.url),
-);
+const pages = (await Promise.all(
+  ["mcp_login", "mcp_providers", "mcp_login_reference"].map((name) =>
+    Deno.readTextFile(new URL(`../../docs/${name}.md`, import.meta.url))
+  ),
+)).join("\n");
 
-/** Returns the page from a second-level heading to the next one. @throws {Error} If there is no such heading. */
+/** Returns the pages about MCP login from a second-level heading to the next one. @throws {Error} If there is no such heading. */
 export function sectionOf(heading: string): string {
-  const [, rest = ""] = page.split(`\n## ${heading}\n`);
+  const [, rest = ""] = pages.split(`\n## ${heading}\n`);
   const [section = ""] = rest.split("\n## ");
   if (section === "") {
-    throw new Error(`docs/mcp_login.md has no section "${heading}"`);
+    throw new Error(`The pages about MCP login have no section "${heading}"`);
   }
   return section;
 }

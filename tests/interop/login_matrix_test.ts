@@ -46,7 +46,7 @@ const clients: readonly TestedClient[] = [
   },
 ];
 
-Deno.test("every client logs in where docs/mcp_login.md says, refreshes its token and calls a tool, and nowhere else", async () => {
+Deno.test("every client logs in where docs/mcp_login_reference.md says, refreshes its token and calls a tool, and nowhere else", async () => {
   await using site = await startLoginSite();
   const whole = (await readLoginCells()).flatMap((cell) =>
     clients.filter((client) => client.tries(cell)).map((client) => ({

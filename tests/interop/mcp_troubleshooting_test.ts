@@ -1,4 +1,4 @@
-/** The promises of `docs/mcp_login.md`: its configurations, and the rows of its table of symptoms. */
+/** The promises of the pages about MCP login: their configurations, and the rows of the table of symptoms. */
 import assert from "node:assert/strict";
 import { initializeMcp, type McpResponse } from "../harness/initialize_mcp.ts";
 import type { Idp } from "../../cli/dev/idp/idp.ts";
@@ -390,6 +390,6 @@ function assertRejected(
 function assertListed(symptom: string): void {
   assert(
     symptoms.includes(`\`${symptom}\``),
-    `docs/mcp_login.md does not list ${symptom}`,
+    `docs/mcp_login_reference.md does not list ${symptom}`,
   );
 }

@@ -15,7 +15,7 @@ import {
 // The table of login_matrix_test.ts for Python MCP clients; `make interop-python` installs them and runs this file.
 
 for (const client of pythonClients) {
-  Deno.test(`${client.name} logs in where docs/mcp_login.md says, refreshes its token and calls a tool, and nowhere else`, async () => {
+  Deno.test(`${client.name} logs in where docs/mcp_login_reference.md says, refreshes its token and calls a tool, and nowhere else`, async () => {
     await using site = await startLoginSite();
     const cells = await readLoginCells();
 

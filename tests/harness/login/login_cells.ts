@@ -46,13 +46,13 @@ export interface LoginCell extends LoginSetting {
 }
 
 /**
- * Reads the table of logins in `docs/mcp_login.md`: it has one row or more for each mode, provider and `iss`, and one column for
+ * Reads the table of logins in `docs/mcp_login_reference.md`: it has one row or more for each mode, provider and `iss`, and one column for
  * each identity. A cell names the clients that log in.
  * @throws {Error} If the table does not have every setting exactly once, or a cell names no known group.
  */
 export async function readLoginCells(): Promise<readonly LoginCell[]> {
   const page = await Deno.readTextFile(
-    new URL("../../../docs/mcp_login.md", import.meta.url),
+    new URL("../../../docs/mcp_login_reference.md", import.meta.url),
   );
   const rows = page.split("\n").filter((line) => line.startsWith("| `"))
     .map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()))
@@ -69,7 +69,7 @@ export async function readLoginCells(): Promise<readonly LoginCell[]> {
         const setting = { issuerMode, provider, sendsIssuer };
         if (row === undefined || matching.length > 1) {
           throw new Error(
-            `docs/mcp_login.md: expected one row for ${
+            `docs/mcp_login_reference.md: expected one row for ${
               JSON.stringify(setting)
             }, got ${matching.length}`,
           );
@@ -88,7 +88,7 @@ function groupOf(name: string): LoginCell["logsIn"] {
   const group = Object.hasOwn(groups, name) ? groups[name] : undefined;
   if (group !== undefined) return group;
   throw new Error(
-    `docs/mcp_login.md: unknown group "${name}", expected one of ${
+    `docs/mcp_login_reference.md: unknown group "${name}", expected one of ${
       Object.keys(groups).join(", ")
     }`,
   );
