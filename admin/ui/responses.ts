@@ -1,5 +1,5 @@
 /** JSON of the endpoints that the page uses. The page imports these types, so that both sides agree. */
-import type { PartsResult } from "../../src/cel/parts/evaluate_parts.ts";
+import type { PartsResult } from "../../src/cel/evaluate_parts.ts";
 import type { TaskTree } from "../../src/dataplane/data_plane.ts";
 import type {
   DraftResult,

@@ -17,6 +17,7 @@ import {
   mapType,
   parse,
   plan,
+  unparse,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
 import { formatNumber } from "../base/log_text.ts";
@@ -50,8 +51,8 @@ export type Ast = ReturnType<typeof parse>["expr"];
 export interface Parsed {
   readonly ast: Ast;
   offsetOf(part: Ast): number;
-  /** Returns the call of a macro as its author wrote it; `undefined` for parts that are none. */
-  macroCallOf(part: Ast): Ast | undefined;
+  /** Formats a part with the parentheses that it needs; macros are as their author wrote them. */
+  textOf(part: Ast): string;
 }
 
 /** Maps whose keys expressions cannot list; see `opaqueMap`. */
@@ -256,14 +257,13 @@ export function parseExpression(text: string): Parsed | SyntaxFault {
   const tooDeep = findDeepBracket(text);
   if (tooDeep !== undefined) return tooDeep;
   try {
-    const { expr, sourceInfo } = parse(text);
-    const positions: Readonly<Record<string, number>> = sourceInfo?.positions ??
-      {};
-    const calls: Readonly<Record<string, Ast>> = sourceInfo?.macroCalls ?? {};
+    const parsed = parse(text);
+    const positions: Readonly<Record<string, number>> =
+      parsed.sourceInfo?.positions ?? {};
     return {
-      ast: expr,
+      ast: parsed.expr,
       offsetOf: ({ id }) => positions[String(id)] ?? 0,
-      macroCallOf: ({ id }) => calls[String(id)],
+      textOf: (part) => unparse({ ...parsed, expr: part }),
     };
   } catch (error) {
     return faultOf(error);

@@ -62,7 +62,7 @@ export function playgroundHandlers(dataPlane: DataPlane): PlaygroundHandlers {
         );
       }
       const { evaluateParts } = await import(
-        "../../../src/cel/parts/evaluate_parts.ts"
+        "../../../src/cel/evaluate_parts.ts"
       );
       return json(evaluateParts(textMember(given, "expression"), variables));
     },

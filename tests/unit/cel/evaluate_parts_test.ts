@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { evaluateParts } from "../../../../src/cel/parts/evaluate_parts.ts";
+import { evaluateParts } from "../../../src/cel/evaluate_parts.ts";
 
 const request = {
   method: "POST",
@@ -29,7 +29,7 @@ const cases: Readonly<Record<string, readonly string[]>> = {
     '    jwt.roles = ["viewer"]',
   ],
   "(1 + 2) * 3 > 8 ? jwt.sub.startsWith('a') : !has(jwt.scope)": [
-    '(1 + 2) * 3 > 8 ? jwt.sub.startsWith("a") : !has(jwt.scope) = true',
+    '((1 + 2) * 3 > 8) ? jwt.sub.startsWith("a") : !has(jwt.scope) = true',
     "  (1 + 2) * 3 > 8 = true",
     "    (1 + 2) * 3 = 9",
     "      1 + 2 = 3",
@@ -53,6 +53,20 @@ const cases: Readonly<Record<string, readonly string[]>> = {
     'request.startTime < timestamp("2027-01-01T00:00:00Z") = true',
     '  request.startTime = "2026-01-02T03:04:05Z"',
     '  timestamp("2027-01-01T00:00:00Z") = "2027-01-01T00:00:00Z"',
+  ],
+  "[1.0, 2u, b'a'] == []": [
+    '[1.0, 2u, b"a"] == [] = false',
+    '  [1.0, 2u, b"a"] = [1,2,"YQ=="]',
+    "  [] = []",
+  ],
+  "jwt.sub != 'x' && !(jwt.roles.exists(r, has(jwt.a)) || false)": [
+    'jwt.sub != "x" && !(jwt.roles.exists(r, has(jwt.a)) || false) = true',
+    '  jwt.sub != "x" = true',
+    '    jwt.sub = "ada"',
+    "  !(jwt.roles.exists(r, has(jwt.a)) || false) = true",
+    "    jwt.roles.exists(r, has(jwt.a)) || false = false",
+    "      jwt.roles.exists(r, has(jwt.a)) = false",
+    '        jwt.roles = ["viewer"]',
   ],
   "{'a': [null, -1]}": [
     '{"a": [null, -1]} = {"a":[null,-1]}',

@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { withSharedSteps } from "../cost.ts";
-import { EvaluationFailure } from "../evaluation_failure.ts";
-import { compileExpression, Expression } from "../expression.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { withSharedSteps } from "./cost.ts";
+import { EvaluationFailure } from "./evaluation_failure.ts";
+import { compileExpression, Expression } from "./expression.ts";
 import {
   type Ast,
   mapValue,
@@ -9,12 +9,11 @@ import {
   timestampValue,
   toJsonValue,
   type Value,
-} from "../library.ts";
-import { childrenOf, pathOf } from "../paths.ts";
-import { planValue } from "../plan.ts";
-import { jsonValue, lazyMap } from "../values.ts";
-import { isVariable, type Variables } from "../variables.ts";
-import { writeExpression } from "./write_expression.ts";
+} from "./library.ts";
+import { childrenOf, pathOf } from "./paths.ts";
+import { planValue } from "./plan.ts";
+import { jsonValue, lazyMap } from "./values.ts";
+import { isVariable, type Variables } from "./variables.ts";
 
 const MAX_PARTS = 200;
 const MAX_TEXT = 16_384;
@@ -62,7 +61,7 @@ export function evaluateParts(text: string, given: JsonObject): PartsResult {
   const found = [...partsOf(parsed.ast, 0)];
   const parts = withSharedSteps(() =>
     found.slice(0, MAX_PARTS).map(({ part, depth }) => ({
-      text: writeExpression(part, parsed.macroCallOf),
+      text: parsed.textOf(part),
       depth,
       ...describe(part, variables),
     }))
