@@ -29,13 +29,16 @@ async function readPage(
       `Cannot bundle the web UI: ${reason}; build the executable with "make build", or start the gateway with "deno run -A main.ts"`,
     );
   }
-  const styles = await readTexts(new URL("style/", page), ".css");
-  return {
+  const texts = {
     "index.html": await Deno.readTextFile(new URL("index.html", page)),
-    // In the order of their names; cascade layers make the order irrelevant.
-    "page.css": Object.values(styles).join("\n"),
-    ...await readTexts(output, ".js"),
   };
+  for await (const { name } of Deno.readDir(output)) {
+    if (!/\.(css|js)$/.test(name)) continue;
+    Object.assign(texts, {
+      [name]: await Deno.readTextFile(`${output}/${name}`),
+    });
+  }
+  return texts;
 }
 
 /** Bundles with the packages and the lock file of the repository, and the compiler options of the page. */
@@ -65,24 +68,6 @@ function startBundler(output: string): Promise<Deno.CommandOutput> {
     stderr: "piped",
     env: { NO_COLOR: "1" },
   }).output();
-}
-
-async function readTexts(
-  folder: string | URL,
-  extension: string,
-): Promise<Record<string, string>> {
-  const files = await Array.fromAsync(Deno.readDir(folder));
-  const names = files.map(({ name }) => name).filter((name) =>
-    name.endsWith(extension)
-  ).sort();
-  const texts: Record<string, string> = {};
-  for (const name of names) {
-    const path = folder instanceof URL
-      ? new URL(name, folder)
-      : `${folder}/${name}`;
-    texts[name] = await Deno.readTextFile(path);
-  }
-  return texts;
 }
 
 function fileOf(url: URL): string {

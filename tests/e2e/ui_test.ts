@@ -83,7 +83,7 @@ Deno.test("every file that the page refers to is there", async () => {
     wanted.push(...Array.from(names, ([, found = ""]) => found));
   }
 
-  assert(seen.has("main.js") && seen.has("page.css"));
+  assert(seen.has("main.js") && seen.has("main.css"));
 });
 
 for (

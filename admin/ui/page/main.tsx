@@ -1,4 +1,5 @@
 /** Starts the page. */
+import "./style/style.css";
 import { LoggedIn } from "./app/logged_in.tsx";
 import { Shell } from "./app/shell.tsx";
 import { render } from "./kit/framework.ts";

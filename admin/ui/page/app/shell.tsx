@@ -146,7 +146,7 @@ function Notice({ status: { lastRejected } }: { readonly status: UiStatus }) {
   return (
     <div class="notices" role="alert">
       {lastRejected && (
-        <p class="notice bad">
+        <p class="notice">
           <strong>The last configuration was rejected</strong>{" "}
           (<Time at={lastRejected.at} />); the previous one is active.{" "}
           <a href={linkTo("overview")}>Show details</a>

@@ -69,7 +69,12 @@ function Parts({ parts }: { readonly parts: readonly EvaluatedPart[] }) {
         [
           "Part",
           ({ text, depth }) => (
-            <code class="part" data-depth={Math.min(depth, 8)}>{text}</code>
+            <code
+              class="part"
+              style={{ paddingLeft: `${Math.min(depth, 5) * 1.25}rem` }}
+            >
+              {text}
+            </code>
           ),
           "wide",
         ],

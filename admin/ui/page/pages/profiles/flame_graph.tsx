@@ -18,6 +18,7 @@ import {
 } from "./flame_tree.ts";
 
 const ROW_HEIGHT = 22;
+/** Custom properties in `style/tokens.css`. */
 const COLORS = 5;
 
 interface FlameGraphProps {
@@ -123,9 +124,10 @@ function Flame({ placed, title, text, isFocused, onZoom }: FlameProps) {
     <button
       type="button"
       title={title}
-      class={`heat${colorOf(call.name, COLORS)} ${markOf(call, text)}`}
+      class={markOf(call, text)}
       tabIndex={isFocused ? 0 : -1}
       style={{
+        background: `var(--heat-${colorOf(call.name, COLORS)})`,
         left: `${left * 100}%`,
         width: `${width * 100}%`,
         top: `${(path.length - 1) * ROW_HEIGHT}px`,
