@@ -1,3 +1,6 @@
+import base from "../../admin/ui/page/style/base.css" with { type: "text" };
+import kit from "../../admin/ui/page/style/kit.css" with { type: "text" };
+import tokens from "../../admin/ui/page/style/tokens.css" with { type: "text" };
 import discovery from "./oauth_page/discovery.js" with { type: "text" };
 import exchange from "./oauth_page/exchange.js" with { type: "text" };
 import login from "./oauth_page/login.js" with { type: "text" };
@@ -33,7 +36,10 @@ export function startOAuthPage(
   const files = new Map(Object.entries({
     "/": document,
     "/callback": document,
-    "/page.css": { type: "text/css; charset=utf-8", text: style },
+    "/page.css": {
+      type: "text/css; charset=utf-8",
+      text: [tokens, base, kit, style].join("\n"),
+    },
     "/page.js": { type: SCRIPT, text: page },
     "/steps.js": { type: SCRIPT, text: steps },
     "/discovery.js": { type: SCRIPT, text: discovery },

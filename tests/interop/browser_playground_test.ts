@@ -77,7 +77,7 @@ for (
       ...loggedIn,
       "MCP: initialize 403 Forbidden",
     ]);
-    assert.deepEqual(await titlesOf(page, ".expected"), [
+    assert.deepEqual(await titlesOf(page, ".warn"), [
       beforeLogin[0],
       "MCP: initialize 403 Forbidden",
     ]);

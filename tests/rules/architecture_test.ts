@@ -61,7 +61,7 @@ const table: ImportTable = {
     "src/telemetry",
     "src/gateway",
   ],
-  "cli/dev": ["src/base"],
+  "cli/dev": ["src/base", "admin/ui/page/style"],
   "main.ts": ["cli"],
   "worker.ts": ["src/dataplane"],
   "mod.ts": ["src"],

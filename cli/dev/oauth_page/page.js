@@ -51,7 +51,7 @@ async function run(task) {
   outcome.textContent = "Running…";
   try {
     outcome.textContent = await task();
-    outcome.className = /^Denied/.test(outcome.textContent) ? "expected" : "";
+    outcome.className = /^Denied/.test(outcome.textContent) ? "warn" : "";
   } catch (error) {
     outcome.className = "bad";
     outcome.textContent = `Failed: ${error.message}`;
@@ -68,7 +68,7 @@ function show(step) {
       element("h2", { textContent: title }),
       " ",
       element("span", {
-        className: "status",
+        className: `badge ${toneOf(step)}`,
         textContent: response?.status ?? (isExpected ? "" : "failed"),
       }),
     ]),
@@ -83,13 +83,13 @@ function show(step) {
     ]),
     ...paragraph(error),
   ]);
-  list.append(element("li", { className: toneOf(step) }, [details]));
+  list.append(element("li", { className: `panel ${toneOf(step)}` }, [details]));
 }
 
 /** A denial that the login needs, such as the first 401, is neither a success nor a failure. */
 function toneOf({ isExpected, response }) {
   if (!isExpected) return "bad";
-  return parseInt(response?.status) >= 400 ? "expected" : "good";
+  return parseInt(response?.status) >= 400 ? "warn" : "good";
 }
 
 function message(title, line, { headers = {}, body } = {}) {
@@ -99,8 +99,8 @@ function message(title, line, { headers = {}, body } = {}) {
   );
   const text = typeof body === "string" ? body : pretty(body);
   return [
-    element("div", { className: "message" }, [
-      element("h3", { textContent: title }),
+    element("div", {}, [
+      element("h3", { className: "quiet", textContent: title }),
       element("pre", {
         tabIndex: 0,
         textContent: [line, ...fields, ...(text ? ["", text] : [])].join("\n"),
@@ -118,7 +118,7 @@ function pretty(value) {
 }
 
 function paragraph(text) {
-  return text ? [element("p", { textContent: text })] : [];
+  return text ? [element("p", { className: "quiet", textContent: text })] : [];
 }
 
 function element(name, properties, children = []) {
