@@ -3,13 +3,12 @@ import { type Call, collect, type Command, rejectCommand } from "./command.ts";
 import { withGatewayOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";
 import {
-  addAuditCommand,
   addKeysCommands,
   addLimitsCommand,
-  addMemoryCommand,
   addProfileCommands,
   addTasksCommand,
   addUsageCommand,
+  addView,
 } from "./diagnostics_commands.ts";
 import * as help from "./help.ts";
 import { addMcpCommands } from "./mcp_commands.ts";
@@ -35,8 +34,8 @@ export function addControlCommands(
   addUsageCommand(proxy, name);
   addLogCommand(proxy, name);
   addProfileCommands(proxy, name, call);
-  addMemoryCommand(proxy, name);
-  addAuditCommand(proxy);
+  addView(proxy, "memory", name);
+  addView(proxy, "audit", name);
   addTasksCommand(proxy, name);
   addTraceCommand(proxy, name, call);
   addTraceCommand(program, name, call, true);
@@ -64,7 +63,7 @@ function addLogCommand(proxy: Command, name: string): void {
       collect,
     )
     .option("--reset", "reset to the configured levels first")
-    .addHelpText("after", help.logExamples(name));
+    .addHelpText("after", help.examplesOf("log", name));
   worksOnProxies(
     log,
     async () => (await import("../ctl/change_log_levels.ts")).controlLog,

@@ -1,43 +1,58 @@
 import { type Call, type Command, Option, wholeNumber } from "./command.ts";
+import type { ResetLimitsOptions } from "../ctl/change_state.ts";
 import type { ProfileOptions } from "../ctl/take_profile.ts";
-import type { ResetLimitsOptions } from "../ctl/show_usage.ts";
+import type { ViewName, ViewOptions } from "../ctl/views.ts";
 import { withAdminOptions, withGatewayOptions } from "./admin_options.ts";
-import * as help from "./help.ts";
+import { examplesOf } from "./help.ts";
 import { printsTables, worksOnProxies } from "./proxy_command.ts";
 
-/** Adds `limits`. */
+/** Commands that show a part of the state of a running gateway. */
+const descriptions: Readonly<Record<ViewName, string>> = {
+  audit: "Show the last administrative changes: who, what, and the outcome",
+  backends: "Show backends: health, checks and connections of their endpoints",
+  keys: "Show keys and metadata of identity providers",
+  limits: "Show rate limits and their remaining budgets",
+  memory: "Show memory usage and the occupancy of bounded stores",
+  tasks: "Show requests in progress and their phases",
+  usage: "Show who used how many LLM tokens, and what they cost",
+};
+
+/** Adds the command of a view. @param name Name of the program. */
+export function addView(parent: Command, view: ViewName, name: string) {
+  const command = withGatewayOptions(parent.command(view))
+    .description(descriptions[view])
+    .addHelpText("after", examplesOf(view, name));
+  return printsTables<ViewOptions>(command, async () => {
+    const { showView } = await import("../ctl/views.ts");
+    return (options) => showView(view, options);
+  });
+}
+
+/** Adds `limits` and `limits reset`. */
 export function addLimitsCommand(proxy: Command, name: string): void {
-  const limits = withGatewayOptions(proxy.command("limits"))
-    .description("Show rate limits and their remaining budgets")
-    .addHelpText("after", help.limitsExamples(name));
-  printsTables(
-    limits,
-    async () => (await import("../ctl/show_limits.ts")).showLimits,
-  );
+  const limits = addView(proxy, "limits", name);
   withAdminOptions(limits.command("reset"))
     .description("Make budgets unused, all or those selected")
     .option("--limit <name>", "only the limit of this name, as `limits` shows")
     .option("--key <key>", "only budgets of this key")
     .action(async (options: ResetLimitsOptions) => {
-      const { resetLimits } = await import("../ctl/show_usage.ts");
+      const { resetLimits } = await import("../ctl/change_state.ts");
       await resetLimits(options);
     });
 }
 
 /** Adds `usage`. */
 export function addUsageCommand(proxy: Command, name: string): void {
-  const usage = withGatewayOptions(proxy.command("usage"))
-    .description("Show who used how many LLM tokens, and what they cost")
+  addView(proxy, "usage", name)
     .addOption(
       new Option("--by <group>", "add up by key, model or route")
         .choices(["key", "model", "route"]).default("key"),
     )
-    .option("--since <age>", "age of the oldest hour, such as 24h or 7d", "24h")
-    .addHelpText("after", help.usageExamples(name));
-  printsTables(
-    usage,
-    async () => (await import("../ctl/show_usage.ts")).showUsage,
-  );
+    .option(
+      "--since <age>",
+      "age of the oldest hour, such as 24h or 7d",
+      "24h",
+    );
 }
 
 /** Adds `keys` and `keys refresh`. */
@@ -46,53 +61,19 @@ export function addKeysCommands(
   name: string,
   { finish }: Call,
 ): void {
-  const keys = withGatewayOptions(proxy.command("keys"))
-    .description("Show keys and metadata of identity providers")
-    .addHelpText("after", help.keysExamples(name));
-  printsTables(
-    keys,
-    async () => (await import("../ctl/show_keys.ts")).showKeys,
-  );
+  const keys = addView(proxy, "keys", name);
   const refresh = withGatewayOptions(keys.command("refresh"))
     .description("Fetch keys and metadata of identity providers again");
   printsTables(
     refresh,
-    async () => (await import("../ctl/show_keys.ts")).refreshKeys,
+    async () => (await import("../ctl/change_state.ts")).refreshKeys,
     { finish },
-  );
-}
-
-/** Adds `audit`. */
-export function addAuditCommand(proxy: Command): void {
-  const audit = withGatewayOptions(proxy.command("audit")).description(
-    "Show the last administrative changes: who, what, and the outcome",
-  );
-  printsTables(
-    audit,
-    async () => (await import("../ctl/show_audit.ts")).showAudit,
-  );
-}
-
-/** Adds `memory`. */
-export function addMemoryCommand(proxy: Command, name: string): void {
-  const memory = withGatewayOptions(proxy.command("memory"))
-    .description("Show memory usage and the occupancy of bounded stores")
-    .addHelpText("after", help.memoryExamples(name));
-  printsTables(
-    memory,
-    async () => (await import("../ctl/show_memory.ts")).showMemory,
   );
 }
 
 /** Adds `tasks`. */
 export function addTasksCommand(proxy: Command, name: string): void {
-  const tasks = withGatewayOptions(proxy.command("tasks"))
-    .description("Show requests in progress and their phases")
-    .addHelpText("after", help.tasksExamples(name));
-  printsTables(
-    tasks,
-    async () => (await import("../ctl/show_tasks.ts")).showTasks,
-  ).addOption(
+  addView(proxy, "tasks", name).addOption(
     new Option(
       "--limit <n>",
       "maximum number of connections and requests (default: 1000)",
@@ -116,7 +97,7 @@ export function addProfileCommands(
         "-o, --output <file>",
         `file to write (default: gateway-${kind}-<time>.pb.gz)`,
       )
-      .addHelpText("after", help.profileExamples(name));
+      .addHelpText("after", examplesOf("profile", name));
     return worksOnProxies<ProfileOptions>(command, async () => {
       const { takeProfile } = await import("../ctl/take_profile.ts");
       return (options) => takeProfile(kind, options);

@@ -58,7 +58,7 @@ export function addGatewayCommands(program: Command, call: Call): void {
   addSchemaCommand(program);
   const control = program.command("ctl").description(help.CONTROL);
   addControlCommands(
-    control.addHelpText("after", help.controlExamples("gateway ctl")),
+    control.addHelpText("after", help.examplesOf("control", "gateway ctl")),
     "gateway ctl",
     call,
   );

@@ -65,51 +65,35 @@ Examples:
 /** Description of `gwctl`. */
 export const CONTROL = "Inspect a running gateway";
 
-/** Shown below the options of `gwctl`. */
-export function controlExamples(name: string): string {
-  return `
+/** Examples of the commands of `gwctl`, and of `completion`; `name` is that of the program. */
+const texts = {
+  control: (name: string) => `
 Examples:
   ${name} proxy config all
   ${name} proxy log --level debug
   ${name} proxy trace
   ${name} proxy config all gateway/example -n team    of a gateway in a cluster
   ${name} status -n team                              what is wrong in a cluster
-${EXIT_CODES}`;
-}
-
-/** Shown below the options of `gwctl proxy config all`. */
-export function configExamples(name: string): string {
-  return `
+${EXIT_CODES}`,
+  config: (name: string) => `
 Examples:
   ${name} proxy config all
   ${name} proxy config all -p 15001 -o json | jq .routes
   ${name} proxy config all --admin unix:/run/gateway/admin.sock
   curl -s localhost:15000/config_dump > dump.json
-  ${name} proxy config all --file dump.json -o yaml`;
-}
-
-/** Shown below the options of `gwctl proxy keys`. */
-export function keysExamples(name: string): string {
-  return `
+  ${name} proxy config all --file dump.json -o yaml`,
+  keys: (name: string) => `
 Examples:
   ${name} proxy keys
   ${name} proxy keys refresh             fetches them now, such as after a change of keys at the provider
-  ${name} proxy keys -o json | jq '.keySets[] | select(.lastError)'`;
-}
-
-/** Shown below the options of `gwctl proxy limits`. */
-export function limitsExamples(name: string): string {
-  return `
+  ${name} proxy keys -o json | jq '.keySets[] | select(.lastError)'`,
+  limits: (name: string) => `
 For a limit with keys, LEFT and RESET are those of the key with the least remaining.
 
 Examples:
   ${name} proxy limits
-  ${name} proxy limits -p 15001 -o json | jq '.[] | select(.remaining == 0)'`;
-}
-
-/** Shown below the options of `gwctl proxy usage`. */
-export function usageExamples(name: string): string {
-  return `
+  ${name} proxy limits -p 15001 -o json | jq '.[] | select(.remaining == 0)'`,
+  usage: (name: string) => `
 The gateway adds up each hour and keeps 32 days: in memory, or in the store of
 "config.kv", where they survive restarts and those of all processes count.
 UNCOUNTED are responses whose tokens nobody could count.
@@ -117,24 +101,16 @@ UNCOUNTED are responses whose tokens nobody could count.
 Examples:
   ${name} proxy usage
   ${name} proxy usage --by model --since 30d
-  ${name} proxy usage -o json | jq '.[] | select(.costUsd > 10)'`;
-}
-
-/** Shown below the options of `gwctl explain`. */
-export function explainExamples(name: string): string {
-  return `
+  ${name} proxy usage -o json | jq '.[] | select(.costUsd > 10)'`,
+  explain: (name: string) => `
 The gateway records recent requests that ended with 4xx or 5xx, without bodies
 and credentials; see "config.failureMemory".
 
 Examples:
     ${name} explain                          list recent failed requests
   ${name} explain 6f0c1a52-4e0f-4f29-b1ce-6a6a4c1ad7a4
-  curl -si http://localhost:3000/ | grep x-request-id`;
-}
-
-/** Shown below the options of `gwctl mcp doctor`. */
-export function doctorExamples(name: string): string {
-  return `
+  curl -si http://localhost:3000/ | grep x-request-id`,
+  doctor: (name: string) => `
 Works with any MCP server, also with one that is behind no gateway. It registers
 a client named "gwctl mcp doctor" unless --client-id names one. The exit code is
 1 when a check fails.
@@ -142,57 +118,33 @@ a client named "gwctl mcp doctor" unless --client-id names one. The exit code is
 Examples:
   ${name} mcp doctor https://mcp.example.com/mcp
   ${name} mcp doctor https://mcp.example.com/mcp --login
-  ${name} mcp doctor https://mcp.example.com/mcp --json | jq .clients`;
-}
-
-/** Shown below the options of `gwctl proxy backends`. */
-export function backendsExamples(name: string): string {
-  return `
+  ${name} mcp doctor https://mcp.example.com/mcp --json | jq .clients`,
+  backends: (name: string) => `
 Examples:
   ${name} proxy backends
-  ${name} proxy backends -o yaml`;
-}
-
-/** Shown below the options of `gwctl proxy profile cpu` and `heap`. */
-export function profileExamples(name: string): string {
-  return `
+  ${name} proxy backends -o yaml`,
+  profile: (name: string) => `
 Examples:
   ${name} proxy profile cpu --seconds 10 -o cpu.pb.gz
   ${name} proxy profile heap -p 15001
-    go tool pprof -top cpu.pb.gz           print it; -http=: shows it in a browser`;
-}
-
-/** Shown below the options of `gwctl proxy memory`. */
-export function memoryExamples(name: string): string {
-  return `
+    go tool pprof -top cpu.pb.gz           print it; -http=: shows it in a browser`,
+  memory: (name: string) => `
 Examples:
   ${name} proxy memory
-  ${name} proxy memory -o json | jq .heap.usedBytes`;
-}
-
-/** Shown below the options of `gwctl proxy tasks`. */
-export function tasksExamples(name: string): string {
-  return `
+  ${name} proxy memory -o json | jq .heap.usedBytes`,
+  tasks: (name: string) => `
 Examples:
   ${name} proxy tasks
-    ${name} proxy tasks --limit 20 -o yaml     includes idle connections, upstreams, keys and leases`;
-}
-
-/** Shown below the options of `gwctl proxy log`. */
-export function logExamples(name: string): string {
-  return `
+    ${name} proxy tasks --limit 20 -o yaml     includes idle connections, upstreams, keys and leases`,
+  log: (name: string) => `
 Examples:
     ${name} proxy log                        show the levels
     ${name} proxy log --level debug          set the default level
     ${name} proxy log --set proxy=trace --set request=off
     ${name} proxy log --reset                reset to the configured levels
 
-Modules: ${logModules.join(", ")}`;
-}
-
-/** Shown below the options of `gwctl proxy trace`. */
-export function traceExamples(name: string): string {
-  return `
+Modules: ${logModules.join(", ")}`,
+  trace: (name: string) => `
 Examples:
     ${name} proxy trace                      trace the next request of any client
     ${name} proxy trace --follow             list requests as they come
@@ -212,14 +164,16 @@ text.
 
 Exit codes: 0 success; 1 incomplete trace, or the request could not be sent;
 2 wrong usage or invalid filter; 129, 130, 143: stopped by SIGHUP, SIGINT,
-SIGTERM`;
-}
-
-/** Shown below the options of `completion`. */
-export function completionExamples(name: string): string {
-  return `
+SIGTERM`,
+  completion: (name: string) => `
 Examples:
   bash: source <(${name} completion bash)                              in ~/.bashrc
   zsh:  source <(${name} completion zsh)                               in ~/.zshrc
-  fish: ${name} completion fish > ~/.config/fish/completions/${name}.fish`;
+  fish: ${name} completion fish > ~/.config/fish/completions/${name}.fish`,
+};
+
+/** Returns the examples of a command, shown below its options; empty if it has none. */
+export function examplesOf(command: string, name: string): string {
+  const text = Object.entries(texts).find(([known]) => known === command);
+  return text?.[1](name) ?? "";
 }

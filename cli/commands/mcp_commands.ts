@@ -14,7 +14,7 @@ export function addMcpCommands(program: Command, name: string): void {
     .option("--login", "log in with the browser, and call a tool")
     .addOption(clientIdOption())
     .option("--json", "print JSON")
-    .addHelpText("after", help.doctorExamples(name))
+    .addHelpText("after", help.examplesOf("doctor", name))
     .action(async (url: string, options: DoctorOptions) => {
       const { diagnoseLogin } = await import("../mcp/doctor.ts");
       await diagnoseLogin(url, options);

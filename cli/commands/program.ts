@@ -74,7 +74,7 @@ function createProgram(
   else {
     program.description(help.CONTROL).addHelpText(
       "after",
-      help.controlExamples(name),
+      help.examplesOf("control", name),
     );
     addControlCommands(program, name, call);
     addVersionCommand(program);
@@ -99,7 +99,7 @@ function addCompletionCommands(
       "Print a completion script for your shell",
     )
     .argument("[shell]", `your shell: ${shells.join(", ")}`)
-    .addHelpText("after", help.completionExamples(name))
+    .addHelpText("after", help.examplesOf("completion", name))
     .action(async (shell?: string) => {
       const { printCompletionScript } = await import("./completion.ts");
       printCompletionScript(name, shell);

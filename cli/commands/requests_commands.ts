@@ -27,7 +27,7 @@ export function addExplainCommand(program: Command, name: string): void {
     )
     .argument("[gateway]", "gateway/<name> in a cluster")
     .addOption(formatOption("text", "json"))
-    .addHelpText("after", help.explainExamples(name))
+    .addHelpText("after", help.examplesOf("explain", name))
     .action(
       async (
         first: string | undefined,
@@ -87,7 +87,7 @@ export function addTraceCommand(
       "--file <jsonl>",
       "a trace saved with --raw instead of a running gateway; - for standard input",
     )
-    .addHelpText("after", help.traceExamples(name))
+    .addHelpText("after", help.examplesOf("trace", name))
     .action(async (words: string[], options: TraceOptions) => {
       const { traceRequests } = await import("../cluster/watch_traces.ts");
       // Commander does not distinguish arguments before and after `--`.

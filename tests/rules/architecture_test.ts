@@ -155,7 +155,7 @@ Deno.test("a running gateway loads neither the playground nor what commands need
 });
 
 Deno.test("a command that asks a running gateway loads commander only", async () => {
-  const loaded = await readClosure("main.ts", "cli/ctl/show_limits.ts");
+  const loaded = await readClosure("main.ts", "cli/ctl/views.ts");
 
   assert.deepEqual(packagesOf(loaded), ["commander"]);
   assert(!loaded.includes("cli/run/serve.ts"));
