@@ -4,7 +4,7 @@ import {
   stringMember,
 } from "../../src/base/json.ts";
 import { type ClientVerdict, judgeClients } from "./client_profiles.ts";
-import { type Finding, Findings } from "./finding.ts";
+import { type Finding, Findings, type StepFindings } from "./finding.ts";
 import { inspectAuthorization } from "./inspect_authorization.ts";
 import { inspectChallenge } from "./inspect_challenge.ts";
 import { inspectResource, inspectServer } from "./inspect_metadata.ts";
@@ -61,29 +61,32 @@ async function takeSteps(
   { clientId, openBrowser }: ExaminationOptions,
   findings: Findings,
 ): Promise<Examination["login"]> {
-  const challenge = await inspectChallenge(url, findings);
+  const challenge = await inspectChallenge(url, findings.at("challenge"));
   if (!challenge.asksForLogin) return undefined;
   const resource = await inspectResource(
     url,
     challenge.resourceMetadata,
-    findings,
+    findings.at("resource metadata"),
   );
   if (resource === undefined) return undefined;
-  const server = await inspectServer(resource.issuer, findings);
+  const server = await inspectServer(
+    resource.issuer,
+    findings.at("server metadata"),
+  );
   if (server === undefined) return undefined;
   await using listener = openBrowser && listenForCallback();
   const redirectUri = listener?.redirectUri ?? REDIRECT_URI;
   const registered = await inspectRegistration(
     server.document,
     clientId,
-    findings,
+    findings.at("registration"),
     redirectUri,
   );
-  if (registered.clientId === undefined) return undefined;
+  if (registered === undefined) return undefined;
   const scopes = resource.document["scopes_supported"];
   const login = {
     ...server,
-    clientId: registered.clientId,
+    clientId: registered,
     resource: stringMember(resource.document, "resource") ?? url,
     scope: challenge.scope ??
       (Array.isArray(scopes) ? scopes.join(" ") : undefined),
@@ -91,7 +94,7 @@ async function takeSteps(
   await inspectAuthorization(
     server.document,
     { ...login, redirectUri, challenge: CHALLENGE, state: "doctor" },
-    findings,
+    findings.at("authorization"),
   );
   if (openBrowser === undefined || listener === undefined) return undefined;
   return await useLogin(url, login, { listener, openBrowser, findings });
@@ -106,13 +109,11 @@ async function useLogin(
     readonly findings: Findings;
   },
 ): Promise<Examination["login"]> {
-  const step = "login";
+  const steps = findings.at("login");
   const rule = "A user can log in";
   try {
     const tokens = await logIn(login, listener, openBrowser);
-    findings.add({
-      step,
-      verdict: "ok",
+    steps.check(true, {
       id: "logged-in",
       rule,
       source: "RFC 6749 section 4.1",
@@ -120,15 +121,13 @@ async function useLogin(
         ? "access token, no refresh token"
         : "access token and refresh token",
     });
-    await callServer(url, tokens, findings);
+    await callServer(url, tokens, findings.at("MCP"));
     return { login, tokens };
   } catch (error) {
     if (!(error instanceof LoginError || error instanceof ProbeError)) {
       throw error;
     }
-    findings.add({
-      step,
-      verdict: "error",
+    steps.check(false, {
       id: error instanceof LoginError ? error.id : "login-failed",
       rule,
       source: "RFC 6749 section 4.1, RFC 9207",
@@ -144,13 +143,12 @@ async function useLogin(
 async function callServer(
   url: string,
   { accessToken }: Tokens,
-  findings: Findings,
+  findings: StepFindings,
 ): Promise<void> {
   const common = {
-    step: "MCP",
     rule: "The server accepts the token",
     source: "MCP authorization, access token usage",
-  } as const;
+  };
   try {
     const session = await McpSession.open(url, accessToken);
     const tools = await session.listTools();
@@ -160,9 +158,8 @@ async function callServer(
       await session.request("tools/call", { name, arguments: {} });
     }
     await session.close();
-    findings.add({
+    findings.check(true, {
       ...common,
-      verdict: "ok",
       id: "token-accepted",
       seen: `${tools.length} tools${
         typeof name === "string" ? `, called ${name}` : ""
@@ -172,9 +169,8 @@ async function callServer(
     if (!(error instanceof McpError || error instanceof ProbeError)) {
       throw error;
     }
-    findings.add({
+    findings.check(false, {
       ...common,
-      verdict: "error",
       id: "token-refused",
       seen: error.message,
       fix:

@@ -1,3 +1,5 @@
+import { ProbeError } from "./probe.ts";
+
 /** Steps of a login in the order in which clients take them. */
 export const loginSteps = [
   "challenge",
@@ -27,6 +29,9 @@ export interface Finding {
   readonly fix?: string;
 }
 
+/** A check, without its step and result. */
+type Check = Omit<Finding, "step" | "verdict">;
+
 /** Collects the findings of one examination. */
 export class Findings {
   readonly #all: Finding[] = [];
@@ -42,23 +47,50 @@ export class Findings {
     );
   }
 
-  add(finding: Finding): void {
-    this.#all.push(finding);
+  /** Returns the findings of a step, to be added to. */
+  at(step: LoginStep): StepFindings {
+    return new StepFindings(step, (finding) => this.#all.push(finding));
+  }
+}
+
+/** Adds the findings of one step. */
+export class StepFindings {
+  readonly #step: LoginStep;
+  readonly #add: (finding: Finding) => void;
+
+  constructor(step: LoginStep, add: (finding: Finding) => void) {
+    this.#step = step;
+    this.#add = add;
   }
 
   /** Adds a check that is either met, or fails with `fix` as the remedy; returns whether it is met. */
   check(
     isMet: boolean,
-    finding: Omit<Finding, "verdict"> & {
-      readonly otherwise?: "warning" | "error";
-    },
+    check: Check,
+    otherwise: "warning" | "error" = "error",
   ): boolean {
-    const { otherwise = "error", fix, ...rest } = finding;
-    this.add(
-      isMet
-        ? { ...rest, verdict: "ok" }
-        : { ...rest, verdict: otherwise, ...(fix !== undefined && { fix }) },
-    );
+    const { fix, ...rest } = check;
+    this.#add({
+      step: this.#step,
+      verdict: isMet ? "ok" : otherwise,
+      ...rest,
+      ...(!isMet && fix !== undefined && { fix }),
+    });
     return isMet;
+  }
+
+  /** Returns what a request results in; adds a failed check and returns `undefined` if the server cannot be reached. */
+  async reach<T>(
+    request: () => Promise<T>,
+    check: Omit<Check, "seen">,
+    place = "",
+  ): Promise<T | undefined> {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof ProbeError)) throw error;
+      this.check(false, { ...check, seen: place + error.message });
+      return undefined;
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { type JsonObject, stringMember } from "../../src/base/json.ts";
-import type { Findings } from "./finding.ts";
-import { describeProbe, probe, ProbeError } from "./probe.ts";
+import type { StepFindings } from "./finding.ts";
+import { describeProbe, probe } from "./probe.ts";
 
 /** An authorization request as MCP clients make it. */
 export interface AuthorizationRequest {
@@ -39,54 +39,47 @@ export function authorizationUrl(
 export async function inspectAuthorization(
   document: JsonObject,
   request: AuthorizationRequest,
-  findings: Findings,
+  findings: StepFindings,
 ): Promise<void> {
-  const step = "authorization";
   const url = authorizationUrl(document, request);
   if (url === undefined) return;
   const common = {
-    step,
     rule: "The authorization endpoint accepts the request of a client",
     source: "RFC 6749 section 4.1.1",
-  } as const;
-  try {
-    const response = await probe(url.href, {
-      headers: { accept: "text/html" },
-    });
-    const location = response.headers.get("location");
-    const back = location === null ? null : URL.parse(location, url.href);
-    const error = back?.href.startsWith(request.redirectUri)
-      ? back.searchParams.get("error")
-      : null;
-    if (error !== null && error !== undefined) {
-      findings.add({
+  };
+  const response = await findings.reach(
+    () => probe(url.href, { headers: { accept: "text/html" } }),
+    {
+      ...common,
+      id: "authorization-unreachable",
+      fix: "Correct authorization_endpoint.",
+    },
+    `${url.origin}${url.pathname}: `,
+  );
+  if (response === undefined) return;
+  const back = URL.parse(response.headers.get("location") ?? "", url.href);
+  const error = back?.href.startsWith(request.redirectUri)
+    ? back.searchParams.get("error") ?? undefined
+    : undefined;
+  findings.check(
+    error === undefined && response.status < 400,
+    error === undefined
+      ? {
         ...common,
-        verdict: "error",
+        id: "authorization-rejected",
+        seen: describeProbe(response),
+        fix:
+          "The provider shows an error page: compare client ID and redirect URI with those registered there, and see its log.",
+      }
+      : {
+        ...common,
         id: `authorization-${
           error.replace(/[^a-z_]/g, "").replaceAll("_", "-")
         }`,
         seen: `error ${error}: ${back?.searchParams.get("error_description")}`,
         fix: fixOf(error),
-      });
-      return;
-    }
-    findings.check(response.status < 400, {
-      ...common,
-      id: "authorization-rejected",
-      seen: describeProbe(response),
-      fix:
-        "The provider shows an error page: compare client ID and redirect URI with those registered there, and see its log.",
-    });
-  } catch (error) {
-    if (!(error instanceof ProbeError)) throw error;
-    findings.add({
-      ...common,
-      verdict: "error",
-      id: "authorization-unreachable",
-      seen: `${url.origin}${url.pathname}: ${error.message}`,
-      fix: "Correct authorization_endpoint.",
-    });
-  }
+      },
+  );
 }
 
 function fixOf(error: string): string {

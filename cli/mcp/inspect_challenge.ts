@@ -1,10 +1,9 @@
-import type { Findings } from "./finding.ts";
+import type { StepFindings } from "./finding.ts";
 import {
   describeProbe,
   initializeRequest,
   type Probe,
   probe,
-  ProbeError,
 } from "./probe.ts";
 
 /** Login facts in the first response of the server. */
@@ -16,40 +15,27 @@ export interface Challenge {
   readonly scope: string | undefined;
 }
 
-const STEP = "challenge";
-const SOURCE = "RFC 9728 section 5.1";
-
 /** Sends the first request of an MCP client, without a token. */
 export async function inspectChallenge(
   url: string,
-  findings: Findings,
+  findings: StepFindings,
 ): Promise<Challenge> {
   const none = {
     asksForLogin: false,
     resourceMetadata: undefined,
     scope: undefined,
   };
-  let response: Probe;
-  try {
-    response = await probe(url, initializeRequest());
-  } catch (error) {
-    if (!(error instanceof ProbeError)) throw error;
-    findings.add({
-      step: STEP,
-      verdict: "error",
-      id: "unreachable",
-      rule: "The server can be reached",
-      source: "",
-      seen: error.message,
-      fix:
-        "Check host, port, scheme and certificate; the address is that of the MCP endpoint, such as https://mcp.example.com/mcp.",
-    });
-    return none;
-  }
+  const response = await findings.reach(() => probe(url, initializeRequest()), {
+    id: "unreachable",
+    rule: "The server can be reached",
+    source: "",
+    fix:
+      "Check host, port, scheme and certificate; the address is that of the MCP endpoint, such as https://mcp.example.com/mcp.",
+  });
+  if (response === undefined) return none;
   if (!checkStatus(response, findings)) return none;
   const header = response.headers.get("www-authenticate") ?? "";
   const hasBearer = findings.check(/\bbearer\b/i.test(header), {
-    step: STEP,
     id: "no-challenge",
     rule: "A 401 has a Bearer challenge",
     source: "RFC 6750 section 3",
@@ -61,28 +47,24 @@ export async function inspectChallenge(
   return checkParameters(header, findings);
 }
 
-function checkParameters(header: string, findings: Findings): Challenge {
+function checkParameters(header: string, findings: StepFindings): Challenge {
   const resourceMetadata = parameterOf(header, "resource_metadata");
   findings.check(resourceMetadata !== undefined, {
-    step: STEP,
     id: "challenge-without-metadata",
     rule: "The challenge names the resource metadata",
-    source: SOURCE,
+    source: "RFC 9728 section 5.1",
     seen: resourceMetadata ?? "no parameter resource_metadata",
     fix:
       "Add resource_metadata to the challenge; until then clients guess the well-known paths.",
-    otherwise: "warning",
-  });
+  }, "warning");
   findings.check(parameterOf(header, "error") === undefined, {
-    step: STEP,
     id: "error-without-token",
     rule: "A challenge to a request without a token has no error code",
     source: "RFC 6750 section 3.1",
     seen: parameterOf(header, "error") ?? "no error",
     fix:
       "Leave `error` out where no token was sent; some clients discard their login when they see it.",
-    otherwise: "warning",
-  });
+  }, "warning");
   return {
     asksForLogin: true,
     resourceMetadata,
@@ -90,17 +72,15 @@ function checkParameters(header: string, findings: Findings): Challenge {
   };
 }
 
-function checkStatus(response: Probe, findings: Findings): boolean {
+function checkStatus(response: Probe, findings: StepFindings): boolean {
   const { status, headers } = response;
   const seen = describeProbe(response);
   const common = {
-    step: STEP,
     rule: "A request without a token gets 401",
     source: "MCP authorization, error handling",
-  } as const;
+  };
   if (status === 401) {
-    findings.add({ ...common, verdict: "ok", id: "asks-for-login", seen });
-    return true;
+    return findings.check(true, { ...common, id: "asks-for-login", seen });
   }
   const [id, fix] = status < 300
     ? [
@@ -128,8 +108,7 @@ function checkStatus(response: Probe, findings: Findings): boolean {
       "no-mcp-endpoint",
       "There is no MCP endpoint at this address; it often ends with /mcp.",
     ];
-  findings.add({ ...common, verdict: "error", id, seen, fix });
-  return false;
+  return findings.check(false, { ...common, id, seen, fix });
 }
 
 /** A parameter of a challenge, quoted or not (RFC 9110 section 11.2). */

@@ -1,6 +1,6 @@
 import { isConfidential } from "../../src/base/wire/host_port.ts";
 import { type JsonObject, stringMember } from "../../src/base/json.ts";
-import type { Findings, LoginStep } from "./finding.ts";
+import type { StepFindings } from "./finding.ts";
 import {
   describeProbe,
   type Probe,
@@ -25,9 +25,8 @@ export interface ServerFacts {
 export async function inspectResource(
   url: string,
   challenged: string | undefined,
-  findings: Findings,
+  findings: StepFindings,
 ): Promise<ResourceFacts | undefined> {
-  const step = "resource metadata";
   const { origin, pathname } = new URL(url);
   const path = pathname === "/" ? "" : pathname;
   const prefix = `${origin}/.well-known/oauth-protected-resource`;
@@ -35,7 +34,7 @@ export async function inspectResource(
   const candidates = challenged === undefined
     ? [...new Set([`${prefix}${path}`, prefix])]
     : [challenged];
-  const found = await findDocument(candidates, step, findings, {
+  const found = await findDocument(candidates, findings, {
     id: "no-resource-metadata",
     rule: "The server has resource metadata",
     source: "RFC 9728 section 3",
@@ -46,7 +45,6 @@ export async function inspectResource(
   const { json: document, headers } = found;
   const resource = stringMember(document, "resource") ?? "";
   findings.check(isResourceOf(resource, url), {
-    step,
     id: "resource-mismatch",
     rule: "`resource` is the URL of the MCP server, or its beginning",
     source: "RFC 9728 section 3.3",
@@ -55,9 +53,8 @@ export async function inspectResource(
       `Set resource to ${url}, in the gateway resourceMetadata.resource; behind a proxy, list it in config.trustedProxies.`,
   });
   const issuer = firstString(document["authorization_servers"]);
-  checkCors(headers, step, findings);
+  checkCors(headers, findings);
   const hasServer = findings.check(issuer !== undefined, {
-    step,
     id: "no-authorization-server",
     rule: "`authorization_servers` names the authorization server",
     source: "MCP authorization, server location",
@@ -70,14 +67,11 @@ export async function inspectResource(
 /** Finds and checks the metadata of the authorization server. */
 export async function inspectServer(
   issuer: string,
-  findings: Findings,
+  findings: StepFindings,
 ): Promise<ServerFacts | undefined> {
-  const step = "server metadata";
   const parsed = URL.parse(issuer);
   if (parsed === null) {
-    findings.add({
-      step,
-      verdict: "error",
+    findings.check(false, {
       id: "issuer-is-no-url",
       rule: "The issuer is a URL",
       source: "RFC 8414 section 2",
@@ -86,7 +80,7 @@ export async function inspectServer(
     });
     return undefined;
   }
-  const found = await findDocument(metadataUrls(parsed), step, findings, {
+  const found = await findDocument(metadataUrls(parsed), findings, {
     id: "no-server-metadata",
     rule: "The authorization server has metadata",
     source: "RFC 8414 section 3",
@@ -97,7 +91,6 @@ export async function inspectServer(
   const { json: document, headers } = found;
   const own = stringMember(document, "issuer") ?? "";
   findings.check(own === issuer, {
-    step,
     id: "issuer-mismatch",
     rule: "`issuer` is the issuer that the address was made from",
     source: "RFC 8414 section 3.3",
@@ -107,16 +100,14 @@ export async function inspectServer(
   });
   checkEndpoints(document, findings);
   checkAbilities(document, findings);
-  checkCors(headers, step, findings);
+  checkCors(headers, findings);
   return { issuer, document };
 }
 
-function checkEndpoints(document: JsonObject, findings: Findings): void {
-  const step = "server metadata";
+function checkEndpoints(document: JsonObject, findings: StepFindings): void {
   for (const name of ["authorization_endpoint", "token_endpoint"]) {
     const endpoint = URL.parse(stringMember(document, name) ?? "");
     findings.check(endpoint !== null && isConfidential(endpoint), {
-      step,
       id: `bad-${name.replace("_", "-")}`,
       rule: `\`${name}\` is an HTTPS URL`,
       source: "RFC 8414 section 2",
@@ -128,21 +119,17 @@ function checkEndpoints(document: JsonObject, findings: Findings): void {
     stringMember(document, "authorization_endpoint") ?? "",
   );
   findings.check((endpoint?.search ?? "") === "", {
-    step,
     id: "endpoint-with-query",
     rule: "`authorization_endpoint` has no query",
     source: "RFC 6749 section 3.1 allows one, the Python SDK breaks it",
     seen: endpoint?.search === "" ? "no query" : endpoint?.search ?? "missing",
     fix: "Use an endpoint without a query. In the gateway: issuerMode Proxied.",
-    otherwise: "warning",
-  });
+  }, "warning");
 }
 
-function checkAbilities(document: JsonObject, findings: Findings): void {
-  const step = "server metadata";
+function checkAbilities(document: JsonObject, findings: StepFindings): void {
   const methods = stringsOf(document["code_challenge_methods_supported"]);
   findings.check(methods.includes("S256"), {
-    step,
     id: "no-pkce",
     rule: "`code_challenge_methods_supported` has S256",
     source: "MCP authorization, PKCE",
@@ -151,7 +138,6 @@ function checkAbilities(document: JsonObject, findings: Findings): void {
   });
   const types = stringsOf(document["response_types_supported"]);
   findings.check(types.includes("code"), {
-    step,
     id: "no-code-flow",
     rule: "`response_types_supported` has code",
     source: "RFC 8414 section 2",
@@ -160,34 +146,26 @@ function checkAbilities(document: JsonObject, findings: Findings): void {
   });
   const auth = stringsOf(document["token_endpoint_auth_methods_supported"]);
   findings.check(auth.length === 0 || auth.includes("none"), {
-    step,
     id: "no-public-clients",
     rule: "`token_endpoint_auth_methods_supported` has none",
     source: "OAuth 2.1 section 2.4",
     seen: auth.length === 0 ? "missing" : auth.join(", "),
     fix:
       "Allow public clients with PKCE; programs on a user's machine cannot keep a secret.",
-    otherwise: "warning",
-  });
+  }, "warning");
 }
 
 /** Checks CORS, without which pages and browser-based tools of other origins cannot read the documents. */
-function checkCors(
-  headers: Headers,
-  step: LoginStep,
-  findings: Findings,
-): void {
+function checkCors(headers: Headers, findings: StepFindings): void {
   const allowed = headers.get("access-control-allow-origin");
   findings.check(allowed === "*", {
-    step,
     id: "no-cors",
     rule: "Every page may read the metadata",
     source: "Fetch standard, CORS protocol",
     seen: allowed ?? "no Access-Control-Allow-Origin",
     fix:
       "Send `Access-Control-Allow-Origin: *` with the metadata; clients in a browser need it.",
-    otherwise: "warning",
-  });
+  }, "warning");
 }
 
 interface Expectation {
@@ -200,8 +178,7 @@ interface Expectation {
 /** Returns the first JSON document among the addresses. */
 async function findDocument(
   urls: readonly string[],
-  step: LoginStep,
-  findings: Findings,
+  findings: StepFindings,
   expectation: Expectation,
 ): Promise<(Probe & { readonly json: JsonObject }) | undefined> {
   const seen: string[] = [];
@@ -216,7 +193,7 @@ async function findDocument(
       });
       const { json } = response;
       if (response.status === 200 && json !== undefined) {
-        findings.add({ step, verdict: "ok", ...expectation, seen: url });
+        findings.check(true, { ...expectation, seen: url });
         return { ...response, json };
       }
       const isHtml = response.status === 200;
@@ -228,12 +205,7 @@ async function findDocument(
       seen.push(`${url}: ${error.message}`);
     }
   }
-  findings.add({
-    step,
-    verdict: "error",
-    ...expectation,
-    seen: seen.join("; "),
-  });
+  findings.check(false, { ...expectation, seen: seen.join("; ") });
   return undefined;
 }
 

@@ -1,30 +1,22 @@
 import { type JsonObject, stringMember } from "../../src/base/json.ts";
-import type { Findings } from "./finding.ts";
-import { describeProbe, probe, ProbeError } from "./probe.ts";
-
-/** Registration of a client. */
-export interface RegistrationFacts {
-  readonly clientId: string | undefined;
-  readonly takesDocuments: boolean;
-}
+import type { StepFindings } from "./finding.ts";
+import { describeProbe, probe } from "./probe.ts";
 
 /** Redirect URI of the examination; nothing listens there. */
 export const REDIRECT_URI = "http://127.0.0.1:33418/callback";
 
-/** Registers a client as MCP clients do, unless `clientId` is given. */
+/** Registers a client as MCP clients do, unless `clientId` is given; returns its ID. */
 export async function inspectRegistration(
   document: JsonObject,
   clientId: string | undefined,
-  findings: Findings,
+  findings: StepFindings,
   redirectUri = REDIRECT_URI,
-): Promise<RegistrationFacts> {
-  const step = "registration";
+): Promise<string | undefined> {
+  if (clientId !== undefined) return clientId;
   const takesDocuments =
     document["client_id_metadata_document_supported"] === true;
-  if (clientId !== undefined) return { clientId, takesDocuments };
   const endpoint = stringMember(document, "registration_endpoint");
   findings.check(endpoint !== undefined || takesDocuments, {
-    step,
     id: "no-registration",
     rule: "Clients can register, or identify themselves with a document",
     source: "MCP authorization, client registration",
@@ -32,21 +24,19 @@ export async function inspectRegistration(
     fix:
       "Give each client a client ID in its settings, or let the gateway register clients: issuerMode Proxied.",
   });
-  const registered = endpoint === undefined
+  return endpoint === undefined
     ? undefined
     : await register(endpoint, redirectUri, findings);
-  return { clientId: registered, takesDocuments };
 }
 
 /** Registers a client; returns its ID. */
 async function register(
   endpoint: string,
   redirectUri: string,
-  findings: Findings,
+  findings: StepFindings,
 ): Promise<string | undefined> {
-  const step = "registration";
-  try {
-    const response = await probe(endpoint, {
+  const response = await findings.reach(() =>
+    probe(endpoint, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({
@@ -56,44 +46,35 @@ async function register(
         response_types: ["code"],
         token_endpoint_auth_method: "none",
       }),
-    });
-    const { status, json = {} } = response;
-    const id = stringMember(json, "client_id");
-    const isRegistered = findings.check(
-      [200, 201].includes(status) && id !== undefined,
-      {
-        step,
-        id: "registration-refused",
-        rule: "A registration gets 201 and a client ID",
-        source: "RFC 7591 section 3.2.1",
-        seen: describeProbe(response),
-        fix:
-          "Allow dynamic registration at the provider, give each client a client ID, or use issuerMode Proxied.",
-      },
-    );
-    if (!isRegistered) return undefined;
-    const echoed = json["redirect_uris"];
-    findings.check(Array.isArray(echoed) && echoed.includes(redirectUri), {
-      step,
-      id: "registration-without-redirect-uris",
-      rule: "The response repeats `redirect_uris`",
+    }), {
+    id: "registration-unreachable",
+    rule: "The registration endpoint can be reached",
+    source: "RFC 7591 section 3",
+    fix: "Correct registration_endpoint.",
+  }, `${endpoint}: `);
+  if (response === undefined) return undefined;
+  const { status, json = {} } = response;
+  const id = stringMember(json, "client_id");
+  const isRegistered = findings.check(
+    [200, 201].includes(status) && id !== undefined,
+    {
+      id: "registration-refused",
+      rule: "A registration gets 201 and a client ID",
       source: "RFC 7591 section 3.2.1",
-      seen: JSON.stringify(echoed ?? null).slice(0, 100),
+      seen: describeProbe(response),
       fix:
-        "Return all registered metadata; the TypeScript SDK rejects a response without redirect_uris.",
-    });
-    return id;
-  } catch (error) {
-    if (!(error instanceof ProbeError)) throw error;
-    findings.add({
-      step,
-      verdict: "error",
-      id: "registration-unreachable",
-      rule: "The registration endpoint can be reached",
-      source: "RFC 7591 section 3",
-      seen: `${endpoint}: ${error.message}`,
-      fix: "Correct registration_endpoint.",
-    });
-    return undefined;
-  }
+        "Allow dynamic registration at the provider, give each client a client ID, or use issuerMode Proxied.",
+    },
+  );
+  if (!isRegistered) return undefined;
+  const echoed = json["redirect_uris"];
+  findings.check(Array.isArray(echoed) && echoed.includes(redirectUri), {
+    id: "registration-without-redirect-uris",
+    rule: "The response repeats `redirect_uris`",
+    source: "RFC 7591 section 3.2.1",
+    seen: JSON.stringify(echoed ?? null).slice(0, 100),
+    fix:
+      "Return all registered metadata; the TypeScript SDK rejects a response without redirect_uris.",
+  });
+  return id;
 }
