@@ -2,6 +2,7 @@
 import type { ShownDocument } from "../../../responses.ts";
 import { Fact, Facts, Time } from "../../kit/data.tsx";
 import { duration } from "../../kit/format.ts";
+import type { ComponentChildren } from "../../kit/framework.ts";
 import { Badge, Empty, PageHead, Problem } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
 
@@ -79,36 +80,35 @@ function DocumentCard({ document }: { readonly document: ShownDocument }) {
   );
 }
 
+/** What is known of a document; `undefined` hides a fact that its kind does not have. */
+const facts: readonly (readonly [
+  name: string,
+  value: (document: ShownDocument) => ComponentChildren,
+])[] = [
+  ["Issuers", ({ issuers }) => issuers?.join(", ")],
+  ["Keys", ({ keys }) => keys],
+  ["Key IDs", ({ kids }) => kids?.join(", ")],
+  ["Fetched", ({ fetchedAt }) => fetchedAt && <Time at={fetchedAt} />],
+  [
+    "Age",
+    ({ ageSeconds }) =>
+      ageSeconds === undefined ? undefined : duration(ageSeconds),
+  ],
+  ["Refreshes", ({ refreshes }) => refreshes],
+  ["Failed refreshes", ({ failures }) => failures],
+  ["Next attempt", ({ retryAt }) => retryAt && <Time at={retryAt} />],
+  ["Stale at", ({ refreshAt }) => refreshAt && <Time at={refreshAt} />],
+];
+
 function DocumentFacts({ document }: { readonly document: ShownDocument }) {
-  const {
-    issuers,
-    keys,
-    kids,
-    fetchedAt,
-    ageSeconds,
-    refreshes,
-    failures,
-    retryAt,
-    refreshAt,
-  } = document;
-  const time = (at: string | null) =>
-    at === null ? undefined : <Time at={at} />;
   return (
     <Facts>
-      {issuers && <Fact name="Issuers">{issuers.join(", ")}</Fact>}
-      {keys !== undefined && <Fact name="Keys">{keys}</Fact>}
-      {kids && <Fact name="Key IDs">{kids.join(", ")}</Fact>}
-      {fetchedAt !== undefined && <Fact name="Fetched">{time(fetchedAt)}</Fact>}
-      {ageSeconds !== undefined && (
-        <Fact name="Age">{duration(ageSeconds)}</Fact>
-      )}
-      {refreshes !== undefined && <Fact name="Refreshes">{refreshes}</Fact>}
-      {failures !== undefined && <Fact name="Failed refreshes">{failures}
-      </Fact>}
-      {retryAt !== undefined && <Fact name="Next attempt">{time(retryAt)}
-      </Fact>}
-      {refreshAt !== undefined && <Fact name="Stale at">{time(refreshAt)}
-      </Fact>}
+      {facts.map(([name, valueOf]) => {
+        const value = valueOf(document);
+        return value !== undefined && (
+          <Fact key={name} name={name}>{value}</Fact>
+        );
+      })}
     </Facts>
   );
 }
