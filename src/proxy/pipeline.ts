@@ -17,6 +17,7 @@ import { ExchangeReply, type FinishObserver } from "./finish.ts";
 import type { BackendAttempt } from "./attempts.ts";
 import type { BackendResponse, Failover } from "./failover/failover.ts";
 import type { Forwarder } from "./forwarder.ts";
+import { inClientForm } from "./llm/llm_error_form.ts";
 import {
   addForwardingHeaders,
   addVia,
@@ -80,6 +81,9 @@ export class Pipeline {
     let response: ResponseMessage;
     try {
       response = await this.#process(exchange);
+      if (exchange.policyRun?.rejection !== undefined) {
+        response = inClientForm(exchange, response);
+      }
     } catch (error) {
       response = reject(exchange, error);
     }
@@ -228,5 +232,5 @@ export class Pipeline {
 function reject(exchange: Exchange, error: unknown): ResponseMessage {
   exchange.trace?.policies.requestFailed(error);
   exchange.error = toGatewayError(error);
-  return respondToError(exchange.error);
+  return inClientForm(exchange, respondToError(exchange.error));
 }

@@ -2,11 +2,9 @@ import {
   GatewayError,
   type GatewayErrorCode,
   JsonRpcError,
-  LlmApiError,
 } from "../base/errors.ts";
 import { textBody } from "../http/body.ts";
 import { HeaderList } from "../http/header_list.ts";
-import { writeLlmError } from "../llm/providers/llm_error.ts";
 import type { ResponseMessage } from "../http/message.ts";
 
 /** The response to an error. */
@@ -73,26 +71,13 @@ export function statusOf(code: GatewayErrorCode): number {
  */
 export function respondToError(error: GatewayError): ResponseMessage {
   const { status, text } = responses[error.code];
-  const json = error instanceof JsonRpcError
-    ? toJson(error)
-    : error instanceof LlmApiError
-    ? toLlmError(error, status)
-    : undefined;
+  const json = error instanceof JsonRpcError ? toJson(error) : undefined;
   const headers = HeaderList.from([
     ["content-type", json === undefined ? "text/plain" : "application/json"],
     ["x-gateway-error", error.code],
   ]);
   if (overloads.has(error.code)) headers.append("retry-after", "1");
   return { status, headers, body: textBody(json ?? text) };
-}
-
-function toLlmError(
-  { form, publicMessage, code }: LlmApiError,
-  status: number,
-): string {
-  return JSON.stringify(
-    writeLlmError(form, { status, message: publicMessage, code }),
-  );
 }
 
 /** JSON-RPC 2.0 section 5; MCP omits the `id` of a request that it could not read. */

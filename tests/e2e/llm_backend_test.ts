@@ -224,6 +224,7 @@ Deno.test("a body that servers may read differently is rejected in the form of t
       type: "invalid_request_error",
       message: 'Cannot read the body: the member "model" occurs twice',
     },
+    request_id: response.headers.get("x-request-id"),
   });
   assert.deepEqual(provider.requests, []);
 });

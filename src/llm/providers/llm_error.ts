@@ -7,12 +7,13 @@ export interface LlmErrorFacts {
   readonly message: string;
   /** Such as `llm_key_rejected`; `null` when a provider gave none. */
   readonly code: string | null;
+  readonly requestId?: string;
 }
 
 /** Creates the body of an error in the form of an API. */
 export function writeLlmError(
   family: LlmFamily,
-  { status, message, code }: LlmErrorFacts,
+  { status, message, code, requestId }: LlmErrorFacts,
 ): JsonValue {
   switch (family) {
     case "openai":
@@ -23,6 +24,7 @@ export function writeLlmError(
       return {
         type: "error",
         error: { type: anthropicTypes.get(status) ?? "api_error", message },
+        ...(requestId && { request_id: requestId }),
       };
     case "gemini":
       return {
@@ -30,11 +32,34 @@ export function writeLlmError(
           code: status,
           message,
           status: googleStatuses.get(status) ?? "INTERNAL",
+          ...(code !== null && { details: [errorInfo(code, requestId)] }),
         },
       };
     case "bedrock":
       return { message };
   }
+}
+
+/** Details of an error of Google (google.rpc.ErrorInfo). */
+function errorInfo(reason: string, requestId = ""): JsonValue {
+  return {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    reason: reason.toUpperCase(),
+    domain: "gateway",
+    metadata: { requestId },
+  };
+}
+
+/** Returns the header fields in which SDKs look for facts of an error. */
+export function errorHeaders(
+  family: LlmFamily,
+  status: number,
+  requestId: string,
+): readonly (readonly [string, string])[] {
+  if (family === "anthropic") return [["request-id", requestId]];
+  if (family !== "bedrock") return [];
+  const type = awsErrors.get(status) ?? "InternalServerException";
+  return [["x-amzn-errortype", type], ["x-amzn-requestid", requestId]];
 }
 
 function openAiType(status: number): string {
@@ -51,6 +76,17 @@ const anthropicTypes: ReadonlyMap<number, string> = new Map([
   [429, "rate_limit_error"],
   [504, "timeout_error"],
   [529, "overloaded_error"],
+]);
+
+const awsErrors: ReadonlyMap<number, string> = new Map([
+  [400, "ValidationException"],
+  [401, "AccessDeniedException"],
+  [403, "AccessDeniedException"],
+  [404, "ResourceNotFoundException"],
+  [408, "ModelTimeoutException"],
+  [413, "ValidationException"],
+  [429, "ThrottlingException"],
+  [503, "ServiceUnavailableException"],
 ]);
 
 const googleStatuses: ReadonlyMap<number, string> = new Map([
