@@ -57,7 +57,8 @@ export { ConfigReadError } from "./src/config/read.ts";
 export type { Environment } from "./src/config/yaml/substitute.ts";
 export type { WatchOptions } from "./src/config/watch.ts";
 export type { Clock } from "./src/base/clock.ts";
-export type { PortAddress, TraceQuery } from "./src/dataplane/data_plane.ts";
+export type { PortAddress } from "./src/dataplane/calls/descriptions.ts";
+export type { TraceQuery } from "./src/dataplane/calls/debugging.ts";
 export type {
   GatewayStatus,
   Readiness,

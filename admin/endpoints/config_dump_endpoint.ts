@@ -4,8 +4,11 @@ import type { AdminTarget } from "../target/target.ts";
 /** Returns the active configuration as a JSON document without secrets. */
 export async function dumpConfig(target: AdminTarget): Promise<Response> {
   const { binds, listeners, routes, backends, policies, ...state } =
-    await target.dataPlane.describe();
-  const { upstreams, lookups, cooldowns } = await target.dataPlane.tasks(0);
+    await target.dataPlane.call("describe");
+  const { upstreams, lookups, cooldowns } = await target.dataPlane.call(
+    "tasks",
+    0,
+  );
   const { hash, appliedAt, lastRejected } = target.status();
   return largeJson({
     binds,

@@ -42,7 +42,7 @@ export async function listRequests(
   );
   const read = (name: string) => query.get(name) ?? undefined;
   return json(
-    await dataPlane.requests({
+    await dataPlane.call("requests", {
       status: readChoice(query, "status", requestStatuses),
       route: read("route"),
       model: read("model"),
@@ -73,7 +73,10 @@ export async function listFailures(
 ): Promise<Response> {
   const query = new URL(request.url).searchParams;
   const limit = readInteger(query, "limit", failureLimit);
-  const { requests } = await dataPlane.requests({ status: "failed", limit });
+  const { requests } = await dataPlane.call("requests", {
+    status: "failed",
+    limit,
+  });
   return json(requests);
 }
 
@@ -103,7 +106,9 @@ async function findReport(
   isWanted: (report: RequestReport) => boolean = () => true,
 ): Promise<Response | undefined> {
   const id = lastSegment(url);
-  const report = id === undefined ? undefined : await dataPlane.request(id);
+  const report = id === undefined
+    ? undefined
+    : await dataPlane.call("request", id);
   return report !== undefined && isWanted(report) ? json(report) : undefined;
 }
 

@@ -18,9 +18,13 @@ export function statsEndpoints(
       ? respond(
         200,
         OPEN_METRICS,
-        toOpenMetrics(await target.dataPlane.readMetrics()),
+        toOpenMetrics(await target.dataPlane.call("readMetrics")),
       )
-      : respond(200, PROMETHEUS_TEXT, await target.dataPlane.collectMetrics());
+      : respond(
+        200,
+        PROMETHEUS_TEXT,
+        await target.dataPlane.call("collectMetrics"),
+      );
   const metrics = {
     summary: "Prometheus metrics",
     ok: "Metrics in the text format, version 0.0.4",

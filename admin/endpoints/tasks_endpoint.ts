@@ -15,5 +15,5 @@ export async function showTasks(
 ): Promise<Response> {
   const query = new URL(request.url).searchParams;
   const limit = readInteger(query, "limit", taskLimit);
-  return json(await target.dataPlane.tasks(limit));
+  return json(await target.dataPlane.call("tasks", limit));
 }

@@ -21,5 +21,5 @@ export async function showTraffic(
   const range = readChoice(query, "range", trafficRanges) ?? "15m";
   const by = readChoice(query, "by", trafficDimensions) ?? "route";
   const name = query.get("name") ?? undefined;
-  return json(await dataPlane.traffic({ range, by, name }));
+  return json(await dataPlane.call("traffic", { range, by, name }));
 }

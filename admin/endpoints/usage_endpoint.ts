@@ -1,12 +1,5 @@
 import type { Clock } from "../../src/base/clock.ts";
-import { NANO_USD } from "../../src/base/log_text.ts";
 import { isDuration, parseDuration } from "../../src/api/schema/duration.ts";
-import type { UsageRow } from "../../src/dataplane/data_plane.ts";
-import {
-  createSums,
-  mergeSums,
-  type RequestSums,
-} from "../../src/telemetry/traffic/request_sums.ts";
 import { json } from "../http/admin_responses.ts";
 import {
   InvalidParameter,
@@ -14,17 +7,7 @@ import {
   requireKnown,
 } from "../http/query_parameters.ts";
 import type { AdminTarget } from "../target/target.ts";
-
-const groups = ["key", "model", "route"] as const;
-type Group = typeof groups[number];
-
-/** Sums of use by key, model or route, the largest first. */
-export interface UsageReport {
-  /** RFC 3339. */
-  readonly since: string;
-  readonly by: Group;
-  readonly usage: ReturnType<typeof sumBy>;
-}
+import { groups, sumBy, type UsageReport } from "./usage_report.ts";
 
 /** Returns who used what: sums by key, model or route, the largest first. */
 export async function showUsage(
@@ -36,7 +19,7 @@ export async function showUsage(
   requireKnown(query, ["by", "since"], "usage: GET /usage?by=key&since=24h");
   const by = readChoice(query, "by", groups) ?? "key";
   const since = clock.now() - readAge(query.get("since") ?? "24h");
-  const rows = await dataPlane.usage(since);
+  const rows = await dataPlane.call("usage", since);
   const report: UsageReport = {
     since: new Date(since).toISOString(),
     by,
@@ -58,7 +41,7 @@ export async function resetLimits(
   );
   const entry = query.get("limit") ?? undefined;
   const key = query.get("key") ?? undefined;
-  return json({ reset: await dataPlane.resetLimits({ entry, key }) });
+  return json({ reset: await dataPlane.call("resetLimits", { entry, key }) });
 }
 
 /** Reads a duration such as `24h`, or days such as `7d`. */
@@ -69,25 +52,4 @@ function readAge(text: string): number {
   throw new InvalidParameter(
     "invalid since: expected a duration such as 24h or 7d",
   );
-}
-
-function sumBy(rows: readonly UsageRow[], by: Group) {
-  const sums = new Map<string, RequestSums>();
-  for (const row of rows) {
-    mergeSums(sums.getOrInsertComputed(row[by], createSums), row);
-  }
-  return [...sums].map(([name, { nanoUsd, ...sum }]) => ({
-    name,
-    ...sum,
-    costUsd: nanoUsd / NANO_USD,
-  })).sort((a, b) => b.costUsd - a.costUsd || tokensOf(b) - tokensOf(a));
-}
-
-function tokensOf(
-  { inputTokens, outputTokens }: Pick<
-    RequestSums,
-    "inputTokens" | "outputTokens"
-  >,
-): number {
-  return inputTokens + outputTokens;
 }

@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { Clock } from "../../src/base/clock.ts";
-import type { ThreadProfiler } from "../../src/dataplane/data_plane.ts";
+import type { DataPlane } from "../../src/dataplane/data_plane.ts";
 import {
   type CpuProfile,
   CpuSampling,
@@ -20,7 +20,7 @@ export interface CpuProfileOptions {
   /** Aborts sampling. */
   readonly signal: AbortSignal;
   /** Profiles the worker threads. */
-  readonly workers: ThreadProfiler;
+  readonly workers: Pick<DataPlane, "call">;
 }
 
 /** Samples the CPU use of this thread and of the workers for some time; returns `undefined` when aborted. */
@@ -28,7 +28,7 @@ export async function takeCpuProfile(
   { seconds, frequency, clock, signal, workers }: CpuProfileOptions,
 ): Promise<StackProfile | undefined> {
   const usedBefore = process.cpuUsage();
-  await workers.startCpuProfiles(frequency);
+  await workers.call("startCpuProfiles", frequency);
   const sampling = await CpuSampling.start({
     frequency,
     thread: "main",
@@ -36,7 +36,7 @@ export async function takeCpuProfile(
   });
   const isOver = await pause(seconds * 1000, clock, signal);
   const own = await sampling.stop();
-  const all = [own, ...await workers.stopCpuProfiles()];
+  const all = [own, ...await workers.call("stopCpuProfiles")];
   if (!isOver) return undefined;
   const used = process.cpuUsage(usedBefore);
   return { ...own, samples: samplesOf(all, used.user + used.system) };

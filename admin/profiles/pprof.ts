@@ -103,3 +103,29 @@ class Tables {
     return id;
   }
 }
+
+/** A profile as a flame graph shows it: the last of its values. */
+export interface PageProfile {
+  /** Such as `nanoseconds` or `bytes`. */
+  readonly unit: string;
+  readonly samples: readonly {
+    readonly value: number;
+    /** Functions with their files, the outermost call first. */
+    readonly frames: readonly string[];
+  }[];
+}
+
+/** Converts a profile for the page. */
+export function toPageProfile(
+  { valueTypes, samples }: StackProfile,
+): PageProfile {
+  return {
+    unit: valueTypes.at(-1)?.[1] ?? "",
+    samples: samples.map(({ values, frames }) => ({
+      value: values.at(-1) ?? 0,
+      frames: frames.map(({ name, file }) =>
+        `${name || "(anonymous)"}${file === "" ? "" : ` (${file})`}`
+      ).reverse(),
+    })),
+  };
+}

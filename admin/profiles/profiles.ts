@@ -1,9 +1,9 @@
 import { type Clock, pause } from "../../src/base/clock.ts";
-import type { ThreadProfiler } from "../../src/dataplane/data_plane.ts";
+import type { DataPlane } from "../../src/dataplane/data_plane.ts";
 import { HeapSampling } from "../../src/telemetry/profiles/heap_profile.ts";
 import type { StackProfile } from "../../src/telemetry/profiles/stack_profile.ts";
 import { takeCpuProfile } from "./cpu_of_all_threads.ts";
-import { encodePprof } from "./pprof.ts";
+import { encodePprof, toPageProfile } from "./pprof.ts";
 import { largeJson } from "../http/large_json.ts";
 import { type IntegerRange, readInteger } from "../http/query_parameters.ts";
 import { respond, text } from "../http/admin_responses.ts";
@@ -37,12 +37,12 @@ export class Profiles implements AsyncDisposable {
   /** They return `PageProfile`. */
   readonly pageHandlers: ProfileHandlers = this.#handlersFor(sendToPage);
   readonly #clock: Clock;
-  readonly #workers: ThreadProfiler;
+  readonly #workers: Pick<DataPlane, "call">;
   readonly #heap = new HeapSampling("main");
   #isBusy = false;
   #countsAllocations = false;
 
-  constructor(clock: Clock, workers: ThreadProfiler) {
+  constructor(clock: Clock, workers: Pick<DataPlane, "call">) {
     this.#clock = clock;
     this.#workers = workers;
   }
@@ -100,7 +100,7 @@ export class Profiles implements AsyncDisposable {
     this.#countsAllocations = true;
     try {
       await this.#heap.startAllocations();
-      await this.#workers.startAllocationProfiles();
+      await this.#workers.call("startAllocationProfiles");
       await pause(this.#clock, seconds * 1000, request.signal);
       return await send("allocs", await this.#readHeap());
     } catch (error) {
@@ -114,7 +114,7 @@ export class Profiles implements AsyncDisposable {
 
   async #readHeap(): Promise<StackProfile> {
     const own = await this.#heap.take(this.#clock);
-    const others = await this.#workers.heapProfiles();
+    const others = await this.#workers.call("heapProfiles");
     const samples = [own, ...others].flatMap((profile) => profile.samples);
     return { ...own, samples };
   }
@@ -126,31 +126,8 @@ export class Profiles implements AsyncDisposable {
 
 type Send = (name: string, profile: StackProfile) => Promise<Response>;
 
-/** A profile as a flame graph shows it: the last of its values. */
-export interface PageProfile {
-  /** Such as `nanoseconds` or `bytes`. */
-  readonly unit: string;
-  readonly samples: readonly {
-    readonly value: number;
-    /** Functions with their files, the outermost call first. */
-    readonly frames: readonly string[];
-  }[];
-}
-
-async function sendToPage(
-  _: string,
-  { valueTypes, samples }: StackProfile,
-): Promise<Response> {
-  const profile: PageProfile = {
-    unit: valueTypes.at(-1)?.[1] ?? "",
-    samples: samples.map(({ values, frames }) => ({
-      value: values.at(-1) ?? 0,
-      frames: frames.map(({ name, file }) =>
-        `${name || "(anonymous)"}${file === "" ? "" : ` (${file})`}`
-      ).reverse(),
-    })),
-  };
-  return await largeJson({ ...profile });
+async function sendToPage(_: string, profile: StackProfile): Promise<Response> {
+  return await largeJson({ ...toPageProfile(profile) });
 }
 
 async function sendPprof(

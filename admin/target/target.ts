@@ -1,8 +1,6 @@
 import type { Settings } from "../../src/api/settings.ts";
-import type {
-  BoundedStore,
-  DataPlane,
-} from "../../src/dataplane/data_plane.ts";
+import type { BoundedStore } from "../../src/dataplane/calls/descriptions.ts";
+import type { DataPlane } from "../../src/dataplane/data_plane.ts";
 import type { ConfigurationEditor } from "../../src/gateway/configuration_editor.ts";
 import type {
   GatewayStatus,

@@ -1,6 +1,6 @@
 /** JSON of the endpoints that the page uses. The page imports these types, so that both sides agree. */
 import type { PartsResult } from "../../src/cel/evaluate_parts.ts";
-import type { TaskTree } from "../../src/dataplane/data_plane.ts";
+import type { TaskTree } from "../../src/dataplane/calls/descriptions.ts";
 import type {
   DraftResult,
   ShownSource,
@@ -15,9 +15,9 @@ import type {
   RequestReport,
 } from "../../src/telemetry/requests/logged_request.ts";
 import type { TrafficReport } from "../../src/telemetry/traffic/traffic_report.ts";
-import type { MemoryReport } from "../endpoints/memory_endpoint.ts";
-import type { PageProfile } from "../profiles/profiles.ts";
-import type { UsageReport } from "../endpoints/usage_endpoint.ts";
+import type { MemoryReport } from "../target/process_memory.ts";
+import type { PageProfile } from "../profiles/pprof.ts";
+import type { UsageReport } from "../endpoints/usage_report.ts";
 import type { BudgetSelection } from "./select_budgets.ts";
 
 /** The responses by the paths of their endpoints; `*` stands for a segment. */

@@ -1,4 +1,4 @@
-import type { BudgetDescription } from "../../src/dataplane/data_plane.ts";
+import type { BudgetDescription } from "../../src/dataplane/state/state_descriptions.ts";
 import { readInteger } from "../http/query_parameters.ts";
 
 /** A selection of budgets for the page. */

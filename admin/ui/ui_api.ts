@@ -44,7 +44,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
     get("config", () => dumpConfig(target)),
     get("metrics", (request) => showMetrics(dataPlane, request)),
     get("budgets", async (request) => {
-      const { budgets } = await dataPlane.describeState();
+      const { budgets } = await dataPlane.call("describeState");
       return json(selectBudgets(budgets, request));
     }),
     get("keys", () => showKeys(target)),
@@ -69,7 +69,7 @@ async function showMetrics(
   dataPlane: DataPlane,
   request: Request,
 ): Promise<Response> {
-  const metrics = await dataPlane.collectMetrics(readNames(request));
+  const metrics = await dataPlane.call("collectMetrics", readNames(request));
   return respond(200, "text/plain; charset=utf-8", metrics);
 }
 

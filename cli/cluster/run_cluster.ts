@@ -85,7 +85,7 @@ export async function runCluster(options: ClusterRunOptions): Promise<number> {
           onApplied: (outcomes) => cluster?.onApplied(outcomes),
           onStarted: ({ gateway: { dataPlane } }) => {
             cluster?.followKeys(async () =>
-              (await dataPlane.describeState()).keySets
+              (await dataPlane.call("describeState")).keySets
             );
             return Promise.resolve();
           },

@@ -128,10 +128,10 @@ function onHangup(gateway: Gateway, hangup: ServeOptions["hangup"]): void {
   const signal = "SIGHUP";
   if (hangup === "reloads") {
     log.info("Reloading", { signal });
-    void gateway.reload().then(() => gateway.dataPlane.refreshKeys());
+    void gateway.reload().then(() => gateway.dataPlane.call("refreshKeys"));
   } else {
     log.warn("Cannot reload: standard input can be read once", { signal });
-    void gateway.dataPlane.refreshKeys();
+    void gateway.dataPlane.call("refreshKeys");
   }
 }
 
@@ -152,7 +152,7 @@ function adminTarget(
     stores: () => output.stores(),
     status: () => gateway.status(),
     logFilter: () => gateway.logFilter(),
-    setLogFilter: (filter) => gateway.dataPlane.setLogLevel(filter),
+    setLogFilter: (filter) => gateway.dataPlane.call("setLogLevel", filter),
     editor: gateway.editor,
     countRejection: (reason) =>
       gateway.metrics.adminRejections.labels(reason).inc(),

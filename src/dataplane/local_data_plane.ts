@@ -5,15 +5,9 @@ import { BodyMemory, createBodyMemory } from "../http/body_memory.ts";
 import { createEvenSequence } from "../proxy/balancing/even_sequence.ts";
 import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
-import { parseLogFilter } from "../base/log_filter.ts";
-import type { LimitSelection } from "../ratelimit/local/counter_store.ts";
 import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
 import { PriceBook } from "../llm/cost/price_book.ts";
-import {
-  type Compiled,
-  compileInSlices,
-  emptyDescription,
-} from "../compile/compile.ts";
+import { type Compiled, compileInSlices } from "../compile/compile.ts";
 import { Compilations } from "../compile/compilations.ts";
 import { compileServiceSlices } from "../compile/backends/service_endpoints.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
@@ -24,49 +18,31 @@ import { Cooldowns } from "../proxy/failover/cooldowns.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/balancing/web_ui_upstream.ts";
 import { SnapshotStore } from "../snapshot/snapshot.ts";
-import type { MetricReading } from "../telemetry/metrics/metrics.ts";
 import { addStateMetrics } from "../telemetry/metrics/state_metrics.ts";
-import type { CpuProfile } from "../telemetry/profiles/cpu_profile.ts";
-import type { StackProfile } from "../telemetry/profiles/stack_profile.ts";
-import type {
-  RequestPage,
-  RequestQuery,
-  RequestReport,
-} from "../telemetry/requests/logged_request.ts";
 import {
   type TrafficNews,
   TrafficRecorder,
 } from "../telemetry/traffic/traffic_recorder.ts";
-import type {
-  TrafficQuery,
-  TrafficReport,
-} from "../telemetry/traffic/traffic_report.ts";
 import { TrafficStore } from "../telemetry/traffic/traffic_store.ts";
-import {
-  MemoryUsageBook,
-  type UsageRow,
-} from "../telemetry/traffic/usage_table.ts";
+import { MemoryUsageBook } from "../telemetry/traffic/usage_table.ts";
 import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
 import { describeCertificates } from "./telemetry/describe_certificates.ts";
-import { createCountedOutputs, createUsageBook } from "./kv_stores.ts";
-import { Debugging } from "./debugging.ts";
-import { Inventory } from "./inventory.ts";
+import { createCountedOutputs, createUsageBook } from "./state/kv_stores.ts";
+import { Debugging } from "./calls/debugging.ts";
+import {
+  type CallArguments,
+  type CallName,
+  callOf,
+  type CallPart,
+  type CallResult,
+} from "./calls/calls.ts";
+import type { TraceAnswer, TraceQuery } from "./calls/debugging.ts";
+import type { ThreadProfiles } from "./calls/thread_profiles.ts";
+import type { TrafficThread } from "./calls/traffic_thread.ts";
 import { createListeners, type RequestPathOptions } from "./request_path.ts";
-import type {
-  ApplyResult,
-  BoundedStore,
-  DataPlane,
-  DataPlaneDescription,
-  DrainResult,
-  OpenFailure,
-  PolicyStateDescription,
-  PortAddress,
-  TaskTree,
-  ThreadHeap,
-  TraceAnswer,
-  TraceQuery,
-} from "./data_plane.ts";
-import { PolicyState, type SharedPolicyState } from "./policy_state.ts";
+import type { DataPlane } from "./data_plane.ts";
+import type { ApplyResult, DrainResult, OpenFailure } from "./apply_result.ts";
+import { PolicyState, type SharedPolicyState } from "./state/policy_state.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";
 import { bodyMemoryBytes } from "./granted_resources.ts";
 
@@ -102,6 +78,8 @@ export interface LocalDataPlaneOptions extends
   readonly onTraffic?: (news: TrafficNews) => void;
   /** Memory for bodies of several data planes; by default, this one has its own. */
   readonly bodyMemory?: BodyMemory;
+  /** Profiles of this thread, if it is a worker. */
+  readonly profiles?: ThreadProfiles;
   /** Shared by several data planes; by default, this one has its own. */
   readonly counted?: CountedOutputs;
 }
@@ -128,7 +106,8 @@ export class LocalDataPlane implements DataPlane {
   readonly #cooldowns: Cooldowns;
   readonly #listeners: Listeners;
   readonly #state: PolicyState;
-  readonly #inventory: Inventory;
+  readonly #thread: TrafficThread;
+  readonly stuckWorkers = [];
   readonly #compilations = new Compilations(() => this.#state.lease());
   #compiled: Compiled | undefined;
   /** Serializes changes. */
@@ -186,15 +165,18 @@ export class LocalDataPlane implements DataPlane {
       traffic: this.#recorder,
       unsettled: this.#unsettled,
     });
-    this.#inventory = new Inventory({
-      clock: options.clock,
+    this.#thread = {
+      ...options,
+      registry: options.metrics.registry,
       listeners: this.#listeners,
       upstreams: this.#upstreams,
       cooldowns: this.#cooldowns,
       state: this.#state,
       debugging: this.#debugging,
       bodyMemory,
-    });
+      profiles: options.profiles,
+      compiled: () => this.#compiled,
+    };
     addStateMetrics(options.metrics.registry, {
       requestsUnderWay: () => this.#listeners.requestsUnderWay,
       certificates: () => describeCertificates(this.#snapshots.current),
@@ -220,26 +202,27 @@ export class LocalDataPlane implements DataPlane {
     return Promise.resolve();
   }
 
-  async describe(): Promise<DataPlaneDescription> {
-    await this.settle();
-    const { sensitiveHeaders } = this.#options.settings;
-    const description = await this.#compiled?.describe(sensitiveHeaders) ??
-      emptyDescription;
-    return { ...description, ...this.#state.describe() };
+  async call<Name extends CallName>(
+    name: Name,
+    ...args: CallArguments[Name]
+  ): Promise<CallResult[Name]> {
+    const { settles, before, threads, merge } = callOf(name);
+    if (settles === true) await this.settle();
+    const { clock, logger } = this.#options;
+    const caller = { clock, logger, traffic: this.#traffic };
+    await before?.(caller, ...args);
+    const results = threads === "none"
+      ? []
+      : [{ worker: undefined, part: await this.run(name, args) }];
+    return await merge(results, caller, ...args);
   }
 
-  async describeState(): Promise<PolicyStateDescription> {
-    await this.settle();
-    return this.#state.describe();
-  }
-
-  refreshKeys(): Promise<void> {
-    return this.#state.refetchKeys();
-  }
-
-  async usage(since: number): Promise<readonly UsageRow[]> {
-    await this.settle();
-    return await this.#traffic.usage(since);
+  /** Runs the part of a call that is for this thread. */
+  async run<Name extends CallName>(
+    name: Name,
+    args: CallArguments[Name],
+  ): Promise<CallPart[Name]> {
+    return await callOf(name).run(this.#thread, ...args);
   }
 
   /** Resolves when the responses that clients have received are counted, and passed to the thread that remembers the traffic. */
@@ -248,85 +231,9 @@ export class LocalDataPlane implements DataPlane {
     this.#recorder.send();
   }
 
-  resetLimits(selection: LimitSelection): Promise<number> {
-    return this.#state.resetLimits(selection);
-  }
-
-  addresses(): Promise<readonly PortAddress[]> {
-    return Promise.resolve(this.#listeners.addresses());
-  }
-
-  async collectMetrics(names?: ReadonlySet<string>): Promise<string> {
-    await this.settle();
-    return this.#options.metrics.registry.collect(names);
-  }
-
-  async readMetrics(
-    names?: ReadonlySet<string>,
-  ): Promise<readonly MetricReading[]> {
-    await this.settle();
-    return this.#options.metrics.registry.read(names);
-  }
-
-  setLogLevel(filter: string): Promise<void> {
-    this.#options.logger.setFilter(parseLogFilter(filter));
-    return Promise.resolve();
-  }
-
   /** @param turns Coordinates this data plane with others that trace the same. */
   traceNext(query: TraceQuery, turns?: TraceTurns): Promise<TraceAnswer> {
     return this.#debugging.traceNext(query, turns);
-  }
-
-  async traffic(query: TrafficQuery): Promise<TrafficReport> {
-    await this.settle();
-    return this.#traffic.report(query);
-  }
-
-  async requests(query: RequestQuery): Promise<RequestPage> {
-    await this.settle();
-    return this.#debugging.memory.requests(query);
-  }
-
-  request(id: string): Promise<RequestReport | undefined> {
-    return Promise.resolve(this.#debugging.memory.request(id));
-  }
-
-  tasks(limit: number): Promise<TaskTree> {
-    return Promise.resolve(this.#inventory.tasks(limit));
-  }
-
-  stores(): Promise<readonly BoundedStore[]> {
-    return Promise.resolve(this.#inventory.stores());
-  }
-
-  startCpuProfiles(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  stopCpuProfiles(): Promise<readonly CpuProfile[]> {
-    return Promise.resolve([]);
-  }
-
-  startAllocationProfiles(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  heapProfiles(): Promise<readonly StackProfile[]> {
-    return Promise.resolve([]);
-  }
-
-  heaps(): Promise<readonly ThreadHeap[]> {
-    return Promise.resolve([]);
-  }
-
-  stuckWorkers(): readonly number[] {
-    return [];
-  }
-
-  leave(): Promise<void> {
-    this.#listeners.leave();
-    return Promise.resolve();
   }
 
   async drain(timeoutMs: number): Promise<DrainResult> {

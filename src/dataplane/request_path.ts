@@ -24,7 +24,7 @@ import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
 import type { TrafficMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 import type { TrafficRecorder } from "../telemetry/traffic/traffic_recorder.ts";
 import type { RequestTelemetry } from "./telemetry/request_telemetry.ts";
-import type { Debugging } from "./debugging.ts";
+import type { Debugging } from "./calls/debugging.ts";
 
 /** Dependencies of the request path. */
 export interface RequestPathOptions {

@@ -31,7 +31,7 @@ import type { Environment } from "../config/yaml/substitute.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
 import { type LibraryPolicy, registryWith } from "./library_policy.ts";
-import type { ApplyResult } from "../dataplane/data_plane.ts";
+import type { ApplyResult } from "../dataplane/apply_result.ts";
 import { checkTelemetry } from "../dataplane/telemetry/check_telemetry.ts";
 
 /** A configuration that was read but not applied. */

@@ -5,11 +5,9 @@ import {
 import type { ConfigText } from "../config/diagnostics/located_diagnostic.ts";
 import type { WatchOptions } from "../config/watch.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
-import type {
-  DataPlane,
-  PortAddress,
-  TraceQuery,
-} from "../dataplane/data_plane.ts";
+import type { DataPlane } from "../dataplane/data_plane.ts";
+import type { PortAddress } from "../dataplane/calls/descriptions.ts";
+import type { TraceQuery } from "../dataplane/calls/debugging.ts";
 import {
   type CandidateOptions,
   checkCandidate,
@@ -121,7 +119,7 @@ export async function startGateway(
     readiness: () => gateway.readiness(),
     addresses: () => gateway.addresses(),
     traces: (query = {}) => startTraces(gateway.dataPlane, query),
-    metrics: () => gateway.dataPlane.collectMetrics(),
+    metrics: () => gateway.dataPlane.call("collectMetrics"),
     stop: (timeoutMs) => gateway.stop(timeoutMs),
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };

@@ -31,7 +31,8 @@ import {
 import type { LoadedConfig } from "../config/loaded_config.ts";
 import type { Outcomes } from "../compile/outcomes/outcomes.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
-import type { DataPlane, PortAddress } from "../dataplane/data_plane.ts";
+import type { DataPlane } from "../dataplane/data_plane.ts";
+import type { PortAddress } from "../dataplane/calls/descriptions.ts";
 import { loadMetricsExporter } from "../dataplane/telemetry/load_exporter.ts";
 import {
   applyUsable,
@@ -152,7 +153,7 @@ export class Gateway {
     this.#metricsExporter = createMetricsExporter?.({
       clock: this.#clock,
       logger: this.#logger,
-      read: () => this.dataPlane.readMetrics(),
+      read: () => this.dataPlane.call("readMetrics"),
     });
   }
 
@@ -201,7 +202,7 @@ export class Gateway {
   readiness(): Readiness {
     if (this.#stopping !== undefined) return "draining";
     if (!this.#record.isRunning) return "starting";
-    return this.dataPlane.stuckWorkers().length === 0 ? "ready" : "stuck";
+    return this.dataPlane.stuckWorkers.length === 0 ? "ready" : "stuck";
   }
 
   /** Returns why the configuration may be out of date; `undefined` while it is not. */
@@ -221,7 +222,7 @@ export class Gateway {
   }
 
   addresses(): Promise<readonly PortAddress[]> {
-    return this.dataPlane.addresses();
+    return this.dataPlane.call("addresses");
   }
 
   /**
@@ -251,7 +252,7 @@ export class Gateway {
     this.#log.info("Leaving: not ready, still accepting", {
       duration: lameDuck,
     });
-    await this.dataPlane.leave();
+    await this.dataPlane.call("leave");
     await new Promise<void>((resolve) =>
       this.#clock.setTimer(resolve, durationMs)
     );

@@ -50,7 +50,7 @@ async function startSite(
     /** Waits until so many requests wait for a connection; returns the number of connections in use. */
     async activeOnceWaiting(count: number) {
       const read = async () =>
-        (await gateway.gateway.dataPlane.tasks(0)).upstreams[0];
+        (await gateway.gateway.dataPlane.call("tasks", 0)).upstreams[0];
       await turnsInto(count, async () => (await read())?.waiting);
       return (await read())?.active;
     },
@@ -110,7 +110,7 @@ Deno.test("clients that send short bodies slowly occupy no connection of a backe
   );
 
   assert.match(await getAs(port, "192.0.2.2"), /well$/);
-  const { upstreams } = await gateway.dataPlane.tasks(0);
+  const { upstreams } = await gateway.dataPlane.call("tasks", 0);
   assert.equal(upstreams[0]?.active, 0);
 
   for (const connection of slow) {
@@ -183,7 +183,7 @@ Deno.test("short bodies are forwarded as they arrive when there is no memory for
 
   // Sixteen are held.
   await turnsInto(2, async () => {
-    const { upstreams } = await gateway.dataPlane.tasks(0);
+    const { upstreams } = await gateway.dataPlane.call("tasks", 0);
     return upstreams[0]?.active;
   });
   for (const connection of slow) {
@@ -203,7 +203,7 @@ Deno.test("a client that makes no room for short responses occupies no connectio
     await client.receive(FRAME_TYPES.headers, stream);
   }
 
-  const { upstreams } = await gateway.dataPlane.tasks(0);
+  const { upstreams } = await gateway.dataPlane.call("tasks", 0);
   assert.equal(upstreams[0]?.active, 0);
   await client.send(frame(FRAME_TYPES.windowUpdate, 0, 1, uint32(100)));
   const { payload } = await client.receive(FRAME_TYPES.data, 1);
@@ -216,7 +216,7 @@ Deno.test("responses that clients of HTTP/2 leave unread take memory for bodies,
   });
   const { port, gateway } = site.gateway;
   const usedBytes = async () =>
-    (await gateway.dataPlane.stores())
+    (await gateway.dataPlane.call("stores"))
       .find(({ name }) => name === "requestBodies")?.used;
   {
     using client = await Http2Client.connect(port);

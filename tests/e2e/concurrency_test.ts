@@ -35,7 +35,7 @@ async function post(
 }
 
 async function heldOf({ gateway }: { readonly gateway: Gateway }) {
-  const { budgets } = await gateway.dataPlane.describe();
+  const { budgets } = await gateway.dataPlane.call("describe");
   const [{ held, remaining, limit } = assert.fail()] = budgets;
   return { held, remaining, limit };
 }
@@ -77,7 +77,7 @@ for (const { workers } of variants) {
     assert.equal((await other).status, 200);
     await Promise.all(responses);
     await until(async () => (await heldOf(gateway)).held === 0);
-    const metrics = await gateway.gateway.dataPlane.collectMetrics();
+    const metrics = await gateway.gateway.dataPlane.call("collectMetrics");
     assert.match(
       metrics,
       /gateway_rate_limit_requests_total\{.*3 concurrent requests, by request\.headers.*result="admitted"\} 4/,

@@ -75,7 +75,7 @@ for (const [name, { rateLimit, ...config }] of Object.entries(variants)) {
     const { headers } = await fetchRaw(`${gateway.origin}/probe`);
     assert.equal(headers["x-ratelimit-limit"], "0.03");
     assert.equal(headers["x-ratelimit-remaining"], "0");
-    const { budgets } = await gateway.gateway.dataPlane.describe();
+    const { budgets } = await gateway.gateway.dataPlane.call("describe");
     assert.match(
       budgets[0]?.entry ?? "",
       /^0\.03 USD per month of Asia\/Tokyo/,
@@ -83,7 +83,7 @@ for (const [name, { rateLimit, ...config }] of Object.entries(variants)) {
     assert.equal(budgets[0]?.limit, 0.03);
     assert.equal(budgets[0]?.remaining, 0);
     assert.match(gateway.accessLog.join(""), / llm\.cost_usd=0\.0125 /);
-    const metrics = await gateway.gateway.dataPlane.collectMetrics();
+    const metrics = await gateway.gateway.dataPlane.call("collectMetrics");
     assert.match(
       metrics,
       /^gateway_llm_cost_usd_total\{.*model="gpt-4o-2024-08-06"\} 0\.0375\d*$/m,
@@ -111,7 +111,7 @@ Deno.test("a model without a price is charged the configured one, and log and me
 
   assert.match(gateway.log.join(""), /A model has no price.*my-model/);
   assert.doesNotMatch(gateway.accessLog.join(""), /llm\.cost_usd/);
-  const metrics = await gateway.gateway.dataPlane.collectMetrics();
+  const metrics = await gateway.gateway.dataPlane.call("collectMetrics");
   assert.match(
     metrics,
     /^gateway_llm_unpriced_answers_total\{.*model="my-model"\} 2$/m,

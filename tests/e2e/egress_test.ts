@@ -203,7 +203,7 @@ async function fetchNothing(workers: number): Promise<void> {
   );
   assert.equal(await statusOf(`http://127.0.0.1:${port}/denied`), 502);
   assert.deepEqual(server.requests, []);
-  const { keySets } = await gateway.dataPlane.describeState();
+  const { keySets } = await gateway.dataPlane.call("describeState");
   assert.match(JSON.stringify(keySets), /Denied to connect to /);
   await gateway.stop(0);
 }

@@ -87,7 +87,8 @@ for (const workers of [1, 2]) {
       },
     });
     const reloads = async () =>
-      await gateway.dataPlane.collectMetrics(
+      await gateway.dataPlane.call(
+        "collectMetrics",
         new Set(["gateway_config_reloads_total"]),
       );
     await untilResponse(port, "first");

@@ -152,8 +152,8 @@ Deno.test("metrics and /config_dump show the health of endpoints", async () => {
   await countResponses(gateway.origin, 40);
 
   const { dataPlane } = gateway.gateway;
-  const metrics = await dataPlane.collectMetrics();
-  const { upstreams } = await dataPlane.tasks(0);
+  const metrics = await dataPlane.call("collectMetrics");
+  const { upstreams } = await dataPlane.call("tasks", 0);
 
   assert.deepEqual(
     metrics.split("\n").filter((line) => line.startsWith("gateway_backend_")),

@@ -359,7 +359,7 @@ Deno.test("only the last failures are kept", async () => {
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) ids.push(await fail(gateway, `/nowhere/${i}`));
 
-  const { requests } = await gateway.gateway.dataPlane.requests({
+  const { requests } = await gateway.gateway.dataPlane.call("requests", {
     status: "failed",
     limit: 100,
   });

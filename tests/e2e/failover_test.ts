@@ -109,7 +109,8 @@ for (const [name, reason, answerOf] of failures) {
     const [line = ""] = gateway.accessLog;
     assert.match(line, / backend=provider1 /);
     assert(line.includes(` failover="provider0=${reason}" `), line);
-    const metrics = await gateway.gateway.dataPlane.collectMetrics(
+    const metrics = await gateway.gateway.dataPlane.call(
+      "collectMetrics",
       new Set(["gateway_failovers_total"]),
     );
     assert(
@@ -183,14 +184,15 @@ Deno.test("the rest of a backend is shown, and why it got no request", async () 
   await (await fetch(gateway.origin)).text();
 
   const { dataPlane } = gateway.gateway;
-  const { cooldowns } = await dataPlane.tasks(0);
+  const { cooldowns } = await dataPlane.call("tasks", 0);
   assert.deepEqual(cooldowns, [{
     backend: "default/provider0",
     until: "2026-01-01T00:01:00.000Z",
     failures: 1,
     reason: "429",
   }]);
-  const metrics = await dataPlane.collectMetrics(
+  const metrics = await dataPlane.call(
+    "collectMetrics",
     new Set(["gateway_backend_cooldown_seconds"]),
   );
   assert(
@@ -210,7 +212,7 @@ Deno.test("the rest of a backend is shown, and why it got no request", async () 
   const dump = await (await fetch(`${gateway.admin}/config_dump`)).json();
   assert.deepEqual(dump.cooldowns, cooldowns);
   clock.advance(60_000);
-  assert.deepEqual((await dataPlane.tasks(0)).cooldowns, []);
+  assert.deepEqual((await dataPlane.call("tasks", 0)).cooldowns, []);
 });
 
 Deno.test("explain names the backends that were not tried, because they rest", async () => {

@@ -152,7 +152,7 @@ Deno.test("a reload keeps leases and budgets", async () => {
   assert.equal(isAccepted, true);
   assert.equal(before?.["remaining"], 872);
   assert.equal(headers["x-ratelimit-remaining"], "871");
-  const metrics = await gateway.gateway.dataPlane.collectMetrics();
+  const metrics = await gateway.gateway.dataPlane.call("collectMetrics");
   assert.match(
     metrics,
     /gateway_rate_limit_shared_requests_total\{store="KV",domain="fleet",result="admitted"\} 129\n/,

@@ -137,7 +137,7 @@ for (const failureMode of ["Closed", "Open"]) {
     service.stop();
     const down = await send(gateway);
     const [budget] = await budgetsOf(gateway);
-    const metrics = await gateway.gateway.dataPlane.collectMetrics();
+    const metrics = await gateway.gateway.dataPlane.call("collectMetrics");
     const asked = service.received.length;
     await using again = await startRateLimitService({ port: service.port });
     while (again.received.length === 0) {

@@ -40,7 +40,7 @@ async function responses(origin: string): Promise<string[]> {
 }
 
 async function endpointsOf({ gateway }: Pick<TestGateway, "gateway">) {
-  const { upstreams } = await gateway.dataPlane.tasks(0);
+  const { upstreams } = await gateway.dataPlane.call("tasks", 0);
   return upstreams.map(({ health, check, requests }) => ({
     health,
     requests,
@@ -63,7 +63,7 @@ Deno.test("an endpoint that fails its checks gets no requests until it passes ag
   const warning = gateway.log.find((line) => line.includes("fails its checks"));
   assert.match(warning ?? "", /backend=fleet .*reason="The status is 503"/);
   const { dataPlane } = gateway.gateway;
-  const metrics = await dataPlane.collectMetrics();
+  const metrics = await dataPlane.call("collectMetrics");
   assert.match(
     metrics,
     /gateway_backend_endpoints{backend="fleet",state="unhealthy"} 1/,
@@ -190,7 +190,7 @@ Deno.test("two workers make each check once, and both follow it", async () => {
   const names = new Set(["gateway_backend_endpoints"]);
   let metrics = "";
   while (!metrics.includes('state="unhealthy"} 2')) {
-    metrics = await gateway.gateway.dataPlane.collectMetrics(names);
+    metrics = await gateway.gateway.dataPlane.call("collectMetrics", names);
   }
 
   assert.deepEqual([well.checks.length, sick.checks.length], [1, 1]);

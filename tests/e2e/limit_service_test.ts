@@ -191,7 +191,7 @@ for (const { what, reply, isSilent = false, error } of failures) {
       );
       assert.match(line ?? "", new RegExp(error));
       assert.match(
-        await gateway.dataPlane.collectMetrics(),
+        await gateway.dataPlane.call("collectMetrics"),
         /shared_requests_total\{.*result="failed"\} 1\n/,
       );
     }

@@ -94,7 +94,7 @@ Deno.test("headers and log have what a response of an LLM has cost", async () =>
     const coding = "coding" in sent ? sent.coding : undefined;
     assert.deepEqual(bytes, encode(sent.body, coding), name);
     // The log line is written before the metrics are read.
-    await gateway.gateway.dataPlane.collectMetrics();
+    await gateway.gateway.dataPlane.call("collectMetrics");
     const line = gateway.accessLog.find((each) => each.includes(`/${name}/`));
     assert.equal(/ cost=(\S+)/.exec(line ?? "")?.[1], log, `${name}: ${line}`);
   }

@@ -24,7 +24,9 @@ for (
     await limited.charged(25);
     await limited.finished(1);
 
-    const metrics = await limited.gateway.gateway.dataPlane.collectMetrics();
+    const metrics = await limited.gateway.gateway.dataPlane.call(
+      "collectMetrics",
+    );
     assert.ok(metrics.includes(`model="${model}",type="input"} 20`), metrics);
     assert.ok(
       limited.gateway.accessLog.join("").includes(

@@ -161,7 +161,7 @@ Deno.test("a model of Bedrock has its price behind another host name", async () 
 
   const path = "/model/amazon.nova-lite-v1%3A0/converse";
   await (await post(gateway.origin, path, {})).body?.cancel();
-  await gateway.gateway.dataPlane.collectMetrics();
+  await gateway.gateway.dataPlane.call("collectMetrics");
 
   assert.match(gateway.accessLog.join(""), / llm\.cost_usd=0\.06 /);
 });
@@ -185,7 +185,7 @@ Deno.test("small costs are decimals in headers, body and log", async () => {
 
   const response = await post(gateway.origin, "/v1/chat/completions", question);
   await response.body?.cancel();
-  await gateway.gateway.dataPlane.collectMetrics();
+  await gateway.gateway.dataPlane.call("collectMetrics");
 
   const shown = ["x-cost", "x-text", "x-json"].map((name) =>
     response.headers.get(name)

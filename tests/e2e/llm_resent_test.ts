@@ -130,13 +130,13 @@ async function checkCounts(
   assert.equal(status, 200, new TextDecoder().decode(bytes));
 
   const { dataPlane } = gateway.gateway;
-  const [row, ...others] = await dataPlane.usage(0);
+  const [row, ...others] = await dataPlane.call("usage", 0);
   assert.deepEqual(others, []);
   assert.deepEqual(
     [row?.requests, row?.inputTokens, row?.outputTokens],
     [1, 70_000, 5],
   );
-  const { budgets } = await dataPlane.describeState();
+  const { budgets } = await dataPlane.call("describeState");
   assert.deepEqual(
     budgets.map(({ remaining }) => remaining),
     [1_000_000 - 70_005, 9],

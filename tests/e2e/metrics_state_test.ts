@@ -18,7 +18,7 @@ Deno.test("requests in flight are those whose responses are not delivered", asyn
     routes: [{ backends: [{ host: new URL(upstream.origin).host }] }],
   });
   const read = async () => {
-    const text = await test.gateway.dataPlane.collectMetrics();
+    const text = await test.gateway.dataPlane.call("collectMetrics");
     return /^gateway_requests_in_flight (\d+)$/m.exec(text)?.[1];
   };
   assert.equal(await read(), "0");

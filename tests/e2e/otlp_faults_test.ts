@@ -24,7 +24,7 @@ async function startGateway(otlp: Readonly<Record<string, unknown>>) {
     },
     /** Series of the metrics of exports, with their values. */
     async counts() {
-      const text = await gateway.gateway.dataPlane.collectMetrics();
+      const text = await gateway.gateway.dataPlane.call("collectMetrics");
       return text.match(/^gateway_otlp_.*$/gm) ?? [];
     },
     async [Symbol.asyncDispose]() {
@@ -127,7 +127,7 @@ Deno.test("secrets of the exporter are sent, and shown nowhere", async () => {
     resourceAttributes: { "service.name": "edge" },
   });
   await test.get();
-  const dump = JSON.stringify(await test.gateway.dataPlane.describe());
+  const dump = JSON.stringify(await test.gateway.dataPlane.call("describe"));
   await test[Symbol.asyncDispose]();
 
   const [{ headers, resource } = assert.fail()] = collector.received;

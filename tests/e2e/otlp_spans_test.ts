@@ -386,7 +386,9 @@ Deno.test("the buckets of durations have a sampled trace as their exemplar, in O
     await (await fetch(gateway.origin, { headers })).text();
   }
 
-  const text = toOpenMetrics(await gateway.gateway.dataPlane.readMetrics());
+  const text = toOpenMetrics(
+    await gateway.gateway.dataPlane.call("readMetrics"),
+  );
 
   const exemplars = text.match(/^.* # \{.*$/gm) ?? [];
   assert.equal(exemplars.length, 1);

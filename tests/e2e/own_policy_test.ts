@@ -68,13 +68,13 @@ Deno.test("a policy of one's own rejects requests, and log, metrics and explanat
   assert.equal(await send(gateway, "4712"), 401);
 
   const { dataPlane } = gateway.gateway;
-  const { requests: [line] } = await dataPlane.requests({
+  const { requests: [line] } = await dataPlane.call("requests", {
     status: "failed",
     limit: 1,
   });
   assert.equal(line?.reason, "badge_check");
   assert.equal(line?.cause, "The badge is not valid: no valid badge.");
-  const failure = await dataPlane.request(line?.id ?? "");
+  const failure = await dataPlane.call("request", line?.id ?? "");
   assert.equal(
     failure?.advice,
     "Send the number of a badge that `badge` lists.",
@@ -84,7 +84,7 @@ Deno.test("a policy of one's own rejects requests, and log, metrics and explanat
       message.type === "policy" && message.kind === "badge"
     ),
   );
-  const metrics = await dataPlane.collectMetrics();
+  const metrics = await dataPlane.call("collectMetrics");
   assert.match(metrics, /status="401",reason="badge_check"\} 1/);
   assert.match(gateway.accessLog.join(""), /badge_check/);
 });
@@ -92,7 +92,7 @@ Deno.test("a policy of one's own rejects requests, and log, metrics and explanat
 Deno.test("a policy of one's own is in /config_dump without its secrets", async () => {
   await using gateway = await startWithBadges();
 
-  const dump = JSON.stringify(await gateway.gateway.dataPlane.describe());
+  const dump = JSON.stringify(await gateway.gateway.dataPlane.call("describe"));
 
   assert.match(dump, /"number":"<redacted>","owner":"anna"/);
   assert.doesNotMatch(dump, new RegExp(SECRET));

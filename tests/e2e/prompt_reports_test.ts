@@ -12,19 +12,22 @@ type Report = (gateway: TestGateway) => Promise<number>;
 /** Each counts the requests so far. */
 const reports: Readonly<Record<string, Report>> = {
   async usage({ gateway: { dataPlane } }) {
-    const rows = await dataPlane.usage(Date.now() - 3_600_000);
+    const rows = await dataPlane.call("usage", Date.now() - 3_600_000);
     return rows.reduce((sum, row) => sum + row.requests, 0);
   },
   async limits({ gateway: { dataPlane } }) {
-    const { budgets: [budget] } = await dataPlane.describeState();
+    const { budgets: [budget] } = await dataPlane.call("describeState");
     return (1000 - (budget?.remaining ?? 0)) / 10;
   },
   async traffic({ gateway: { dataPlane } }) {
-    const report = await dataPlane.traffic({ range: "15m", by: "route" });
+    const report = await dataPlane.call("traffic", {
+      range: "15m",
+      by: "route",
+    });
     return report.figures.requests;
   },
   async "the log of requests"({ gateway: { dataPlane } }) {
-    return (await dataPlane.requests({ limit: 100 })).successes;
+    return (await dataPlane.call("requests", { limit: 100 })).successes;
   },
   "metrics of requests": (gateway) =>
     sumOf(gateway, /^gateway_requests_total\{[^}]*route="llm"[^}]*\} (\d+)$/gm),
@@ -34,7 +37,7 @@ const reports: Readonly<Record<string, Report>> = {
 };
 
 async function sumOf({ gateway }: TestGateway, line: RegExp): Promise<number> {
-  const metrics = await gateway.dataPlane.collectMetrics();
+  const metrics = await gateway.dataPlane.call("collectMetrics");
   return metrics.matchAll(line).reduce((sum, [, n]) => sum + Number(n), 0);
 }
 

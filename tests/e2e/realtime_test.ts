@@ -65,7 +65,7 @@ Deno.test("responses on a WebSocket are charged while it is open, and the next o
   await client.received("response.done");
 
   assert.equal(await remaining(gateway.origin), 50);
-  const [row] = await gateway.gateway.dataPlane.usage(0);
+  const [row] = await gateway.gateway.dataPlane.call("usage", 0);
   assert.deepEqual(
     [row?.model, row?.route, row?.inputTokens, row?.outputTokens],
     ["gpt-realtime", "voice", 90, 10],
@@ -89,7 +89,7 @@ Deno.test("responses on a WebSocket are charged while it is open, and the next o
   assert.match(log, / gen_ai\.usage\.input_tokens=180 /);
   assert.match(log, / gen_ai\.usage\.output_tokens=20 /);
   assert.match(log, / reason=rate_limit error="Closed the WebSocket: /);
-  const rows = await gateway.gateway.dataPlane.usage(0);
+  const rows = await gateway.gateway.dataPlane.call("usage", 0);
   assert.deepEqual(
     rows.filter(({ model }) => model !== "").map((each) => [
       each.requests,
@@ -244,7 +244,7 @@ Deno.test("a WebSocket without a budget is in log and usage", async () => {
   client.socket.close();
   await until(() => gateway.accessLog.join("").includes("status=101"));
 
-  const [row] = await gateway.gateway.dataPlane.usage(0);
+  const [row] = await gateway.gateway.dataPlane.call("usage", 0);
   assert.deepEqual([row?.requests, row?.inputTokens], [1, 90]);
 });
 
@@ -348,7 +348,7 @@ Deno.test("a WebSocket of another API on a route with a budget is open, and log 
   );
   assert.equal(warnings.length, 2);
   assert.match(
-    await gateway.gateway.dataPlane.collectMetrics(),
+    await gateway.gateway.dataPlane.call("collectMetrics"),
     /^gateway_llm_answers_total\{.*usage_source="none"\} 2$/m,
   );
   assert.equal(await remaining(gateway.origin), 10_000);
@@ -396,6 +396,6 @@ Deno.test("a session changes its model where nothing depends on it, and is charg
   client.socket.close();
   await client.closed;
 
-  const rows = await gateway.gateway.dataPlane.usage(0);
+  const rows = await gateway.gateway.dataPlane.call("usage", 0);
   assert(rows.some(({ model }) => model === "gpt-5"), JSON.stringify(rows));
 });

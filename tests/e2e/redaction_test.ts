@@ -297,7 +297,7 @@ for (const planted of places) {
           gateway,
           `/debug/requests/${answer.headers["x-request-id"]}`,
         ),
-        metrics: await gateway.gateway.dataPlane.collectMetrics(),
+        metrics: await gateway.gateway.dataPlane.call("collectMetrics"),
         traffic: await textAt(gateway, "/traffic?by=model"),
         usage: await textAt(gateway, "/usage?by=route"),
         // Metadata is the name of its key there.

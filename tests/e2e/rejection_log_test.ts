@@ -26,7 +26,7 @@ Deno.test("log lines and metrics of rejections say which policy rejected and why
 
   assert.equal(await call("secret"), 401);
   assert.equal(await call("known-key"), 403);
-  const metrics = await gateway.gateway.dataPlane.collectMetrics();
+  const metrics = await gateway.gateway.dataPlane.call("collectMetrics");
   await gateway.gateway.stop(0);
 
   const [unknown = "", denied = ""] = gateway.accessLog.join("").split("\n");

@@ -84,7 +84,7 @@ for (const workers of [1, 2]) {
 
 async function compiledRoutes({ dataPlane }: Gateway): Promise<number> {
   const name = "gateway_config_compiled_routes_total";
-  const text = await dataPlane.collectMetrics(new Set([name]));
+  const text = await dataPlane.call("collectMetrics", new Set([name]));
   return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
 }
 

@@ -95,7 +95,7 @@ async function untilClosed(port: number): Promise<void> {
 }
 
 async function metricsOf({ dataPlane }: Gateway): Promise<string> {
-  return await dataPlane.collectMetrics();
+  return await dataPlane.call("collectMetrics");
 }
 
 Deno.test("gateway serves what the rewritten file says and finishes what it has begun", async () => {

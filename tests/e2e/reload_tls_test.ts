@@ -80,7 +80,7 @@ Deno.test("gateway shows a renewed certificate to new clients and keeps the conn
   assert.match(await namesShown(test.port, "localhost"), /two\.example/);
   assert.equal(await client.get(), "200 ok");
   assert.match(
-    await test.gateway.dataPlane.collectMetrics(),
+    await test.gateway.dataPlane.call("collectMetrics"),
     new RegExp(
       `^gateway_downstream_connections_active\\{port="${test.port}"\\} 1$`,
       "m",

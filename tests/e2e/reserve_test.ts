@@ -39,7 +39,7 @@ async function remaining({ origin }: TestGateway): Promise<number> {
 
 /** Metrics of the only limit, local or global. */
 async function metricsOf({ gateway }: TestGateway) {
-  const text = await gateway.dataPlane.collectMetrics();
+  const text = await gateway.dataPlane.call("collectMetrics");
   const read = (name: string, label = "") => {
     const line = new RegExp(
       `^gateway_rate_limit_(?:shared_)?${name}\\{[^}]*${label}[^}]*\\} (\\S+)$`,

@@ -78,7 +78,7 @@ Deno.test("a limit of phase PreRouting counts requests before anybody is authent
   // Of both limits, the one with the least left.
   assert.equal(await send("right-key"), "200 0");
   assert.equal(await send("right-key"), "429 0");
-  const { budgets } = await gateway.gateway.dataPlane.describeState();
+  const { budgets } = await gateway.gateway.dataPlane.call("describeState");
   assert.deepEqual(
     budgets.map(({ scope, remaining }) => [scope, remaining]),
     [["HTTPRoute/default/r", 49], ["Gateway/default/default", 0]],

@@ -37,7 +37,7 @@ for (const version of ["HTTP/1.1", "HTTP/2"] as const) {
     user.abort();
     await reader?.closed.catch(() => {});
     await left.promise;
-    const metrics = await gateway.gateway.dataPlane.collectMetrics();
+    const metrics = await gateway.gateway.dataPlane.call("collectMetrics");
     await gateway.gateway.stop(0);
 
     const [line = ""] = gateway.accessLog.join("").split("\n");

@@ -174,7 +174,7 @@ Deno.test("web UI of a gateway traces other requests", async () => {
 Deno.test("web UI of a gateway stops watching when its client leaves", async () => {
   await using gateway = await startUiGateway();
   const watchers = async () =>
-    (await gateway.gateway.dataPlane.stores()).find(({ name }) =>
+    (await gateway.gateway.dataPlane.call("stores")).find(({ name }) =>
       name === "traceWatchers"
     )?.used;
   const leave = new AbortController();

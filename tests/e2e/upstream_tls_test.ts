@@ -75,10 +75,10 @@ Deno.test("health checks verify the endpoint as requests do", async () => {
       { healthCheck },
     );
     const { dataPlane } = gateway.gateway;
-    let [endpoint] = (await dataPlane.tasks(0)).upstreams;
+    let [endpoint] = (await dataPlane.call("tasks", 0)).upstreams;
     while (endpoint?.check === null) {
       await new Promise((resolve) => setTimeout(resolve));
-      [endpoint] = (await dataPlane.tasks(0)).upstreams;
+      [endpoint] = (await dataPlane.call("tasks", 0)).upstreams;
     }
     assert.equal(endpoint?.health, expected, endpoint?.check.failure ?? "");
   }

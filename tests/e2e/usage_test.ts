@@ -63,7 +63,7 @@ async function ask(
 
 /** Reads the sums by key, model and route. */
 async function usageOf({ gateway: { dataPlane } }: TestGateway) {
-  const rows = await dataPlane.usage(Date.now() - 3_600_000);
+  const rows = await dataPlane.call("usage", Date.now() - 3_600_000);
   return rows.map(({ key, model, route, ...row }) =>
     `${key} ${model} ${route}: ${row.requests} ${row.inputTokens}+${row.outputTokens} ${
       row.nanoUsd / 1e9
@@ -91,12 +91,12 @@ for (const workers of [1, 2]) {
 
     const { dataPlane } = gateway.gateway;
     assert.equal(await ask(gateway, "blue"), 429);
-    assert.equal(await dataPlane.resetLimits({ key: "nobody" }), 0);
-    assert.equal(await dataPlane.resetLimits({ entry: "other" }), 0);
+    assert.equal(await dataPlane.call("resetLimits", { key: "nobody" }), 0);
+    assert.equal(await dataPlane.call("resetLimits", { entry: "other" }), 0);
     assert.equal(await ask(gateway, "blue"), 429);
-    assert.equal(await dataPlane.resetLimits({ key: "blue" }), 1);
+    assert.equal(await dataPlane.call("resetLimits", { key: "blue" }), 1);
     assert.equal(await ask(gateway, "blue"), 200);
-    assert.equal(await dataPlane.resetLimits({}), 2);
+    assert.equal(await dataPlane.call("resetLimits", {}), 2);
   });
 }
 
@@ -120,12 +120,12 @@ async function checkStore(kv: object): Promise<void> {
 
   const { dataPlane } = gateway.gateway;
   const left = async () => {
-    const { budgets } = await dataPlane.describeState();
+    const { budgets } = await dataPlane.call("describeState");
     return budgets.find(({ scope }) => scope === "KV/llm")?.remaining;
   };
   assert.equal(await left(), 7);
   // The local limit and the shared one.
-  assert.equal(await dataPlane.resetLimits({ key: "blue" }), 2);
+  assert.equal(await dataPlane.call("resetLimits", { key: "blue" }), 2);
   assert.equal(await left(), 9);
   assert.equal(await ask(gateway, "blue"), 200);
   assert.equal(await left(), 8);

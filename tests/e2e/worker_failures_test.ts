@@ -79,7 +79,7 @@ async function ask(client: RawConnection): Promise<void> {
 
 /** Returns the worker of each connection, by the port of its client. */
 async function workersOf({ gateway }: WorkerGateway) {
-  const { listeners } = await gateway.dataPlane.tasks(1000);
+  const { listeners } = await gateway.dataPlane.call("tasks", 1000);
   return listeners.flatMap(({ connections }) =>
     connections.map(({ peer, worker }) => ({ peer, worker }))
   );
@@ -108,7 +108,7 @@ for (const fault of ["exit", "memory"] as const) {
       new Set(after.map(({ worker }) => worker)),
       new Set([1, 2]),
     );
-    const metrics = await test.gateway.dataPlane.collectMetrics();
+    const metrics = await test.gateway.dataPlane.call("collectMetrics");
     assert.match(metrics, /^gateway_worker_failures_total 1$/m);
     assert.match(metrics, /^gateway_workers 2$/m);
     for (const client of [...clients, ...others]) client.close();
@@ -158,13 +158,13 @@ async function askUntil(
 Deno.test("totals of a worker that has ended do not disappear from the metrics", async () => {
   await using test = await startWithWorkers();
   const clients = await connectMany(test.port);
-  const before = await test.gateway.dataPlane.collectMetrics();
+  const before = await test.gateway.dataPlane.call("collectMetrics");
   assert.match(before, /^gateway_requests_total\{.*\} 16$/m);
 
   breakWorker(1, "exit");
   await test.log.next(/Worker replaced/);
 
-  const after = await test.gateway.dataPlane.collectMetrics();
+  const after = await test.gateway.dataPlane.call("collectMetrics");
   assert.match(after, /^gateway_requests_total\{.*\} 16$/m);
   assert.match(after, /^gateway_request_duration_seconds_count\{.*\} 16$/m);
   for (const client of clients) client.close();
@@ -218,7 +218,7 @@ Deno.test("a worker that does not respond is left out, and up to date when it re
   breakWorker(1, { busyWhile: busy.path });
   await log.next(/error\tprocess\tWorker does not respond.* worker=1 /);
   assert.equal(gateway.readiness(), "stuck");
-  const metrics = await gateway.dataPlane.collectMetrics();
+  const metrics = await gateway.dataPlane.call("collectMetrics");
   assert.match(metrics, /^gateway_workers 1$/m);
   const answer = await gateway.dataPlane.traceNext({});
   assert("stream" in answer);

@@ -45,7 +45,7 @@ function startTls(port: number) {
 async function workersInUse(
   { gateway }: Awaited<ReturnType<typeof startTls>>,
 ): Promise<number> {
-  const { listeners } = await gateway.dataPlane.tasks(1000);
+  const { listeners } = await gateway.dataPlane.call("tasks", 1000);
   const connections = listeners.flatMap(({ connections }) => connections);
   return new Set(connections.map(({ worker }) => worker)).size;
 }

@@ -65,7 +65,7 @@ for (const [name, config] of Object.entries(variants)) {
     const { gateway, log, origin } = test;
     const held = async () =>
       /^gateway_rate_limit_(?:shared_)?held\{[^}]*unit="tokens"[^}]*\} (\S+)$/m
-        .exec(await gateway.dataPlane.collectMetrics())?.[1];
+        .exec(await gateway.dataPlane.call("collectMetrics"))?.[1];
 
     const requests = [ask(origin), ask(origin), ask(origin)];
     for (const each of requests) each.catch(() => {});

@@ -78,6 +78,6 @@ export function textOf({ bytes }: RawResponse): string {
 export async function budgetsOf(
   { gateway }: Pick<TestGateway, "gateway">,
 ): Promise<readonly Fields[]> {
-  const { budgets } = await gateway.dataPlane.describe();
+  const { budgets } = await gateway.dataPlane.call("describe");
   return budgets as readonly Fields[];
 }

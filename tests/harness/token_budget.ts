@@ -71,7 +71,7 @@ export async function openTokenBudget(
         return log.split("http.method=POST").length > posts;
       }),
     async answers(source) {
-      const metrics = await gateway.gateway.dataPlane.collectMetrics();
+      const metrics = await gateway.gateway.dataPlane.call("collectMetrics");
       const line = new RegExp(
         `^gateway_llm_answers_total\\{.*usage_source="${source}"\\} (\\d+)$`,
         "m",

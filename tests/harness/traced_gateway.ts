@@ -2,7 +2,7 @@ import { textSource } from "../../mod.ts";
 import { Gateway } from "../../src/gateway/gateway.ts";
 import { AdminServers } from "../../admin/admin_servers.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
-import type { TraceQuery } from "../../src/dataplane/data_plane.ts";
+import type { TraceQuery } from "../../src/dataplane/calls/debugging.ts";
 import type { TraceEvent } from "../../src/telemetry/trace/trace_event.ts";
 import type { TraceStream } from "../../src/telemetry/trace/trace_watchers.ts";
 import { freePort } from "./free_port.ts";
@@ -64,7 +64,8 @@ export async function startTracedGateway(
         systemMemory: () => ({ smaps: null, cgroup: null }),
         status: () => gateway.status(),
         logFilter: () => gateway.logFilter(),
-        setLogFilter: (filter: string) => gateway.dataPlane.setLogLevel(filter),
+        setLogFilter: (filter: string) =>
+          gateway.dataPlane.call("setLogLevel", filter),
         editor: gateway.editor,
         shutdown: () => {},
         readiness: () => gateway.readiness(),

@@ -207,7 +207,7 @@ function serveMetrics({ dataPlane }: Gateway) {
   return serveLoopback(
     0,
     async () =>
-      new Response(toOpenMetrics(await dataPlane.readMetrics()), {
+      new Response(toOpenMetrics(await dataPlane.call("readMetrics")), {
         headers: {
           "content-type":
             "application/openmetrics-text; version=1.0.0; charset=utf-8",

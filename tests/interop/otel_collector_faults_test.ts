@@ -40,7 +40,7 @@ async function startGateway(endpoint: string, protocol: Protocol) {
     },
     /** Series of the metrics of exports, with their values. */
     async counts(): Promise<readonly string[]> {
-      const text = await gateway.gateway.dataPlane.collectMetrics();
+      const text = await gateway.gateway.dataPlane.call("collectMetrics");
       return text.match(/^gateway_otlp_.*$/gm) ?? [];
     },
     [Symbol.asyncDispose]: stop,

@@ -80,7 +80,6 @@ const ROOMS_WITH_MUTUAL_IMPORTS = [
   "src/api",
   "src/cel",
   "src/config",
-  "src/dataplane",
   "src/http",
   "src/proxy",
 ];

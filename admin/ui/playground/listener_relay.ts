@@ -1,7 +1,7 @@
 import http from "node:http";
 import https from "node:https";
 import { protectedHeaders } from "../../../src/base/wire/protected_headers.ts";
-import type { PortAddress } from "../../../src/dataplane/data_plane.ts";
+import type { PortAddress } from "../../../src/dataplane/calls/descriptions.ts";
 import type { PlaygroundRequest, RelayedResponse } from "./relayed.ts";
 
 /** A listener of this gateway. */

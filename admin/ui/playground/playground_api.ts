@@ -1,9 +1,7 @@
 import { describeError } from "../../../src/base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
-import type {
-  DataPlane,
-  DataPlaneDescription,
-} from "../../../src/dataplane/data_plane.ts";
+import type { DataPlane } from "../../../src/dataplane/data_plane.ts";
+import type { DataPlaneDescription } from "../../../src/dataplane/calls/descriptions.ts";
 import { json, respond, text } from "../../http/admin_responses.ts";
 import { InvalidParameter } from "../../http/query_parameters.ts";
 import { readJsonBody, textMember } from "../../http/request_body.ts";
@@ -74,12 +72,12 @@ async function relay(
   wanted: PlaygroundRequest,
   signal: AbortSignal,
 ): Promise<RelayedResponse | undefined> {
-  const description = await dataPlane.describe();
+  const description = await dataPlane.call("describe");
   if (wanted.port === undefined) {
     const { sendToProvider } = await import("./provider_relay.ts");
     return await sendToProvider(wanted, issuersOf(description), signal);
   }
-  const addresses = await dataPlane.addresses();
+  const addresses = await dataPlane.call("addresses");
   const address = addresses.find(({ configuredPort }) =>
     configuredPort === wanted.port
   );

@@ -5,29 +5,13 @@ import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import type { PlannedPort } from "../../proxy/ports/listeners.ts";
 import type { PortEvent } from "../../proxy/ports/port_log.ts";
 import type { WebUiAccess } from "../../snapshot/snapshot.ts";
-import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
-import type { CpuProfile } from "../../telemetry/profiles/cpu_profile.ts";
-import type { StackProfile } from "../../telemetry/profiles/stack_profile.ts";
-import type {
-  RequestPage,
-  RequestQuery,
-  RequestReport,
-} from "../../telemetry/requests/logged_request.ts";
 import type { TrafficNews } from "../../telemetry/traffic/traffic_recorder.ts";
 import type { TraceEvent } from "../../telemetry/trace/trace_event.ts";
-import type {
-  BoundedStore,
-  DataPlaneDescription,
-  DrainResult,
-  HeapSize,
-  OpenFailure,
-  PolicyStateDescription,
-  PortAddress,
-  TaskTree,
-  TraceQuery,
-} from "../data_plane.ts";
-import type { FieldsChange } from "../changes/fields_change.ts";
-import type { StateCalls } from "../shared/state_calls.ts";
+import type { CallArguments, CallName, CallPart } from "../calls/calls.ts";
+import type { TraceQuery } from "../calls/debugging.ts";
+import type { DrainResult, OpenFailure } from "../apply_result.ts";
+import type { FieldsChange } from "./fields_change.ts";
+import type { StateCalls } from "../state/state_calls.ts";
 import type { SharedState } from "./shared_state.ts";
 
 /** Everything that a worker gets when it starts. */
@@ -63,33 +47,19 @@ export interface WorkerCalls {
   commit(): readonly PortEvent[];
   abandon(): void;
   setEndpoints(changed: ServiceSlices): void;
-  describe(): DataPlaneDescription;
-  describeState(): PolicyStateDescription;
-  addresses(): readonly PortAddress[];
   /** Counts the responses that clients have received, and reports their traffic before it returns. */
   settle(): void;
-  readMetrics(names: ReadonlySet<string> | undefined): readonly MetricReading[];
-  setLogLevel(filter: string): void;
-  refreshKeys(): void;
+  /** Runs the part of a call that is for each thread; see `dataPlaneCalls`. */
+  run<Name extends CallName>(
+    name: Name,
+    args: CallArguments[Name],
+  ): CallPart[Name];
   /** Traces the requests that `watch` selects, in turns with the other workers. */
   watch(watch: Watch): void;
   /** Ends a watch. */
   unwatch(id: number): void;
   /** Traces for these watches, and ends others. */
   watchOnly(watches: readonly Watch[]): void;
-  requests(query: RequestQuery): RequestPage;
-  request(id: string): RequestReport | undefined;
-  tasks(limit: number): TaskTree;
-  stores(): readonly BoundedStore[];
-  /** Starts a CPU profile. @param frequency Samples per second. */
-  startCpuProfile(frequency: number): void;
-  /** Ends the profile; returns `undefined` without one, as in a worker that has replaced another. */
-  stopCpuProfile(): CpuProfile | undefined;
-  /** Begins to count allocations, until the next `heapProfile`. */
-  startAllocationProfile(): void;
-  heapProfile(): StackProfile;
-  heap(): HeapSize;
-  leave(): void;
   drain(timeoutMs: number): DrainResult;
 }
 

@@ -5,7 +5,7 @@ import {
 import {
   type ConnectionMemory,
   createConnectionMemory,
-} from "../shared/shared_connections.ts";
+} from "../state/shared_connections.ts";
 import { createCountedMemory } from "../../llm/batch/counted_outputs.ts";
 import { createHeartbeats, type HeartbeatMemory } from "./heartbeat.ts";
 import { createTraceTurns } from "./shared_turns.ts";

@@ -1,5 +1,5 @@
 import type { WebUiHandler } from "../../proxy/balancing/web_ui_upstream.ts";
-import type { CallHandlers, Channel } from "./channel.ts";
+import type { CallHandlers, Channel } from "../state/channel.ts";
 import type { ControlCalls, WebUiCalls, WorkerCalls } from "./protocol.ts";
 
 /** A response on its way to a worker. */

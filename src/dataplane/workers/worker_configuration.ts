@@ -6,7 +6,7 @@ import {
 import type { PlannedPort } from "../../proxy/ports/listeners.ts";
 import { claimPort } from "../../proxy/ports/open_port.ts";
 import { type PortObserver, replayPorts } from "../../proxy/ports/port_log.ts";
-import type { ApplyResult, OpenFailure } from "../data_plane.ts";
+import type { ApplyResult, OpenFailure } from "../apply_result.ts";
 import { describeOpenError } from "../local_data_plane.ts";
 import type { WorkerThread } from "./worker_thread.ts";
 import type { WorkerThreads } from "./worker_threads.ts";

@@ -1,12 +1,11 @@
 import type { PortRecord } from "../../proxy/ports/port_log.ts";
 import { describeOpenError, type LocalDataPlane } from "../local_data_plane.ts";
 import type { StagedConfiguration } from "../staged_configuration.ts";
-import type { CallHandlers } from "./channel.ts";
+import type { CallHandlers } from "../state/channel.ts";
 import { emptyResourceSet } from "../../api/resources/resource_set.ts";
-import { diffFields, patchFields } from "../changes/fields_change.ts";
+import { diffFields, patchFields } from "./fields_change.ts";
 import { emptyReport, type WorkerCalls } from "./protocol.ts";
 import type { WorkerLogs } from "./worker_logs.ts";
-import type { WorkerProfiles } from "./worker_profiles.ts";
 import type { WorkerTraces } from "./worker_traces.ts";
 
 /** Parts of a worker. */
@@ -16,12 +15,11 @@ export interface WorkerParts {
   /** Observes the ports of the data plane. */
   readonly ports: PortRecord;
   readonly traces: WorkerTraces;
-  readonly profiles: WorkerProfiles;
 }
 
 /** Handles the calls of the control thread. */
 export function createWorkerHandlers(
-  { dataPlane, logs, ports, traces, profiles }: WorkerParts,
+  { dataPlane, logs, ports, traces }: WorkerParts,
 ): CallHandlers<WorkerCalls> {
   let staged: StagedConfiguration | undefined;
   let resources = emptyResourceSet;
@@ -60,26 +58,11 @@ export function createWorkerHandlers(
     },
     abandon: () => takeStaged()?.abandon(),
     setEndpoints: (changed) => dataPlane.setEndpoints(changed),
-    describe: () => dataPlane.describe(),
-    describeState: () => dataPlane.describeState(),
-    addresses: () => dataPlane.addresses(),
+    run: (name, args) => dataPlane.run(name, args),
     settle: () => dataPlane.settle(),
-    readMetrics: (names) => dataPlane.readMetrics(names),
-    setLogLevel: (filter) => dataPlane.setLogLevel(filter),
-    refreshKeys: () => dataPlane.refreshKeys(),
     watch: (watch) => traces.watch(watch),
     unwatch: (id) => traces.unwatch(id),
     watchOnly: (watches) => traces.watchOnly(watches),
-    requests: (query) => dataPlane.requests(query),
-    request: (id) => dataPlane.request(id),
-    tasks: (limit) => dataPlane.tasks(limit),
-    stores: () => dataPlane.stores(),
-    startCpuProfile: (frequency) => profiles.startCpu(frequency),
-    stopCpuProfile: () => profiles.stopCpu(),
-    startAllocationProfile: () => profiles.startAllocations(),
-    heapProfile: () => profiles.takeHeap(),
-    heap: () => profiles.heapSize(),
-    leave: () => dataPlane.leave(),
     async drain(timeoutMs) {
       const result = await dataPlane.drain(timeoutMs);
       await logs.flush();

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { LineWriter } from "../../telemetry/log/line_writer.ts";
 import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
-import type { Channel } from "./channel.ts";
+import type { Channel } from "../state/channel.ts";
 import type { ControlCalls, WorkerCalls } from "./protocol.ts";
 
 /** Batches of access log lines are passed on this often. */

@@ -2,23 +2,23 @@ import { parentPort, workerData } from "node:worker_threads";
 import { tickingClock } from "../../base/clock.ts";
 import { createLogger, type Log } from "../../base/log.ts";
 import { parseLogFilter } from "../../base/log_filter.ts";
-import { createCountedOutputs } from "../kv_stores.ts";
+import { createCountedOutputs } from "../state/kv_stores.ts";
 import { BodyMemory } from "../../http/body_memory.ts";
 import { PortRecord } from "../../proxy/ports/port_log.ts";
 import { builtInPolicies } from "../../policy/registry.ts";
 import { createTrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
-import { SharedConnections } from "../shared/shared_connections.ts";
-import { createWorkerState } from "../shared/worker_state.ts";
+import { SharedConnections } from "../state/shared_connections.ts";
+import { createWorkerState } from "../state/worker_state.ts";
 import { LocalDataPlane } from "../local_data_plane.ts";
 import { loadRequestTelemetry } from "../telemetry/request_telemetry.ts";
-import { Channel } from "./channel.ts";
-import { decodeStart } from "./decode_message.ts";
+import { Channel } from "../state/channel.ts";
+import { decodeStart } from "./decode_start.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import type { ControlCalls, WorkerCalls } from "./protocol.ts";
 import { createRemoteWebUi } from "./web_ui_relay.ts";
 import { createWorkerHandlers } from "./worker_handlers.ts";
 import { WorkerLogs } from "./worker_logs.ts";
-import { WorkerProfiles } from "./worker_profiles.ts";
+import { ThreadProfiles } from "../calls/thread_profiles.ts";
 import { WorkerTraces } from "./worker_traces.ts";
 
 /** Runs a data plane in this thread, as the control thread asks. */
@@ -74,19 +74,13 @@ export async function runWorker(): Promise<void> {
       shared.countedOutputs,
     ),
     thread,
+    profiles: new ThreadProfiles(worker, clock),
     onTraffic: (news) => control.notify("addTraffic", news),
     nextRefusal: () => Atomics.add(refusals, 0, 1) + 1,
   });
   const turns = shared.traceTurns;
   const traces = new WorkerTraces({ dataPlane, control, worker, turns });
-  const profiles = new WorkerProfiles(worker, clock);
-  control.serve(createWorkerHandlers({
-    dataPlane,
-    logs,
-    ports,
-    traces,
-    profiles,
-  }));
+  control.serve(createWorkerHandlers({ dataPlane, logs, ports, traces }));
   control.notify("ready");
 }
 

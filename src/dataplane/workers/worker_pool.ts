@@ -1,49 +1,28 @@
-import type { LimitSelection } from "../../ratelimit/local/counter_store.ts";
 import type { ServiceSlices } from "../../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/log.ts";
-import { formatLogFilter, parseLogFilter } from "../../base/log_filter.ts";
+import { formatLogFilter } from "../../base/log_filter.ts";
 import { createPortLog } from "../../proxy/ports/port_log.ts";
 import { BodyMemory } from "../../http/body_memory.ts";
 import type { WebUiHandler } from "../../proxy/balancing/web_ui_upstream.ts";
 import type { GatewayMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
-import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
-import { toText } from "../../telemetry/metrics/prometheus_text.ts";
-import type { CpuProfile } from "../../telemetry/profiles/cpu_profile.ts";
-import type { StackProfile } from "../../telemetry/profiles/stack_profile.ts";
-import {
-  mergeReports,
-  mergeRequests,
-  type RequestPage,
-  type RequestQuery,
-  type RequestReport,
-} from "../../telemetry/requests/logged_request.ts";
-import type {
-  TrafficQuery,
-  TrafficReport,
-} from "../../telemetry/traffic/traffic_report.ts";
 import { TrafficStore } from "../../telemetry/traffic/traffic_store.ts";
-import type { UsageRow } from "../../telemetry/traffic/usage_table.ts";
-import type {
-  ApplyResult,
-  BoundedStore,
-  DataPlane,
-  DataPlaneDescription,
-  DrainResult,
-  PolicyStateDescription,
-  PortAddress,
-  TaskTree,
-  ThreadHeap,
-  TraceAnswer,
-  TraceQuery,
-} from "../data_plane.ts";
-import { createUsageBook } from "../kv_stores.ts";
-import { ControlState } from "../shared/control_state.ts";
-import { SharedConnections } from "../shared/shared_connections.ts";
-import { EndedMetrics, mergeMetrics } from "./merge_metrics.ts";
-import { mergeStores, mergeTasks, ofWorker } from "./merge_tasks.ts";
+import {
+  type CallArguments,
+  type CallName,
+  callOf,
+  type CallResult,
+} from "../calls/calls.ts";
+import type { TraceAnswer, TraceQuery } from "../calls/debugging.ts";
+import { EndedMetrics } from "../calls/merge_metrics.ts";
+import type { CallingThread } from "../calls/traffic_thread.ts";
+import type { DataPlane } from "../data_plane.ts";
+import type { ApplyResult, DrainResult } from "../apply_result.ts";
+import { createUsageBook } from "../state/kv_stores.ts";
+import { ControlState } from "../state/control_state.ts";
+import { SharedConnections } from "../state/shared_connections.ts";
 import { CONTROL } from "../../ratelimit/shared/limit_registry.ts";
 import { createSharedState } from "./shared_state.ts";
 import { WebUiRelay } from "./web_ui_relay.ts";
@@ -90,6 +69,7 @@ export class WorkerPool implements DataPlane {
   readonly #configuration: WorkerConfiguration;
   readonly #watches: WorkerWatches;
   readonly #ended = new EndedMetrics();
+  readonly #caller: CallingThread;
   readonly #traffic: TrafficStore;
   readonly #failures;
   #hasServed = false;
@@ -120,6 +100,17 @@ export class WorkerPool implements DataPlane {
       watch: (watch) => this.#threads.callAll("watch", watch),
       unwatch: (id) => this.#threads.callAll("unwatch", id),
     });
+    this.#caller = {
+      clock,
+      logger,
+      traffic: this.#traffic,
+      workers: {
+        state: this.#state,
+        watches: this.#watches,
+        registry,
+        ended: this.#ended,
+      },
+    };
     this.#failures = registry.counter(
       "gateway_worker_failures_total",
       "Workers that ended and were replaced",
@@ -159,130 +150,26 @@ export class WorkerPool implements DataPlane {
     return this.#configuration.setEndpoints(changed);
   }
 
-  async describe(): Promise<DataPlaneDescription> {
-    await this.#threads.callAll("settle");
-    return this.#complete(await this.#threads.callOne("describe"));
-  }
-
-  async describeState(): Promise<PolicyStateDescription> {
-    await this.#threads.callAll("settle");
-    return this.#complete(await this.#threads.callOne("describeState"));
-  }
-
-  async usage(since: number): Promise<readonly UsageRow[]> {
-    await this.#threads.callAll("settle");
-    return await this.#traffic.usage(since);
-  }
-
-  resetLimits(selection: LimitSelection): Promise<number> {
-    return this.#state.resetLimits(selection);
-  }
-
-  addresses(): Promise<readonly PortAddress[]> {
-    return this.#threads.callOne("addresses");
-  }
-
-  async collectMetrics(names?: ReadonlySet<string>): Promise<string> {
-    const merged = await this.readMetrics(names);
-    return merged.map((metric) => toText(metric, metric.samples)).join("");
-  }
-
-  async readMetrics(
-    names?: ReadonlySet<string>,
-  ): Promise<readonly MetricReading[]> {
-    const workers = await this.#threads.callEach("readMetrics", names);
-    // Limits are counted here, also for what the workers have just settled.
-    const own = this.#options.metrics.registry.read(names);
-    if (names === undefined) {
-      for (const { worker, result } of workers) {
-        this.#ended.remember(worker, result);
-      }
-    }
-    return mergeMetrics([
-      own,
-      ...workers.map(({ result }) => result),
-      this.#ended.totals(names),
-    ]);
-  }
-
-  async setLogLevel(filter: string): Promise<void> {
-    this.#options.logger.setFilter(parseLogFilter(filter));
-    await this.#threads.callAll("setLogLevel", filter);
-  }
-
-  async refreshKeys(): Promise<void> {
-    await this.#state.refetchKeys();
-    await this.#threads.callAll("refreshKeys");
+  async call<Name extends CallName>(
+    name: Name,
+    ...args: CallArguments[Name]
+  ): Promise<CallResult[Name]> {
+    const { settles, before, threads, merge } = callOf(name);
+    const caller = this.#caller;
+    if (settles === true) await this.#threads.callAll("settle");
+    await before?.(caller, ...args);
+    const results = threads === "none"
+      ? []
+      : await this.#threads.run(name, args, threads);
+    return await merge(results, caller, ...args);
   }
 
   traceNext(query: TraceQuery): Promise<TraceAnswer> {
     return this.#watches.traceNext(query);
   }
 
-  async traffic(query: TrafficQuery): Promise<TrafficReport> {
-    await this.#threads.callAll("settle");
-    return this.#traffic.report(query);
-  }
-
-  async requests(query: RequestQuery): Promise<RequestPage> {
-    const takenAt = this.#options.clock.now();
-    const pages = await this.#threads.callAll("requests", query);
-    return mergeRequests(pages, query, takenAt);
-  }
-
-  async request(id: string): Promise<RequestReport | undefined> {
-    return mergeReports(await this.#threads.callAll("request", id), id);
-  }
-
-  async tasks(limit: number): Promise<TaskTree> {
-    const workers = await this.#threads.callEach("tasks", limit);
-    const trees = workers.map(({ worker, result }) => ofWorker(result, worker));
-    const [{ keySets, providerMetadata } = noDocuments] = trees;
-    return {
-      takenAt: new Date(this.#options.clock.now()).toISOString(),
-      ...mergeTasks(trees, limit),
-      ...this.#state.completeDocuments({ keySets, providerMetadata }),
-      leases: [
-        ...this.#state.describeLeases(),
-        ...trees.flatMap(({ leases }) => leases),
-      ],
-      watchers: this.#watches.describe(),
-    };
-  }
-
-  async stores(): Promise<readonly BoundedStore[]> {
-    const workers = await this.#threads.callAll("stores");
-    return [...mergeStores(workers), ...this.#state.stores()];
-  }
-
-  async startCpuProfiles(frequency: number): Promise<void> {
-    await this.#threads.callAll("startCpuProfile", frequency);
-  }
-
-  async stopCpuProfiles(): Promise<readonly CpuProfile[]> {
-    const profiles = await this.#threads.callAll("stopCpuProfile");
-    return profiles.filter((profile) => profile !== undefined);
-  }
-
-  async startAllocationProfiles(): Promise<void> {
-    await this.#threads.callAll("startAllocationProfile");
-  }
-
-  heapProfiles(): Promise<readonly StackProfile[]> {
-    return this.#threads.callAll("heapProfile");
-  }
-
-  async heaps(): Promise<readonly ThreadHeap[]> {
-    const workers = await this.#threads.callEach("heap");
-    return workers.map(({ worker, result }) => ({ worker, ...result }));
-  }
-
-  stuckWorkers(): readonly number[] {
+  get stuckWorkers(): readonly number[] {
     return this.#threads.silent;
-  }
-
-  async leave(): Promise<void> {
-    await this.#threads.callAll("leave");
   }
 
   async drain(timeoutMs: number): Promise<DrainResult> {
@@ -337,17 +224,6 @@ export class WorkerPool implements DataPlane {
     });
   }
 
-  /** Adds what the control thread knows to the description of a worker. */
-  #complete<Description extends PolicyStateDescription>(
-    description: Description,
-  ): Description {
-    const own = this.#state.describeBudgets();
-    return {
-      ...this.#state.completeDocuments(description),
-      budgets: [...own, ...description.budgets],
-    };
-  }
-
   #onEnd(worker: number): void {
     this.#failures.inc();
     this.#ended.keep(worker);
@@ -356,15 +232,11 @@ export class WorkerPool implements DataPlane {
 
   async #configure(thread: WorkerThread, serve: () => void): Promise<void> {
     await this.#configuration.configure(thread, serve);
-    await thread.call(
-      "setLogLevel",
-      formatLogFilter(this.#options.logger.filter),
-    );
+    const filter = formatLogFilter(this.#options.logger.filter);
+    await thread.call("run", "setLogLevel", [filter]);
     await thread.call("watchOnly", this.#watches.watches());
   }
 }
-
-const noDocuments = { keySets: [], providerMetadata: [] };
 
 function noWebUi(): Promise<Response> {
   return Promise.reject(new Error("This process has no web UI"));

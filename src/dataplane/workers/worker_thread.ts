@@ -4,8 +4,8 @@ import {
   type ResourceSet,
 } from "../../api/resources/resource_set.ts";
 import { describeError } from "../../base/errors.ts";
-import { type CallHandlers, Channel } from "./channel.ts";
-import { diffFields, patchFields } from "../changes/fields_change.ts";
+import { type CallHandlers, Channel } from "../state/channel.ts";
+import { diffFields, patchFields } from "./fields_change.ts";
 import {
   type ControlCalls,
   emptyReport,

@@ -1,3 +1,10 @@
+import type {
+  CallArguments,
+  CallName,
+  CallPart,
+  ThreadResult,
+} from "../calls/calls.ts";
+import { decodeResult } from "../state/decode_message.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
@@ -77,24 +84,28 @@ export class WorkerThreads {
     name: Name,
     ...args: Parameters<WorkerCalls[Name]>
   ): Promise<ReturnType<WorkerCalls[Name]>[]> {
-    const results = await this.callEach(name, ...args);
-    return results.map(({ result }) => result);
+    return await this.#each((thread) => thread.call(name, ...args));
   }
 
-  /** Does the same, and returns the number of the worker with each result. */
-  async callEach<Name extends keyof WorkerCalls>(
+  /** Runs a call in all workers, or in one; see `callAll`. @throws When none of them responds and one has to. */
+  async run<Name extends CallName>(
     name: Name,
-    ...args: Parameters<WorkerCalls[Name]>
-  ): Promise<
-    {
-      readonly worker: number;
-      readonly result: ReturnType<WorkerCalls[Name]>;
-    }[]
-  > {
-    return await this.#each(async (thread) => ({
+    args: CallArguments[Name],
+    threads: "all" | "one" = "all",
+  ): Promise<ThreadResult<CallPart[Name]>[]> {
+    const run = async (thread: WorkerThread) => ({
       worker: thread.number,
-      result: await thread.call(name, ...args),
-    }));
+      part: decodeResult<CallPart[Name]>(await thread.call("run", name, args)),
+    });
+    if (threads === "all") return await this.#each(run);
+    for (const thread of this.#inOrder()) {
+      try {
+        return [await run(thread)];
+      } catch (error) {
+        if (!(error instanceof WorkerEnded)) throw error;
+      }
+    }
+    throw new Error("No worker responds");
   }
 
   /** Compiles a configuration in all workers. */
@@ -113,21 +124,6 @@ export class WorkerThreads {
       if (each.reason instanceof WorkerEnded) return [];
       throw each.reason;
     });
-  }
-
-  /** Calls one worker, about something that all know. @throws When none is running, or the worker reports an error. */
-  async callOne<Name extends keyof WorkerCalls>(
-    name: Name,
-    ...args: Parameters<WorkerCalls[Name]>
-  ): Promise<ReturnType<WorkerCalls[Name]>> {
-    for (const thread of this.#inOrder()) {
-      try {
-        return await thread.call(name, ...args);
-      } catch (error) {
-        if (!(error instanceof WorkerEnded)) throw error;
-      }
-    }
-    throw new Error("No worker responds");
   }
 
   #inOrder(): WorkerThread[] {

@@ -1,7 +1,7 @@
 import { describeError } from "../../base/errors.ts";
 import type { TraceStream } from "../../telemetry/trace/trace_watchers.ts";
 import type { LocalDataPlane } from "../local_data_plane.ts";
-import type { Channel } from "./channel.ts";
+import type { Channel } from "../state/channel.ts";
 import type { ControlCalls, Watch, WorkerCalls } from "./protocol.ts";
 import { SharedTurns } from "./shared_turns.ts";
 

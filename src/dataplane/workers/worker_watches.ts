@@ -5,8 +5,8 @@ import {
   TraceWatchers,
   type WatcherState,
 } from "../../telemetry/trace/trace_watchers.ts";
-import type { TraceAnswer, TraceQuery } from "../data_plane.ts";
-import { compileFilter, tooManyWatchers } from "../debugging.ts";
+import type { TraceAnswer, TraceQuery } from "../calls/debugging.ts";
+import { compileFilter, tooManyWatchers } from "../calls/debugging.ts";
 import type { Watch } from "./protocol.ts";
 import { endTurnOf, offerTurns, returnTurns } from "./shared_turns.ts";
 import { TurnOrder } from "./turn_order.ts";

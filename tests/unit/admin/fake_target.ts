@@ -13,14 +13,13 @@ import type {
   GatewayStatus,
   Readiness,
 } from "../../../src/gateway/gateway_status.ts";
-import type { TrafficQuery } from "../../../src/telemetry/traffic/traffic_report.ts";
-import { TrafficStore } from "../../../src/telemetry/traffic/traffic_store.ts";
-import { MemoryUsageBook } from "../../../src/telemetry/traffic/usage_table.ts";
 import { startAdminServer } from "../../../admin/admin_server.ts";
 import { systemClock } from "../../../src/base/clock.ts";
+import { emptyDescription } from "../../../src/compile/compile.ts";
+import { FakeDataPlane } from "../../harness/fake_data_plane.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 
-const epoch = { now: () => 0 };
+const emptyState = { keySets: [], providerMetadata: [], budgets: [] };
 
 /** A fake gateway for the admin server. */
 export class FakeTarget implements AdminTarget {
@@ -34,8 +33,6 @@ export class FakeTarget implements AdminTarget {
   };
   ready: Readiness = "ready";
   shutdowns = 0;
-  /** Set to make the data plane fail. */
-  failure: Error | undefined;
   #filter: string;
 
   constructor(settings: Readonly<Record<string, unknown>> = {}) {
@@ -50,64 +47,23 @@ export class FakeTarget implements AdminTarget {
     this.#filter = this.settings.logging.level;
   }
 
-  readonly policyState = { keySets: [], providerMetadata: [], budgets: [] };
-
-  readonly dataPlane = {
-    describe: () =>
-      this.failure === undefined
-        ? Promise.resolve({
-          binds: [],
-          listeners: [{ key: "http" }],
-          routes: [],
-          backends: [],
-          policies: [],
-          ...this.policyState,
-        })
-        : Promise.reject(this.failure),
-    describeState: () => Promise.resolve(this.policyState),
-    refreshKeys: () => Promise.resolve(),
-    collectMetrics: () => Promise.resolve("up 1\n"),
-    readMetrics: () => Promise.resolve([]),
-    apply: () => Promise.reject(new TypeError("not expected")),
-    setEndpoints: () => Promise.resolve(),
-    usage: () => Promise.resolve([]),
-    resetLimits: () => Promise.resolve(0),
-    addresses: () => Promise.resolve([]),
-    setLogLevel: () => Promise.resolve(),
-    traceNext: () => Promise.reject(new TypeError("not expected")),
-    traffic: (query: TrafficQuery) =>
-      Promise.resolve(
-        new TrafficStore(epoch, new MemoryUsageBook(epoch)).report(query),
-      ),
-    requests: () =>
-      Promise.resolve({ takenAt: 0, requests: [], successes: 0, sampled: 0 }),
-    request: () => Promise.resolve(undefined),
-    tasks: () =>
-      Promise.resolve({
-        takenAt: "2026-01-01T00:00:00.000Z",
-        connections: 0,
-        requests: 0,
-        omitted: 0,
-        listeners: [],
-        upstreams: [],
-        lookups: [],
-        cooldowns: [],
-        keySets: [],
-        providerMetadata: [],
-        leases: [],
-        watchers: [],
-      }),
-    stores: () => Promise.resolve([]),
-    failure: () => Promise.resolve(undefined),
-    startCpuProfiles: () => Promise.resolve(),
-    stopCpuProfiles: () => Promise.resolve([]),
-    startAllocationProfiles: () => Promise.resolve(),
-    heapProfiles: () => Promise.resolve([]),
-    heaps: () => Promise.resolve([]),
-    stuckWorkers: () => [],
-    leave: () => Promise.resolve(),
-    drain: () => Promise.resolve({ drained: 0, cut: 0 }),
-  };
+  readonly dataPlane = new FakeDataPlane({
+    describe: {
+      ...emptyDescription,
+      listeners: [{ key: "http" }],
+      ...emptyState,
+    },
+    describeState: emptyState,
+    addresses: [],
+    readMetrics: [],
+    collectMetrics: [{
+      name: "up",
+      type: "gauge",
+      help: "Always 1",
+      merge: "max",
+      samples: [["up", 1]],
+    }],
+  });
 
   systemMemory() {
     return { smaps: null, cgroup: null };

@@ -21,7 +21,7 @@ for (const path of ["/metrics", "/stats/prometheus"]) {
     const { status, body, headers } = await ask(new FakeTarget(), path);
 
     assert.equal(status, 200);
-    assert.equal(body, "up 1\n");
+    assert.equal(body, "# HELP up Always 1\n# TYPE up gauge\nup 1\n");
     assert.equal(
       headers.get("content-type"),
       "text/plain; version=0.0.4; charset=utf-8",

@@ -2,17 +2,10 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { takeCpuProfile } from "../../../../admin/profiles/cpu_of_all_threads.ts";
 import { encodePprof } from "../../../../admin/profiles/pprof.ts";
-import type { ThreadProfiler } from "../../../../src/dataplane/data_plane.ts";
 import type { StackProfile } from "../../../../src/telemetry/profiles/stack_profile.ts";
+import { FakeDataPlane } from "../../../harness/fake_data_plane.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
 import { threadLabels } from "../../../harness/pprof.ts";
-
-const workers: ThreadProfiler = {
-  startCpuProfiles: () => Promise.resolve(),
-  stopCpuProfiles: () => Promise.resolve([]),
-  startAllocationProfiles: () => Promise.resolve(),
-  heapProfiles: () => Promise.resolve([]),
-};
 
 /** A clock that makes a profile last as long as `work`. */
 class WorkClock extends FakeClock {
@@ -33,7 +26,7 @@ async function profileOf(work: () => Promise<unknown>): Promise<StackProfile> {
     frequency: 1000,
     clock: new WorkClock(work),
     signal: new AbortController().signal,
-    workers,
+    workers: new FakeDataPlane(),
   });
   assert.ok(profile !== undefined);
   return profile;
@@ -118,7 +111,13 @@ Deno.test("takeCpuProfile stops when its signal aborts", async () => {
   });
 
   const { signal } = client;
-  const options = { seconds: 300, frequency: 1, clock, signal, workers };
+  const options = {
+    seconds: 300,
+    frequency: 1,
+    clock,
+    signal,
+    workers: new FakeDataPlane(),
+  };
 
   assert.equal(await takeCpuProfile(options), undefined);
   assert.equal(clock.pending, 0);

@@ -2,7 +2,7 @@
 import type {
   BoundedStore,
   HeapSize,
-} from "../../../../../src/dataplane/data_plane.ts";
+} from "../../../../../src/dataplane/calls/descriptions.ts";
 import type { UiResponses } from "../../../responses.ts";
 import { type Column, Meter, Stats, Table } from "../../kit/data.tsx";
 import { bytes, compact, number, percent } from "../../kit/format.ts";

@@ -1,9 +1,9 @@
 /** Connections and requests under way, and the endpoints of backends. */
-import type { UpstreamTask } from "../../../../../src/dataplane/backend_tasks.ts";
+import type { UpstreamTask } from "../../../../../src/dataplane/calls/backend_tasks.ts";
 import type {
   RequestTask,
   TaskTree,
-} from "../../../../../src/dataplane/data_plane.ts";
+} from "../../../../../src/dataplane/calls/descriptions.ts";
 import { linkTo } from "../../navigation/place.ts";
 import { Stats, Table } from "../../kit/data.tsx";
 import { latency, number } from "../../kit/format.ts";

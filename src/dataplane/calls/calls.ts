@@ -1,0 +1,281 @@
+import { parseLogFilter } from "../../base/log_filter.ts";
+import { emptyDescription } from "../../compile/compile.ts";
+import type { LimitSelection } from "../../ratelimit/local/counter_store.ts";
+import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
+import { toText } from "../../telemetry/metrics/prometheus_text.ts";
+import {
+  mergeReports,
+  mergeRequests,
+  type RequestQuery,
+} from "../../telemetry/requests/logged_request.ts";
+import type { TrafficQuery } from "../../telemetry/traffic/traffic_report.ts";
+import type { PolicyStateDescription } from "../state/state_descriptions.ts";
+import {
+  describeLimitStores,
+  describeStores,
+  mergeStores,
+} from "./bounded_stores.ts";
+import { mergeMetrics } from "./merge_metrics.ts";
+import { describeTasks, mergeTasks } from "./tasks.ts";
+import type { CallingThread, TrafficThread } from "./traffic_thread.ts";
+
+/** The result of one thread. */
+export interface ThreadResult<Part> {
+  /** Number of the worker, from 1; `undefined` without workers. */
+  readonly worker: number | undefined;
+  readonly part: Part;
+}
+
+/** A call of the threads that carry traffic: arguments and results are plain data. */
+export interface DataPlaneCall<Args extends readonly unknown[], Part, Result> {
+  /** The threads that it needs; default `all`. */
+  readonly threads?: "all" | "one" | "none";
+  /** True if all threads first count the responses that clients have received, and report their traffic. */
+  readonly settles?: boolean;
+  /** Runs in the calling thread before the others are called. */
+  before?(caller: CallingThread, ...args: Args): void | Promise<void>;
+  /** Runs in each thread that carries traffic. */
+  run(thread: TrafficThread, ...args: Args): Part | Promise<Part>;
+  /** Makes one result of those of all threads. */
+  merge(
+    results: readonly ThreadResult<Part>[],
+    caller: CallingThread,
+    ...args: Args
+  ): Result | Promise<Result>;
+}
+
+/** The calls of a data plane, by name. Each says here what a thread does, and what becomes of the results of several. */
+const dataPlaneCalls = {
+  /** Describes the current configuration for `/config_dump`; secrets are redacted. */
+  describe: define({
+    threads: "one",
+    settles: true,
+    run: async ({ state, settings, compiled }: TrafficThread) => ({
+      ...await compiled()?.describe(settings.sensitiveHeaders) ??
+        emptyDescription,
+      ...state.describe(),
+    }),
+    merge: completeState,
+  }),
+  /** Describes the part of `describe` that changes without a reload. */
+  describeState: define({
+    threads: "one",
+    settles: true,
+    run: ({ state }: TrafficThread) => state.describe(),
+    merge: completeState,
+  }),
+  /** Fetches keys and metadata of identity providers now; `describeState` has the outcome. Never rejects. */
+  refreshKeys: define({
+    before: ({ workers }) => workers?.state.refetchKeys(),
+    run: ({ state }: TrafficThread) => state.refetchKeys(),
+    merge: nothing,
+  }),
+  /** Returns who used what in hours that end after `since`, in milliseconds since the epoch. Rejects when the store cannot be read. */
+  usage: define({
+    threads: "none",
+    settles: true,
+    run: (_thread: TrafficThread, _since: number) => {},
+    merge: (_, { traffic }, since) => traffic.usage(since),
+  }),
+  /** Describes the traffic of the last minutes or hours. */
+  traffic: define({
+    threads: "none",
+    settles: true,
+    run: (_thread: TrafficThread, _query: TrafficQuery) => {},
+    merge: (_, { traffic }, query) => traffic.report(query),
+  }),
+  /** Makes budgets unused; returns how many. Rejects when a store fails. */
+  resetLimits: define({
+    run: ({ state }: TrafficThread, selection: LimitSelection) =>
+      state.resetLimits(selection),
+    merge: async (results, { workers }, selection) =>
+      sum(results.map(({ part }) => part)) +
+      (await workers?.state.resetLimits(selection) ?? 0),
+  }),
+  /** Lists the addresses that accept requests. */
+  addresses: define({
+    threads: "one",
+    run: ({ listeners }: TrafficThread) => listeners.addresses(),
+    merge: only,
+  }),
+  /** Reads the metrics; only those in `names`, if given. */
+  readMetrics: define({
+    settles: true,
+    run: readMetrics,
+    merge: allMetrics,
+  }),
+  /** Returns the same metrics in the Prometheus text format. */
+  collectMetrics: define({
+    settles: true,
+    run: readMetrics,
+    merge: (results, caller, names) =>
+      allMetrics(results, caller, names)
+        .map((metric) => toText(metric, metric.samples)).join(""),
+  }),
+  /** Replaces the log filter; see `LogFilter`. */
+  setLogLevel: define({
+    before: ({ logger }, filter) => logger.setFilter(parseLogFilter(filter)),
+    run: ({ logger }: TrafficThread, filter: string) =>
+      logger.setFilter(parseLogFilter(filter)),
+    merge: nothing,
+  }),
+  /** Lists requests that have ended: those that failed, and a sample of the others. */
+  requests: define({
+    settles: true,
+    run: ({ debugging }: TrafficThread, query: RequestQuery) =>
+      debugging.memory.requests(query),
+    merge: (results, { clock }, query) =>
+      mergeRequests(results.map(({ part }) => part), query, clock.now()),
+  }),
+  /**
+   * Describes one of them, by its `record` or the value of `x-request-id` of the newest; `undefined` when it was displaced by newer
+   * ones.
+   */
+  request: define({
+    run: ({ debugging }: TrafficThread, id: string) =>
+      debugging.memory.request(id),
+    merge: (results, _, id) =>
+      mergeReports(results.map(({ part }) => part), id),
+  }),
+  /** Describes connections and requests under way. */
+  tasks: define({ run: describeTasks, merge: mergeTasks }),
+  /** Lists what is kept in memory, with its capacity. */
+  stores: define({
+    run: describeStores,
+    merge: (results, { workers }) => [
+      ...mergeStores(results.map(({ part }) => part)),
+      ...describeLimitStores(workers?.state.limits() ?? []),
+    ],
+  }),
+  /** Reads the heaps of workers. */
+  heaps: define({
+    run: ({ profiles }: TrafficThread) => profiles?.heapSize(),
+    merge: (results) =>
+      results.flatMap(({ worker, part }) =>
+        part === undefined || worker === undefined ? [] : [{ worker, ...part }]
+      ),
+  }),
+  /** Starts a CPU profile in each worker. */
+  startCpuProfiles: define({
+    run: async ({ profiles }: TrafficThread, samplesPerSecond: number) =>
+      await profiles?.startCpu(samplesPerSecond),
+    merge: nothing,
+  }),
+  /** Ends them; a worker that has replaced another has none. */
+  stopCpuProfiles: define({
+    run: async ({ profiles }: TrafficThread) => await profiles?.stopCpu(),
+    merge: found,
+  }),
+  /** Begins to count the allocations of each worker, until the next `heapProfiles`. */
+  startAllocationProfiles: define({
+    run: async ({ profiles }: TrafficThread) =>
+      await profiles?.startAllocations(),
+    merge: nothing,
+  }),
+  /** Takes profiles of the live memory, or of the allocations, of each worker. */
+  heapProfiles: define({
+    run: async ({ profiles }: TrafficThread) => await profiles?.takeHeap(),
+    merge: found,
+  }),
+  /** Goes on accepting, but ends each connection after its next response: `drain` follows soon. */
+  leave: define({
+    run: ({ listeners }: TrafficThread) => listeners.leave(),
+    merge: nothing,
+  }),
+};
+
+type Calls = typeof dataPlaneCalls;
+
+/** Name of a call. */
+export type CallName = keyof Calls;
+
+/** Arguments of each call. */
+export type CallArguments = {
+  readonly [Name in CallName]: Calls[Name] extends
+    DataPlaneCall<infer Args, infer _Part, infer _Result> ? Args : never;
+};
+
+/** Results of each call in one thread. */
+export type CallPart = {
+  readonly [Name in CallName]: Calls[Name] extends
+    DataPlaneCall<infer _Args, infer Part, infer _Result> ? Part : never;
+};
+
+/** Results of each call, merged. */
+export type CallResult = {
+  readonly [Name in CallName]: Calls[Name] extends
+    DataPlaneCall<infer _Args, infer _Part, infer Result> ? Result : never;
+};
+
+/** Returns a call by its name. */
+export function callOf<Name extends CallName>(
+  name: Name,
+): DataPlaneCall<CallArguments[Name], CallPart[Name], CallResult[Name]> {
+  const calls: {
+    readonly [Each in CallName]: DataPlaneCall<
+      CallArguments[Each],
+      CallPart[Each],
+      CallResult[Each]
+    >;
+  } = dataPlaneCalls;
+  return calls[name];
+}
+
+function define<Args extends readonly unknown[], Part, Result>(
+  call: DataPlaneCall<Args, Part, Result>,
+): DataPlaneCall<Args, Part, Result> {
+  return call;
+}
+
+/** Adds what only the calling thread knows to the description of a worker. */
+function completeState<Description extends PolicyStateDescription>(
+  results: readonly ThreadResult<Description>[],
+  { workers }: CallingThread,
+): Description {
+  const description = only(results);
+  if (workers === undefined) return description;
+  const own = workers.state.describeBudgets();
+  return {
+    ...workers.state.completeDocuments(description),
+    budgets: [...own, ...description.budgets],
+  };
+}
+
+function readMetrics(
+  { registry }: TrafficThread,
+  names?: ReadonlySet<string>,
+): readonly MetricReading[] {
+  return registry.read(names);
+}
+
+/** Merges the metrics of all threads, also of workers that have ended. */
+function allMetrics(
+  results: readonly ThreadResult<readonly MetricReading[]>[],
+  { workers }: CallingThread,
+  names?: ReadonlySet<string>,
+): readonly MetricReading[] {
+  const parts = results.map(({ part }) => part);
+  if (workers === undefined) return parts.flat();
+  // Limits are counted here, also for what the workers have just settled.
+  const own = workers.registry.read(names);
+  if (names === undefined) workers.ended.remember(results);
+  return mergeMetrics([own, ...parts, workers.ended.totals(names)]);
+}
+
+/** Returns the result of the only thread that was called. */
+function only<Part>([first]: readonly ThreadResult<Part>[]): Part {
+  if (first === undefined) throw new Error("No worker responds");
+  return first.part;
+}
+
+function found<Part>(
+  results: readonly ThreadResult<Part>[],
+): readonly NonNullable<Part>[] {
+  return results.flatMap(({ part }) => part ?? []);
+}
+
+function nothing(): void {}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

@@ -1,0 +1,50 @@
+import type { Settings } from "../../api/settings.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/log.ts";
+import type { Compiled } from "../../compile/compile.ts";
+import type { BodyMemory } from "../../http/body_memory.ts";
+import type { Cooldowns } from "../../proxy/failover/cooldowns.ts";
+import type { Listeners } from "../../proxy/ports/listeners.ts";
+import type { Upstreams } from "../../proxy/upstreams.ts";
+import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
+import type { WatcherState } from "../../telemetry/trace/trace_watchers.ts";
+import type { TrafficStore } from "../../telemetry/traffic/traffic_store.ts";
+import type { ControlState } from "../state/control_state.ts";
+import type { PolicyState } from "../state/policy_state.ts";
+import type { Debugging } from "./debugging.ts";
+import type { EndedMetrics } from "./merge_metrics.ts";
+import type { ThreadProfiles } from "./thread_profiles.ts";
+
+/** Parts of a thread that carries traffic. */
+export interface TrafficThread {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly settings: Settings;
+  readonly registry: MetricRegistry;
+  readonly listeners: Listeners;
+  readonly upstreams: Upstreams;
+  readonly cooldowns: Cooldowns;
+  readonly state: PolicyState;
+  readonly debugging: Debugging;
+  readonly bodyMemory: BodyMemory;
+  /** Set in workers: the main thread is profiled by those who call the others. */
+  readonly profiles: ThreadProfiles | undefined;
+  /** Returns the configuration in force. */
+  compiled(): Compiled | undefined;
+}
+
+/** Parts of the thread that calls those with traffic. */
+export interface CallingThread {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Traffic and usage of all threads. */
+  readonly traffic: TrafficStore;
+  /** Set when workers carry the traffic. */
+  readonly workers?: {
+    readonly state: ControlState;
+    readonly watches: { describe(): readonly WatcherState[] };
+    /** Metrics of this thread. */
+    readonly registry: MetricRegistry;
+    readonly ended: EndedMetrics;
+  };
+}

@@ -1,0 +1,76 @@
+import type { Settings } from "../../api/settings.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/log.ts";
+import {
+  type DocumentCache,
+  KvDocumentCache,
+  noDocumentCache,
+} from "../../identity/documents/document_cache.ts";
+import {
+  type CountedOutputs,
+  MemoryCountedOutputs,
+} from "../../llm/batch/counted_outputs.ts";
+import { KvCountedOutputs } from "./kv_counted_outputs.ts";
+import {
+  MemoryUsageBook,
+  type UsageBook,
+} from "../../telemetry/traffic/usage_table.ts";
+import { KvUsageBook } from "./kv_usage_book.ts";
+import {
+  createMemoryLoginState,
+  KvLoginState,
+  type LoginState,
+} from "../../oauth/grants/login_state.ts";
+
+/** Dependencies of stores that processes may share. */
+export interface KvStoreOptions {
+  readonly settings: Pick<Settings, "kv" | "egress">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Creates the state of logins: in Deno KV or Redis if `config.kv` is set, else in memory. */
+export function createLoginState(
+  { settings: { kv }, clock }: KvStoreOptions,
+): LoginState {
+  const store = kv?.redis ?? kv?.url ?? kv?.path;
+  return store === undefined
+    ? createMemoryLoginState(clock)
+    : new KvLoginState(store, clock);
+}
+
+/** Creates the memory of who used what: in Deno KV or Redis if `config.kv` is set. */
+export function createUsageBook(
+  { settings: { kv }, clock, logger }: KvStoreOptions,
+): UsageBook {
+  const store = kv?.redis ?? kv?.url ?? kv?.path;
+  if (store === undefined) return new MemoryUsageBook(clock);
+  const log = logger.module("ratelimit");
+  return new KvUsageBook({ store, clock, log, random: Math.random });
+}
+
+/** Creates the memory of charged outputs of LLMs: in Deno KV or Redis if `config.kv` is set. @param memory That of this process. */
+export function createCountedOutputs(
+  { settings: { kv }, clock, logger }: KvStoreOptions,
+  memory?: SharedArrayBuffer,
+): CountedOutputs {
+  const ofProcess = new MemoryCountedOutputs(memory);
+  const store = kv?.redis ?? kv?.url ?? kv?.path;
+  if (store === undefined) return ofProcess;
+  return new KvCountedOutputs({
+    store,
+    clock,
+    log: logger.module("ratelimit"),
+    random: Math.random,
+    memory: ofProcess,
+  });
+}
+
+/** Creates the cache of documents of identity providers, which is empty without `config.kv`. */
+export function createDocumentCache(
+  { settings: { kv }, clock, logger }: KvStoreOptions,
+): DocumentCache {
+  const store = kv?.redis ?? kv?.url ?? kv?.path;
+  if (store === undefined) return noDocumentCache;
+  return new KvDocumentCache({ store, clock, log: logger.module("identity") });
+}

@@ -1,0 +1,123 @@
+import type { Clock } from "../../base/clock.ts";
+import type { LoginState } from "../../oauth/grants/login_state.ts";
+import type { Use } from "../../ratelimit/budget/budget.ts";
+import type {
+  DescriptorUse,
+  GlobalLimiter,
+  HeldUse,
+  LimiterDecision,
+} from "../../ratelimit/limiter/global_limiter.ts";
+import {
+  limiterKey,
+  type LimiterLease,
+} from "../../ratelimit/global_limiters.ts";
+import type { LimitRequest } from "../../ratelimit/shared/limit_registry.ts";
+import { SharedCounterStore } from "../../ratelimit/shared/shared_counter_store.ts";
+import type { SharedPolicyState } from "./policy_state.ts";
+import type { Channel } from "./channel.ts";
+import { createSharedDocuments } from "./shared_documents.ts";
+import type { StateCalls } from "./state_calls.ts";
+
+type Control = Pick<
+  Channel<StateCalls, Record<never, never>>,
+  "call" | "notify"
+>;
+
+/**
+ * Connects the policies of a worker with the state that the control thread keeps for all.
+ * @param thread Number of the thread, see `ControlState`.
+ */
+export function createWorkerState(
+  control: Control,
+  thread: number,
+  clock: Clock,
+): SharedPolicyState {
+  const source = {
+    thread,
+    acquire: (requests: readonly LimitRequest[]) =>
+      control.call("acquireLimits", requests),
+    release: (request: LimitRequest) => control.notify("releaseLimit", request),
+  };
+  return {
+    counters: new SharedCounterStore(source, clock),
+    logins: createLogins(control),
+    documents: createSharedDocuments(control),
+    registrations: {
+      begin: (provider) => control.call("beginRegistration", provider),
+      end: (provider) => control.notify("endRegistration", provider),
+    },
+    kvLimiters: new RemoteLimiters(control),
+    healthTurns: {
+      take: (id, rules) => control.call("takeCheck", id, rules),
+      report: (id, rules, failure) =>
+        control.call("reportCheck", id, rules, failure),
+    },
+  };
+}
+
+function createLogins(control: Control): LoginState {
+  return {
+    grants: {
+      spend: (code, untilMs) => control.call("spendCode", code, untilMs),
+      release: (code) => control.call("releaseCode", code),
+      end: (grant, untilMs) => control.call("endGrant", grant, untilMs),
+      isEnded: (grant) => control.call("isGrantEnded", grant),
+    },
+    secret: () => control.call("loginSecret"),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Limiters over Deno KV, which the control thread has: so all workers have one share of each budget. */
+class RemoteLimiters {
+  readonly #control: Control;
+  #leases = 0;
+
+  constructor(control: Control) {
+    this.#control = control;
+  }
+
+  lease(): LimiterLease {
+    const lease = ++this.#leases;
+    return {
+      limiter: (place, limits) => {
+        this.#control.notify("useLimiter", lease, place, limits);
+        return new RemoteLimiter(this.#control, limiterKey(place));
+      },
+      release: () => this.#control.notify("releaseLimiters", lease),
+    };
+  }
+
+  open(): void {
+    this.#control.notify("openLimiters");
+  }
+}
+
+class RemoteLimiter implements GlobalLimiter {
+  readonly #control: Control;
+  readonly #place: string;
+
+  constructor(control: Control, place: string) {
+    this.#control = control;
+    this.#place = place;
+  }
+
+  async admit(
+    uses: readonly DescriptorUse[],
+    expected?: Use,
+  ): Promise<LimiterDecision> {
+    try {
+      return await this.#control.call("admit", this.#place, uses, expected);
+    } catch (error) {
+      return { verdict: "failed", error };
+    }
+  }
+
+  debit(uses: readonly DescriptorUse[], use: Use, held?: HeldUse): void {
+    this.#control.notify("debit", this.#place, uses, use, held);
+  }
+
+  refund(uses: readonly DescriptorUse[], held: HeldUse): void {
+    this.#control.notify("refund", this.#place, uses, held);
+  }
+}
