@@ -80,7 +80,7 @@ function DocumentCard({ document }: { readonly document: ShownDocument }) {
   );
 }
 
-/** What is known of a document; `undefined` hides a fact that its kind does not have. */
+/** Facts about a document; `undefined` hides one that its kind does not have. */
 const facts: readonly (readonly [
   name: string,
   value: (document: ShownDocument) => ComponentChildren,
