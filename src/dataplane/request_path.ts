@@ -17,7 +17,7 @@ import { Mirrors } from "../proxy/mirrors.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
 import { createPortLog, type PortObserver } from "../proxy/ports/port_log.ts";
 import { ServerWatch } from "../proxy/ports/server_watch.ts";
-import { trustedProxies } from "../proxy/forwarding_headers.ts";
+import { trustedProxies } from "../proxy/request/forwarding_headers.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 import type { PortId, Snapshot, SnapshotStore } from "../snapshot/snapshot.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";

@@ -8,8 +8,8 @@ import { failedExpressions } from "../policy/expressions/expression_slots.ts";
 import { pathOf } from "../route/normalize_target.ts";
 import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
 import type { UnsettledCounts } from "./metering/meter/unsettled_counts.ts";
-import type { Exchange } from "./exchange.ts";
-import { toGatewayError } from "./respond.ts";
+import type { Exchange } from "./exchange/exchange.ts";
+import { toGatewayError } from "./request/respond.ts";
 
 /** Receives an exchange that is over, once. */
 export type FinishObserver = (

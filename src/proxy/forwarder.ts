@@ -5,7 +5,7 @@ import type { Log } from "../base/log.ts";
 import { type Body, BytesBody } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
-import { Attempts, type BackendAttempt } from "./attempts.ts";
+import { Attempts, type BackendAttempt } from "./request/attempts.ts";
 import type { Destination } from "./balancing/attempt_target.ts";
 import { hashOf } from "./balancing/hash.ts";
 import {
@@ -14,17 +14,17 @@ import {
   sessionLost,
   unmarkSession,
 } from "./balancing/session_mark.ts";
-import type { Exchange } from "./exchange.ts";
-import { modelSources } from "./llm/model_sources.ts";
+import type { Exchange } from "./exchange/exchange.ts";
+import { modelSources } from "./model_sources.ts";
 import { sendToProvider } from "./llm/llm_sender.ts";
 import type { Mirrors } from "./mirrors.ts";
-import { isRepeatable, sendUntilGood } from "./retry.ts";
+import { isRepeatable, sendUntilGood } from "./failover/retry.ts";
 import {
   findOwner,
   persistentSession,
   persistSession,
-} from "./balancing/route_sessions.ts";
-import { type TimeLimit, withinLimit } from "./time_limit.ts";
+} from "./route_sessions.ts";
+import { type TimeLimit, withinLimit } from "./request/time_limit.ts";
 import type { Upstreams } from "./upstreams.ts";
 
 /** Longer bodies are not kept for another attempt. */

@@ -6,7 +6,7 @@ import type { RequestMessage } from "../http/message.ts";
 import type { PolicyTrace } from "../policy/contract/policy_trace.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
 import { mirrorBody } from "./body/mirrored_body.ts";
-import { withinLimit } from "./time_limit.ts";
+import { withinLimit } from "./request/time_limit.ts";
 import type { AttemptTarget, Destination } from "./balancing/attempt_target.ts";
 import type { Upstreams } from "./upstreams.ts";
 

@@ -12,9 +12,9 @@ import { normalizeTarget } from "../route/normalize_target.ts";
 import type { PortId, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { awaitShortBody } from "./body/early_body.ts";
 import { limitBody } from "./body/limited_body.ts";
-import { Exchange, type ExchangeOptions } from "./exchange.ts";
+import { Exchange, type ExchangeOptions } from "./exchange/exchange.ts";
 import { ExchangeReply, type FinishObserver } from "./finish.ts";
-import type { BackendAttempt } from "./attempts.ts";
+import type { BackendAttempt } from "./request/attempts.ts";
 import type { BackendResponse, Failover } from "./failover/failover.ts";
 import type { Forwarder } from "./forwarder.ts";
 import { inClientForm } from "./llm/llm_error_form.ts";
@@ -23,11 +23,11 @@ import {
   addVia,
   setIfAbsent,
   type TrustsPeer,
-} from "./forwarding_headers.ts";
+} from "./request/forwarding_headers.ts";
 import { createMeter, type MeterServices } from "./metering/meters.ts";
-import { respondToError, toGatewayError } from "./respond.ts";
-import type { RequestSpans } from "./trace/spans/request_spans.ts";
-import type { Tracing } from "./trace/tracing.ts";
+import { respondToError, toGatewayError } from "./request/respond.ts";
+import type { RequestSpans } from "./exchange/request_spans.ts";
+import type { Tracing } from "./exchange/tracing.ts";
 
 /** Dependencies of the pipeline. */
 export interface PipelineOptions extends ExchangeOptions, MeterServices {

@@ -14,7 +14,10 @@ import type {
 } from "../../src/http/server/observer.ts";
 import type { ServerOptions } from "../../src/http/server/server_options.ts";
 import { HttpServer } from "../../src/http/server/http_server.ts";
-import { respondToError, toGatewayError } from "../../src/proxy/respond.ts";
+import {
+  respondToError,
+  toGatewayError,
+} from "../../src/proxy/request/respond.ts";
 
 /** Returns a JSON description of every request. */
 export async function echo(request: RequestMessage): Promise<Reply> {

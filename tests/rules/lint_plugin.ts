@@ -38,12 +38,12 @@ export const plugin: Deno.lint.Plugin = {
 
     "no-status-literal": rule(isDataPlane, (report, path) => {
       if (
-        path === "src/proxy/respond.ts" ||
+        path === "src/proxy/request/respond.ts" ||
         path === "src/policy/authentication/auth_responses.ts" ||
         path === "src/policy/rate_limit/rate_limit_rejection.ts"
       ) return {};
       const message =
-        "Throw a GatewayError: only src/proxy/respond.ts knows the status of an error; policies reject with src/policy/authentication/auth_responses.ts";
+        "Throw a GatewayError: only src/proxy/request/respond.ts knows the status of an error; policies reject with src/policy/authentication/auth_responses.ts";
       const check = (
         name: string | undefined,
         value: Deno.lint.Node | null | undefined,

@@ -179,9 +179,15 @@ const accepted = [
   { path: "src/http/pool.ts", source: "const t = clock.now();" },
   { path: "src/http/date.ts", source: "const t = new Date(at);" },
   { path: "tests/bench/bench.ts", source: "const t = performance.now();" },
-  { path: "src/proxy/respond.ts", source: "const table = { status: 404 };" },
+  {
+    path: "src/proxy/request/respond.ts",
+    source: "const table = { status: 404 };",
+  },
   { path: "src/proxy/pipeline.ts", source: "send({ status: 200 });" },
-  { path: "src/proxy/retry.ts", source: "if (status === 503) retry();" },
+  {
+    path: "src/proxy/failover/retry.ts",
+    source: "if (status === 503) retry();",
+  },
   { path: "src/http/limits.ts", source: "const limits = { heads: 500 };" },
   {
     path: "admin/admin_server.ts",

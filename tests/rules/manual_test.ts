@@ -6,7 +6,7 @@ import { describeFile } from "../../cli/schema/reference.ts";
 import { textSource, validateConfiguration } from "../../mod.ts";
 import { GatewayError, type GatewayErrorCode } from "../../src/base/errors.ts";
 import { fileSchema } from "../../src/config/file_schema.ts";
-import { respondToError } from "../../src/proxy/respond.ts";
+import { respondToError } from "../../src/proxy/request/respond.ts";
 import { blocksOf, codeIn, manual, tableRows } from "./documents.ts";
 import { productFiles, readFile } from "./repository.ts";
 import { builtInPolicies } from "../../src/policy/registry.ts";

@@ -1,7 +1,7 @@
 import { describeError } from "../../base/errors.ts";
 import { createSensitiveHeaders } from "../../base/redaction.ts";
 import type { RequestFilter } from "../../policy/http/request_filter.ts";
-import { Tracing } from "../../proxy/trace/tracing.ts";
+import { Tracing } from "../../proxy/exchange/tracing.ts";
 import type {
   TraceStream,
   TraceTurns,

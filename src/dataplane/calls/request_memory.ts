@@ -2,13 +2,13 @@ import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
 import { NANO_USD } from "../../base/log_text.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
-import type { Exchange } from "../../proxy/exchange.ts";
+import type { Exchange } from "../../proxy/exchange/exchange.ts";
 import {
   describeRejected,
   describeRequest,
   hasFailed,
-} from "../../proxy/trace/remembered_requests.ts";
-import type { Tracing } from "../../proxy/trace/tracing.ts";
+} from "../../proxy/exchange/remembered_requests.ts";
+import type { Tracing } from "../../proxy/exchange/tracing.ts";
 import type { SnapshotStore } from "../../snapshot/snapshot.ts";
 import { explainFailure } from "../../telemetry/failures/explain_failure.ts";
 import type { Explanation } from "../../telemetry/failures/explanation.ts";

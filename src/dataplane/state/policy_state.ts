@@ -22,7 +22,7 @@ import type {
   PolicyServices,
 } from "../../policy/contract/policy_services.ts";
 import type { HealthTurns } from "../../proxy/balancing/health/health_records.ts";
-import { trustedProxies } from "../../proxy/forwarding_headers.ts";
+import { trustedProxies } from "../../proxy/request/forwarding_headers.ts";
 import type {
   CounterStore,
   LimitCounts,

@@ -5,7 +5,7 @@ import type { EndedRequest } from "../../policy/expressions/telemetry_expression
 import {
   RequestSpans,
   type Sampler,
-} from "../../proxy/trace/spans/request_spans.ts";
+} from "../../proxy/exchange/request_spans.ts";
 import type { AccessLog } from "../../telemetry/log/access_log.ts";
 import {
   createAccessLog,

@@ -4,8 +4,8 @@ import type {
   Route,
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
-import type { Exchange } from "../exchange.ts";
-import { isRepeatable } from "../retry.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import { isRepeatable } from "./retry.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 
 /** A request to a route with several backends. */

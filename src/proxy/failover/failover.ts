@@ -5,18 +5,18 @@ import type { Body } from "../../http/body.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { Route, WeightedBackend } from "../../snapshot/snapshot.ts";
 import { ReplayableBody } from "../body/replayable_body.ts";
-import type { Exchange } from "../exchange.ts";
-import type { BackendAttempt } from "../attempts.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { BackendAttempt } from "../request/attempts.ts";
 import { isPrompt } from "../balancing/silence_watch.ts";
-import { toGatewayError } from "../respond.ts";
+import { toGatewayError } from "../request/respond.ts";
 import {
   isRepeatable,
   isUnanswered,
   isUnavailable,
   isUnsent,
   isWorthRetrying,
-} from "../retry.ts";
-import { withinLimit } from "../time_limit.ts";
+} from "./retry.ts";
+import { withinLimit } from "../request/time_limit.ts";
 import { BackendChoice, type GroupedRequest } from "./backend_choice.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { awaitFirstEvent, isEventStream } from "./first_event.ts";

@@ -8,7 +8,7 @@ import type { ResponseMessage } from "../../http/message.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
 import type { LlmFamily } from "../../llm/providers/operation.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
-import type { Attempts } from "../attempts.ts";
+import type { Attempts } from "../request/attempts.ts";
 import type {
   AttemptTarget,
   Destination,

@@ -10,7 +10,7 @@ import {
 } from "../../llm/providers/operation.ts";
 import type { Listener, Route } from "../../snapshot/snapshot.ts";
 import { removeContentHeaders } from "../../policy/expressions/message_body.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 
 /**
  * Gives an error of the gateway itself the form of the client's API, so that its SDK shows the reason; other requests than those to

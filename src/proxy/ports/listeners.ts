@@ -9,7 +9,7 @@ import type { ServerLimits } from "../../http/server/server_options.ts";
 import { HttpServer } from "../../http/server/http_server.ts";
 import type { Port, PortId } from "../../snapshot/snapshot.ts";
 import type { Pipeline } from "../pipeline.ts";
-import { respondToError } from "../respond.ts";
+import { respondToError } from "../request/respond.ts";
 import { openPort } from "./open_port.ts";
 import type { ObservedPort, PortObserver } from "./port_log.ts";
 import { limitsOf, tlsOf } from "./server_settings.ts";

@@ -15,7 +15,7 @@ import type {
 import { severityOfResult } from "../../telemetry/trace/trace_severity.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { PolicyWaits } from "./policy_waits.ts";
-import { statusOf, toGatewayError } from "../respond.ts";
+import { statusOf, toGatewayError } from "../request/respond.ts";
 import type { TraceRecorder } from "./trace_recorder.ts";
 
 /** Records the policies of one request: their results, and what they report. */

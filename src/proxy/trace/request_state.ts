@@ -6,10 +6,10 @@ import {
   type RequestState,
 } from "../../telemetry/trace/trace_state.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
-import type { Attempts } from "../attempts.ts";
+import type { Attempts } from "../request/attempts.ts";
 import type { UsageMeter } from "../metering/meter/usage_meter.ts";
-import type { RequestContext } from "../policies/request_context.ts";
-import type { RoutedRequest } from "../routed_request.ts";
+import type { RequestContext } from "../request/request_context.ts";
+import type { RoutedRequest } from "../request/routed_request.ts";
 import type { Claims } from "../../policy/contract/identity.ts";
 import {
   llmRequest,

@@ -15,7 +15,7 @@ import {
 } from "../../../src/http/server/server_options.ts";
 import { createDateSource } from "../../../src/http/server/http1/response_head.ts";
 import { TimerWheel } from "../../../src/http/timer_wheel.ts";
-import { respondToError } from "../../../src/proxy/respond.ts";
+import { respondToError } from "../../../src/proxy/request/respond.ts";
 import { FakeClock } from "../../harness/fake_clock.ts";
 import { readText, silentObserver } from "../../harness/echo_server.ts";
 import { MemoryTransport, settle } from "../../harness/memory_transport.ts";

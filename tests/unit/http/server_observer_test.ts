@@ -6,7 +6,7 @@ import tls from "node:tls";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { Outcome } from "../../../src/http/message.ts";
 import type { TlsConfig } from "../../../src/http/server/accept/certificate_table.ts";
-import { respondToError } from "../../../src/proxy/respond.ts";
+import { respondToError } from "../../../src/proxy/request/respond.ts";
 import { createAuthority } from "../../harness/certificates.ts";
 import { TestServer } from "../../harness/echo_server.ts";
 import { RawClient } from "../../harness/raw_client.ts";

@@ -10,7 +10,7 @@ import type {
 } from "../../../http/client/upstream.ts";
 import { HeaderList } from "../../../http/header_list.ts";
 import type { Endpoint, HealthCheck } from "../../../snapshot/snapshot.ts";
-import { withinLimit } from "../../time_limit.ts";
+import { withinLimit } from "../../request/time_limit.ts";
 import type { CheckTurn, HealthTurns, Verdict } from "./health_records.ts";
 
 /** A longer response is cut, and passes or fails by its status. */

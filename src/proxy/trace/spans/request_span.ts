@@ -1,5 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
-import { toGatewayError } from "../../respond.ts";
+import { toGatewayError } from "../../request/respond.ts";
 import type { Body } from "../../../http/body.ts";
 import type { HeaderList } from "../../../http/header_list.ts";
 import type { RequestMessage, ResponseMessage } from "../../../http/message.ts";

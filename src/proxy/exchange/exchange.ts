@@ -1,27 +1,27 @@
-import { addressIncludes } from "../base/wire/bind_address.ts";
-import type { Clock } from "../base/clock.ts";
-import type { GatewayError } from "../base/errors.ts";
-import { type BodyMemory, HeldBytes } from "../http/body_memory.ts";
-import type { RequestMessage, ResponseMessage } from "../http/message.ts";
-import type { RunningPolicy } from "../policy/contract/policy.ts";
-import type { Slots } from "../policy/contract/slot.ts";
+import { addressIncludes } from "../../base/wire/bind_address.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import { type BodyMemory, HeldBytes } from "../../http/body_memory.ts";
+import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
+import type { RunningPolicy } from "../../policy/contract/policy.ts";
+import type { Slots } from "../../policy/contract/slot.ts";
 import type {
   Listener,
   PortId,
   Snapshot,
   SnapshotStore,
-} from "../snapshot/snapshot.ts";
-import type { Attempts } from "./attempts.ts";
-import type { UsageMeter } from "./metering/meter/usage_meter.ts";
-import { requestIdOf } from "./forwarding_headers.ts";
-import { PolicyRun } from "./policies/policy_run.ts";
+} from "../../snapshot/snapshot.ts";
+import type { Attempts } from "../request/attempts.ts";
+import type { UsageMeter } from "../metering/meter/usage_meter.ts";
+import { requestIdOf } from "../request/forwarding_headers.ts";
+import { PolicyRun } from "./policy_run.ts";
 import {
   RequestContext,
   type RequestFacts,
-} from "./policies/request_context.ts";
-import { RoutedRequest } from "./routed_request.ts";
-import type { RequestSpan } from "./trace/spans/request_span.ts";
-import type { RequestTrace } from "./trace/request_trace.ts";
+} from "../request/request_context.ts";
+import { RoutedRequest } from "../request/routed_request.ts";
+import type { RequestSpan } from "../trace/spans/request_span.ts";
+import type { RequestTrace } from "../trace/request_trace.ts";
 
 /** Dependencies of an exchange. */
 export interface ExchangeOptions {

@@ -1,7 +1,7 @@
-import type { Route } from "../../snapshot/snapshot.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Upstreams } from "../upstreams.ts";
-import type { ModelSource } from "./llm_call.ts";
+import type { Route } from "../snapshot/snapshot.ts";
+import type { Exchange } from "./exchange/exchange.ts";
+import type { Upstreams } from "./upstreams.ts";
+import type { ModelSource } from "./llm/llm_call.ts";
 
 /** A hostname may have thousands of routes; each LLM backend is asked for its models. */
 const MAX_SOURCES = 32;

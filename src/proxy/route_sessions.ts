@@ -1,20 +1,16 @@
-import type { Clock } from "../../base/clock.ts";
-import type { HeaderList } from "../../http/header_list.ts";
-import type { ResponseMessage } from "../../http/message.ts";
-import type {
-  Backend,
-  Route,
-  WeightedBackend,
-} from "../../snapshot/snapshot.ts";
-import type { Destination } from "./attempt_target.ts";
-import { hashOf } from "./hash.ts";
+import type { Clock } from "../base/clock.ts";
+import type { HeaderList } from "../http/header_list.ts";
+import type { ResponseMessage } from "../http/message.ts";
+import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
+import type { Destination } from "./balancing/attempt_target.ts";
+import { hashOf } from "./balancing/hash.ts";
 import {
   beginSession,
   readSession,
   type SessionMark,
-} from "./persistent_session.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Upstreams } from "../upstreams.ts";
+} from "./balancing/persistent_session.ts";
+import type { Exchange } from "./exchange/exchange.ts";
+import type { Upstreams } from "./upstreams.ts";
 
 /** A response of a backend to a request of a route with persistent sessions. */
 interface PersistedCall {

@@ -3,22 +3,22 @@
  *
  * @module
  */
-import { redactUrl } from "../../../base/redaction.ts";
-import { NANO_USD } from "../../../base/log_text.ts";
-import { JsonSelection, WHOLE } from "../../../base/json/json_shape.ts";
-import type { RequestMessage } from "../../../http/message.ts";
+import { redactUrl } from "../../base/redaction.ts";
+import { NANO_USD } from "../../base/log_text.ts";
+import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
+import type { RequestMessage } from "../../http/message.ts";
 import {
   detectLlmApi,
   isStreamingPath,
   type LlmApi,
   llmApiFacts,
   readPathModel,
-} from "../../../llm/llm_api.ts";
-import type { LlmTarget } from "../../../llm/llm_target.ts";
-import type { MeteredUsage } from "../../../llm/usage/metered_usage.ts";
-import type { Attributes } from "../../../telemetry/spans/span.ts";
-import type { LlmFacts } from "./request_span.ts";
-import { readSmallBody, type RpcMessage } from "./rpc_message.ts";
+} from "../../llm/llm_api.ts";
+import type { LlmTarget } from "../../llm/llm_target.ts";
+import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
+import type { Attributes } from "../../telemetry/spans/span.ts";
+import type { LlmFacts } from "../trace/spans/request_span.ts";
+import { readSmallBody, type RpcMessage } from "../trace/spans/rpc_message.ts";
 
 const MAX_MODEL_LENGTH = 128;
 

@@ -6,7 +6,7 @@ import type {
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import { Slots } from "../../policy/contract/slot.ts";
 import type { ResponseUsage } from "../../llm/usage/metered_usage.ts";
-import type { RoutedRequest } from "../routed_request.ts";
+import type { RoutedRequest } from "./routed_request.ts";
 
 /** The facts of a request that never change. */
 export interface RequestFacts {

@@ -1,7 +1,7 @@
 import { BlockList, isIPv6 } from "node:net";
-import type { HeaderList } from "../http/header_list.ts";
-import type { RequestMessage } from "../http/message.ts";
-import type { Peer } from "../http/transport.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import type { Peer } from "../../http/transport.ts";
 
 const MAX_REQUEST_ID_LENGTH = 128;
 const identityFields =

@@ -1,18 +1,18 @@
-import { splitHostPort } from "../../../base/wire/host_port.ts";
-import { hideSignatures } from "../../../base/redaction.ts";
-import { isKnownMethod } from "../../../telemetry/metrics/request_metrics.ts";
-import type { FinishedRequest } from "../../../telemetry/log/finished_request.ts";
-import type { Attributes, Span } from "../../../telemetry/spans/span.ts";
-import { randomId } from "../../../telemetry/spans/trace_context.ts";
-import type { Exchange } from "../../exchange.ts";
+import { splitHostPort } from "../../base/wire/host_port.ts";
+import { hideSignatures } from "../../base/redaction.ts";
+import { isKnownMethod } from "../../telemetry/metrics/request_metrics.ts";
+import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
+import type { Attributes, Span } from "../../telemetry/spans/span.ts";
+import { randomId } from "../../telemetry/spans/trace_context.ts";
+import type { Exchange } from "./exchange.ts";
 import {
   llmAttributes,
   type LlmOperation,
   llmSpanName,
   rpcAttributes,
 } from "./gen_ai_attributes.ts";
-import type { AttemptSpan, RequestSpan } from "./request_span.ts";
-import { rpcSession, rpcSpanName } from "./rpc_message.ts";
+import type { AttemptSpan, RequestSpan } from "../trace/spans/request_span.ts";
+import { rpcSession, rpcSpanName } from "../trace/spans/rpc_message.ts";
 
 const defaultPorts: Readonly<Record<string, number>> = {
   http: 80,

@@ -1,6 +1,6 @@
-import type { GatewayError } from "../base/errors.ts";
-import type { WeightedBackend } from "../snapshot/snapshot.ts";
-import type { AttemptTarget } from "./balancing/attempt_target.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import type { WeightedBackend } from "../../snapshot/snapshot.ts";
+import type { AttemptTarget } from "../balancing/attempt_target.ts";
 
 /** An attempt that was followed by another; times are monotonic, in milliseconds. */
 export interface FailedAttempt {

@@ -1,6 +1,6 @@
-import { type Cancellation, createDeadline } from "../base/cancellation.ts";
-import type { Clock } from "../base/clock.ts";
-import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
+import { type Cancellation, createDeadline } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
 
 /** A time limit, and the error when it is exceeded. */
 export interface TimeLimit {

@@ -13,8 +13,8 @@ import {
   TraceWatchers,
   type WatcherState,
 } from "../../telemetry/trace/trace_watchers.ts";
-import type { Exchange } from "../exchange.ts";
-import { RequestTrace } from "./request_trace.ts";
+import type { Exchange } from "./exchange.ts";
+import { RequestTrace } from "../trace/request_trace.ts";
 
 /** Selects the requests to trace. */
 export interface TraceFilter {

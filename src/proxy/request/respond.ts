@@ -2,10 +2,10 @@ import {
   GatewayError,
   type GatewayErrorCode,
   JsonRpcError,
-} from "../base/errors.ts";
-import { textBody } from "../http/body.ts";
-import { HeaderList } from "../http/header_list.ts";
-import type { ResponseMessage } from "../http/message.ts";
+} from "../../base/errors.ts";
+import { textBody } from "../../http/body.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
 
 /** The response to an error. */
 interface ErrorResponse {

@@ -1,19 +1,19 @@
-import { GatewayError } from "../base/errors.ts";
-import { PatternBudget } from "../base/pattern.ts";
-import type { RequestMessage } from "../http/message.ts";
-import { hostnameOf, selectListener } from "../route/hostname.ts";
-import type { RouteMatch } from "../route/path_index.ts";
-import { ANY_MODEL, type RoutableRequest } from "../route/route_match.ts";
-import { detectLlmApi, readPathModel } from "../llm/llm_api.ts";
-import { isBatchCreation } from "../llm/batch/stored_output.ts";
-import { isModelList, readShownModel } from "../llm/providers/operation.ts";
-import { readRequestModel } from "../policy/expressions/llm_variable.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { PatternBudget } from "../../base/pattern.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import { hostnameOf, selectListener } from "../../route/hostname.ts";
+import type { RouteMatch } from "../../route/path_index.ts";
+import { ANY_MODEL, type RoutableRequest } from "../../route/route_match.ts";
+import { detectLlmApi, readPathModel } from "../../llm/llm_api.ts";
+import { isBatchCreation } from "../../llm/batch/stored_output.ts";
+import { isModelList, readShownModel } from "../../llm/providers/operation.ts";
+import { readRequestModel } from "../../policy/expressions/llm_variable.ts";
 import type {
   Backend,
   Listener,
   Route,
   WeightedBackend,
-} from "../snapshot/snapshot.ts";
+} from "../../snapshot/snapshot.ts";
 
 /** A request as routing sees it, and how far it is routed. */
 export class RoutedRequest implements RoutableRequest {

@@ -9,10 +9,10 @@ import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
 import type { TraceRedactor } from "../../telemetry/trace/trace_redactor.ts";
 import type { TraceHeaders } from "../../telemetry/trace/trace_state.ts";
 import { pathEnd } from "../../route/normalize_target.ts";
-import type { Attempts, FailedAttempt } from "../attempts.ts";
-import type { Exchange } from "../exchange.ts";
-import type { RoutedRequest } from "../routed_request.ts";
-import { readBackend } from "./request_state.ts";
+import type { Attempts, FailedAttempt } from "../request/attempts.ts";
+import type { Exchange } from "./exchange.ts";
+import type { RoutedRequest } from "../request/routed_request.ts";
+import { readBackend } from "../trace/request_state.ts";
 
 /** Longer strings are cut, so that the failure memory has a bound in bytes. */
 const MAX_TEXT = 1024;

@@ -4,13 +4,13 @@ import {
   notStrictEqual,
   strictEqual,
 } from "node:assert/strict";
-import { Cancellation } from "../../../src/base/cancellation.ts";
-import { HeaderList } from "../../../src/http/header_list.ts";
-import type { RequestMessage } from "../../../src/http/message.ts";
+import { Cancellation } from "../../../../src/base/cancellation.ts";
+import { HeaderList } from "../../../../src/http/header_list.ts";
+import type { RequestMessage } from "../../../../src/http/message.ts";
 import {
   addForwardingHeaders,
   requestIdOf,
-} from "../../../src/proxy/forwarding_headers.ts";
+} from "../../../../src/proxy/request/forwarding_headers.ts";
 
 function requestFrom(
   address: string,

@@ -1,20 +1,20 @@
-import { type Cancellation, sleep } from "../base/cancellation.ts";
-import type { Clock } from "../base/clock.ts";
-import { GatewayError, type GatewayErrorCode } from "../base/errors.ts";
-import type { Log } from "../base/log.ts";
-import type { Body } from "../http/body.ts";
-import { UnansweredError } from "../http/client/upstream_errors.ts";
+import { type Cancellation, sleep } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import type { Body } from "../../http/body.ts";
+import { UnansweredError } from "../../http/client/upstream_errors.ts";
 import {
   isIdempotent,
   type RequestMessage,
   type ResponseMessage,
-} from "../http/message.ts";
-import type { Retry } from "../snapshot/snapshot.ts";
-import type { PolicyTrace } from "../policy/contract/policy_trace.ts";
-import type { Attempts } from "./attempts.ts";
-import type { Destination } from "./balancing/attempt_target.ts";
-import { ReplayableBody } from "./body/replayable_body.ts";
-import { toGatewayError } from "./respond.ts";
+} from "../../http/message.ts";
+import type { Retry } from "../../snapshot/snapshot.ts";
+import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
+import type { Attempts } from "../request/attempts.ts";
+import type { Destination } from "../balancing/attempt_target.ts";
+import { ReplayableBody } from "../body/replayable_body.ts";
+import { toGatewayError } from "../request/respond.ts";
 
 /** Attempts at further endpoints that a request which was never sent gets without being configured. */
 const MAX_FURTHER_ENDPOINTS = 2;

@@ -1,13 +1,13 @@
-import type { Clock } from "../../../base/clock.ts";
-import type { EndedRequest } from "../../../policy/expressions/telemetry_expressions.ts";
-import type { PolicyContext } from "../../../policy/contract/policy.ts";
-import type { FinishedRequest } from "../../../telemetry/log/finished_request.ts";
-import type { Attributes, SpanSink } from "../../../telemetry/spans/span.ts";
-import type { Exchange } from "../../exchange.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { EndedRequest } from "../../policy/expressions/telemetry_expressions.ts";
+import type { PolicyContext } from "../../policy/contract/policy.ts";
+import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
+import type { Attributes, SpanSink } from "../../telemetry/spans/span.ts";
+import type { Exchange } from "./exchange.ts";
 import { describeSpans } from "./describe_spans.ts";
 import { type LlmOperation, readLlmFacts } from "./gen_ai_attributes.ts";
-import { type Decide, RequestSpan } from "./request_span.ts";
-import { mayBeRpc, readRpcMessage } from "./rpc_message.ts";
+import { type Decide, RequestSpan } from "../trace/spans/request_span.ts";
+import { mayBeRpc, readRpcMessage } from "../trace/spans/rpc_message.ts";
 
 /** Decides which requests are sampled. */
 export interface Sampler {
