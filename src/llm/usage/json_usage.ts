@@ -1,8 +1,12 @@
+import { latin1 } from "../../base/bytes.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import { isAnswerMember } from "../answer_shape.ts";
 import { usagePathsOf } from "./response_usage.ts";
 import { JsonScanner } from "../format/json_scanner.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
+
+/** A short response takes V8 less time to parse than this code to search. */
+const PARSED_BYTES = 2048;
 
 /** Finds usage in JSON responses, NDJSON and arrays of responses, without buffering them. */
 export class JsonUsage {
@@ -10,6 +14,8 @@ export class JsonUsage {
   readonly #scanner: JsonScanner;
   #document: Record<string, unknown> = {};
   #pushedBytes = 0;
+  /** Bytes at the beginning that the scanner did not get. */
+  #parsedBytes = 0;
   /** Offset up to which the current document was counted as content. */
   #countedTo: number | undefined;
 
@@ -17,20 +23,34 @@ export class JsonUsage {
     this.#tracker = tracker;
     this.#scanner = new JsonScanner(usagePathsOf(tracker.api), {
       open: (path, offset) => {
-        if (path === "") this.#countedTo = offset;
+        if (path === "") this.#countedTo = this.#parsedBytes + offset;
       },
       member: (path, text) => this.#set(path, text),
-      end: (offset) => this.#observe(offset),
+      end: (offset) => this.#observe(this.#parsedBytes + offset),
     });
   }
 
   push(bytes: Uint8Array): void {
-    this.#scanner.push(bytes);
+    const isWhole = this.#pushedBytes === 0 && bytes.length <= PARSED_BYTES &&
+      this.#observeWhole(bytes);
+    if (!isWhole) this.#scanner.push(bytes);
     this.#pushedBytes += bytes.length;
     if (this.#countedTo !== undefined) this.#countTo(this.#pushedBytes);
   }
 
   finish(): void {}
+
+  /** Returns false for what is no complete response of a known API. */
+  #observeWhole(bytes: Uint8Array): boolean {
+    if (this.#tracker.api === undefined) return false;
+    const document = parseJson(latin1(bytes));
+    if (!isJsonObject(document)) return false;
+    this.#document = document;
+    this.#countedTo = 0;
+    this.#parsedBytes = bytes.length;
+    this.#observe(bytes.length);
+    return true;
+  }
 
   #set(path: string, text: string): void {
     const [first = "", second] = path.split(".");
