@@ -6,6 +6,10 @@ const INITIAL_BYTES = 4 * 1024;
 const BODY_BYTES = 68 * 1024;
 /** Free space before the data: an outgoing head is usually longer than the incoming one. */
 const HEADROOM_BYTES = 512;
+/** Connections of a thread that keep a large buffer between two requests: 4 MiB. */
+const MAX_KEPT = 64;
+
+let kept = 0;
 
 /**
  * Buffers data that was read from a transport and not consumed yet: `bytes[start, end)`.
@@ -18,6 +22,8 @@ export class InputBuffer {
   end = HEADROOM_BYTES;
   readonly #transport: Transport;
   #filling: Promise<boolean> | undefined;
+  #isKept = false;
+  #isReleased = false;
 
   constructor(transport: Transport) {
     this.#transport = transport;
@@ -64,12 +70,30 @@ export class InputBuffer {
     this.#reallocate(size);
   }
 
-  /** Releases the memory for a large body if the buffer is empty. */
+  /**
+   * Releases the memory for a large body if the buffer is empty. A few connections keep it until `release`: they read their next
+   * body at once, together with its head.
+   */
   shrink(): void {
     const isInUse = this.isFilling || this.start < this.end;
-    if (isInUse || this.bytes.length === INITIAL_BYTES) return;
+    if (isInUse || this.bytes.length === INITIAL_BYTES || this.#keep()) return;
     this.bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
     this.start = this.end = HEADROOM_BYTES;
+  }
+
+  /** Lets another connection keep a large buffer; call it when the connection ends. */
+  release(): void {
+    if (this.#isKept) kept--;
+    this.#isKept = false;
+    this.#isReleased = true;
+  }
+
+  #keep(): boolean {
+    if (!this.#isKept && !this.#isReleased && kept < MAX_KEPT) {
+      this.#isKept = true;
+      kept++;
+    }
+    return this.#isKept;
   }
 
   // Created once per connection, not per read.

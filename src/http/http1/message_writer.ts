@@ -6,6 +6,8 @@ import { type Transport, writeAll } from "../transport.ts";
 const INITIAL_BYTES = 2 * 1024;
 /** A chunk of 16 KiB, common for servers, and the bytes before it. */
 const COALESCE_BYTES = 20 * 1024;
+/** Copying the head in front of the end of a body costs less than copying that end behind the head, if it is longer. */
+const IN_PLACE_BYTES = 4 * 1024;
 const encoder = new TextEncoder();
 
 /** Framing of an outgoing body: no body, its declared length, chunked, or terminated by closing the connection. */
@@ -62,7 +64,8 @@ export class MessageWriter {
       if (framing === "chunked") {
         this.#putText(chunk.length.toString(16) + "\r\n");
       }
-      const overflow = this.#putBytes(chunk, body);
+      const isLast = sent === body.length;
+      const overflow = this.#putBytes(chunk, body, isLast);
       if (overflow !== undefined) await overflow;
       if (framing === "chunked") this.#putText("\r\n");
       onProgress?.(sent);
@@ -100,12 +103,14 @@ export class MessageWriter {
   #putBytes(
     bytes: Uint8Array,
     { hasHeadroom }: Body,
+    isLast: boolean,
   ): Promise<void> | undefined {
-    if (this.#used + bytes.length > COALESCE_BYTES) {
-      return hasHeadroom && bytes.byteOffset >= this.#used
-        ? this.#flushInFrontOf(bytes)
-        : this.#flushWith(bytes);
+    const isLong = this.#used + bytes.length > COALESCE_BYTES;
+    const hasRoom = hasHeadroom && bytes.byteOffset >= this.#used;
+    if (hasRoom && (isLong || (isLast && bytes.length >= IN_PLACE_BYTES))) {
+      return this.#flushInFrontOf(bytes);
     }
+    if (isLong) return this.#flushWith(bytes);
     this.#reserve(bytes.length);
     this.#out.set(bytes, this.#used);
     this.#used += bytes.length;

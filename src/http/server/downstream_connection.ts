@@ -63,6 +63,7 @@ export class DownstreamConnection {
   /** Closes the connection. */
   close(): void {
     this.transport.close();
+    this.input.buffer.release();
   }
 
   /** Responds to an invalid request; the connection cannot be used afterwards. */

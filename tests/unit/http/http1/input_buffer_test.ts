@@ -59,6 +59,7 @@ Deno.test("InputBuffer loses no data while it grows or shrinks", async () => {
   input.growForBody();
   transport.arrive("def");
   await second;
+  input.release();
 
   assert.equal(new TextDecoder().decode(input.take(9)), "def");
 });
@@ -88,4 +89,28 @@ Deno.test("InputBuffer grows on demand up to a limit", () => {
   );
 
   assert.deepEqual(sizes, [4, 4, 12, 32, 68, 68, 68]);
+});
+
+Deno.test("InputBuffer of a few connections keeps its size until they end", async () => {
+  const receiveLarge = async () => {
+    const transport = new SlowTransport();
+    const input = new InputBuffer(transport);
+    input.growForBody();
+    const filled = input.fill();
+    transport.arrive("abc");
+    await filled;
+    input.take(3);
+    input.shrink();
+    return input;
+  };
+  const isLarge = ({ bytes }: InputBuffer) => bytes.length > 64 * 1024;
+
+  const first = await Promise.all(Array.from({ length: 64 }, receiveLarge));
+  const next = await receiveLarge();
+  first[0]?.release();
+  const last = await receiveLarge();
+
+  assert.ok(first.every(isLarge));
+  assert.deepEqual([next, last].map(isLarge), [false, true]);
+  for (const input of [...first, next, last]) input.release();
 });
