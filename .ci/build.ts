@@ -41,7 +41,7 @@ async function bundlePrograms(): Promise<void> {
   if (!bundled.success) {
     throw new Error(`Cannot bundle the programs: ${bundled.errorText}`);
   }
-  for (const name of programFiles()) await addSourceMap(`${folder}/${name}`);
+  for (const name of programFiles()) await finishFile(`${folder}/${name}`);
 }
 
 function programFiles(): string[] {
@@ -49,9 +49,16 @@ function programFiles(): string[] {
     .filter((name) => name.endsWith(".js")).sort();
 }
 
-/** Moves the source map of a file into it. */
-async function addSourceMap(path: string): Promise<void> {
-  const program = await Deno.readTextFile(path);
+/**
+ * Moves the source map of a file into it, and hides its dynamic imports from Deno, which reads what it can name at the start, and
+ * keeps it in memory.
+ */
+async function finishFile(path: string): Promise<void> {
+  const text = await Deno.readTextFile(path);
+  const program = text.replaceAll(
+    /\bimport\(("\.\/[^"\n]+\.js")\)/g,
+    "import(String($1))",
+  );
   const map = JSON.parse(await Deno.readTextFile(`${path}.map`));
   await Deno.writeTextFile(path, appendSourceMap(program, map, "../../"));
   await Deno.remove(`${path}.map`);
