@@ -19,6 +19,12 @@ const noFields: ConnectionFields = {
   upgrade: undefined,
 };
 
+/** The usual values of `Connection`, which need not be split. */
+const usualFields: ReadonlyMap<string, ConnectionFields> = new Map([
+  ["close", { ...noFields, close: true }],
+  ["keep-alive", { ...noFields, keepAlive: true }],
+]);
+
 /**
  * Fields that are kept even if `Connection` names them.
  *
@@ -42,6 +48,10 @@ export function takeConnectionFields(headers: HeaderList): ConnectionFields {
   const te = headers.getJoined("te");
   const upgrade = headers.getJoined("upgrade");
   if (!headers.deleteWhere(isHopByHop)) return noFields;
+  const usual = te === undefined && connection !== undefined
+    ? usualFields.get(connection)
+    : undefined;
+  if (usual !== undefined) return usual;
   const options = listOf(connection);
   for (const name of options) {
     if (!endToEnd.test(name)) headers.delete(name);

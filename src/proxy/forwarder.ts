@@ -229,17 +229,25 @@ export class Forwarder {
     );
   }
 
-  /** Runs one attempt within its time limit. */
-  async #sendOnce(
+  /** Runs one attempt within its time limit. @throws {GatewayError} When there is no endpoint. */
+  #sendOnce(
+    call: Call,
+    unread: Body | undefined,
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
+    const unprepared = call.destination.prepare();
+    return unprepared === undefined
+      ? this.#sendTo(call, unread, cancellation)
+      : unlessCancelled(unprepared, cancellation)
+        .then(() => this.#sendTo(call, unread, cancellation));
+  }
+
+  #sendTo(
     origin: Call,
     unread: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
     const { exchange, attempts, route, backend, destination } = origin;
-    const unprepared = destination.prepare();
-    if (unprepared !== undefined) {
-      await unlessCancelled(unprepared, cancellation);
-    }
     const target = destination.choose(
       attempts.tried,
       keyOf(exchange, backend),
@@ -290,7 +298,7 @@ export class Forwarder {
     const call = span === undefined
       ? send()
       : span.attempt(request, backend, target.label, send);
-    return await (trace === undefined ? call : trace.callEnds(call));
+    return trace === undefined ? call : trace.callEnds(call);
   }
 }
 

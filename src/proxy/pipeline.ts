@@ -130,6 +130,8 @@ export class Pipeline {
     }
     trace?.phaseEnds("route policies");
 
+    const unread = awaitShortBody(request);
+    if (unread !== undefined) await unread;
     const { response, isUpstream } = await this.#respond(exchange, route);
     if (isUpstream) {
       exchange.meter?.watch(response);
@@ -138,14 +140,20 @@ export class Pipeline {
     return response;
   }
 
-  async #respond(exchange: Exchange, route: Route): Promise<BackendResponse> {
-    const early = awaitShortBody(exchange.request);
-    if (early !== undefined) await early;
-    const { groups } = route;
-    if (groups === undefined) {
-      const target = exchange.routed.onlyBackend(route);
-      return this.#sendToBackend(exchange, route, { target });
+  #respond(exchange: Exchange, route: Route): Promise<BackendResponse> {
+    if (route.groups !== undefined) {
+      return this.#sendToAny(exchange, route, route.groups);
     }
+    const target = exchange.routed.onlyBackend(route);
+    return this.#sendToBackend(exchange, route, { target });
+  }
+
+  /** Sends to one of several backends. */
+  async #sendToAny(
+    exchange: Exchange,
+    route: Route,
+    groups: NonNullable<Route["groups"]>,
+  ): Promise<BackendResponse> {
     const { forwarder, failover } = this.#options;
     const pending = forwarder.findSession(exchange, route);
     const session = pending && await pending;
@@ -173,25 +181,25 @@ export class Pipeline {
       const early = await exchange.runPolicies(target.policies);
       if (early !== undefined) return { response: early, isUpstream: false };
     }
-    const response = await this.#forward(exchange, route, attempt);
-    return { response, isUpstream: true };
-  }
-
-  async #forward(
-    exchange: Exchange,
-    route: Route,
-    attempt: BackendAttempt,
-  ): Promise<ResponseMessage> {
-    const { request, requestId, originalRequest, trace } = exchange;
-    const { forwarder, maxBufferBytes, spans, trustsPeer } = this.#options;
-    const { onUsed } = this.#options;
+    const { forwarder, maxBufferBytes, spans, onUsed } = this.#options;
     const meter = createMeter(exchange, this.#options, (usage) => {
       onUsed?.(exchange, usage);
     });
     exchange.meter = meter;
-    const pending = meter?.prepare(request, maxBufferBytes);
+    const pending = meter?.prepare(exchange.request, maxBufferBytes);
     if (pending !== undefined) await pending;
     if (spans !== undefined) await spans.readBody(exchange);
+    this.#addHeaders(exchange);
+    trace?.forwards();
+    const response = await forwarder.forward(exchange, route, attempt);
+    trace?.received(response);
+    return { response, isUpstream: true };
+  }
+
+  /** Adds what the gateway tells the backend. */
+  #addHeaders(exchange: Exchange): void {
+    const { request, requestId, originalRequest } = exchange;
+    const { trustsPeer } = this.#options;
     const isTrusted = trustsPeer(request.source);
     const address = clientKey(
       isTrusted ? clientAddress(request, trustsPeer) : request.source.address,
@@ -207,10 +215,6 @@ export class Pipeline {
       isTrusted,
     );
     exchange.span?.inject(request.headers);
-    trace?.forwards();
-    const response = await forwarder.forward(exchange, route, attempt);
-    trace?.received(response);
-    return response;
   }
 
   #logTarget(

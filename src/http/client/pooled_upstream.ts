@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Body } from "../body.ts";
 import { isIdempotent, type ResponseMessage } from "../message.ts";
+import type { Connection } from "./connection.ts";
 import { ConnectionPool, maySpeakHttp2 } from "./connection_pool.ts";
 import { createDialer } from "./dialer.ts";
 import { cancellationError, UnansweredError } from "./upstream_errors.ts";
@@ -76,24 +77,29 @@ class PooledUpstream implements Upstream {
     return { connections: pools * connections, pending: pools * pending };
   }
 
-  async send(
+  send(
     request: UpstreamRequest,
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
-    if (cancellation.cancelled) throw cancellationError(cancellation.reason);
+    if (cancellation.cancelled) {
+      return Promise.reject(cancellationError(cancellation.reason));
+    }
     const pool = request.upgrade === undefined ? this.#pool : this.#upgradePool;
     const { owners = nobody } = request;
-    const connection = pool.takeReady(owners) ??
-      await pool.nextReady(owners, cancellation);
-    const isReused = connection.served > 0;
-    try {
-      return await connection.send(request, body, cancellation);
-    } catch (error) {
-      if (!mayResend(error, isReused, request)) throw error;
-    }
-    const fresh = await pool.nextReady(owners, cancellation);
-    return await fresh.send(request, body, cancellation);
+    const send = (connection: Connection) => {
+      const isReused = connection.served > 0;
+      return connection.send(request, body, cancellation)
+        .catch(async (error: unknown) => {
+          if (!mayResend(error, isReused, request)) throw error;
+          const fresh = await pool.nextReady(owners, cancellation);
+          return await fresh.send(request, body, cancellation);
+        });
+    };
+    const ready = pool.takeReady(owners);
+    return ready === undefined
+      ? pool.nextReady(owners, cancellation).then(send)
+      : send(ready);
   }
 
   retire(): void {

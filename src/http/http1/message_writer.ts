@@ -40,21 +40,8 @@ export class MessageWriter {
     onProgress?: (bodyBytes: number) => void,
   ): Promise<number> {
     this.#putText(head);
-    // Waits also for a body at hand: the messages of one turn are then written one after the other, which wakes peers less often.
-    const sent = body === undefined || framing === "none"
-      ? 0
-      : await this.#writeBody(body, framing, onProgress);
-    await this.#flush();
-    return sent;
-  }
-
-  async #writeBody(
-    body: Body,
-    framing: OutgoingFraming,
-    onProgress: ((bodyBytes: number) => void) | undefined,
-  ): Promise<number> {
     let sent = 0;
-    for (;;) {
+    while (body !== undefined && framing !== "none") {
       const next = body.read();
       const chunk = next instanceof Promise
         ? await this.#flushThenAwait(next)
@@ -70,8 +57,11 @@ export class MessageWriter {
       if (framing === "chunked") this.#putText("\r\n");
       onProgress?.(sent);
     }
-    if (framing === "chunked") this.#putText(lastChunk(body.trailers));
+    if (framing === "chunked") this.#putText(lastChunk(body?.trailers));
     assertLength(body, framing, sent);
+    // The messages of one turn are written one after the other, which wakes peers less often.
+    if (sent > 0) await undefined;
+    await this.#flush();
     return sent;
   }
 
@@ -158,12 +148,12 @@ function lastChunk(trailers: HeaderList | undefined): string {
 
 /** Throws for a truncated message, so that the caller closes the connection and it does not appear complete. */
 function assertLength(
-  body: Body,
+  body: Body | undefined,
   framing: OutgoingFraming,
   sent: number,
 ): void {
-  if (framing !== "length" || sent === body.length) return;
+  if (framing !== "length" || sent === (body?.length ?? 0)) return;
   throw new RangeError(
-    `Cannot finish the message: expected ${body.length} bytes, got ${sent}`,
+    `Cannot finish the message: expected ${body?.length} bytes, got ${sent}`,
   );
 }

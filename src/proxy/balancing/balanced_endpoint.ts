@@ -87,31 +87,40 @@ export class BalancedEndpoint implements AttemptTarget {
   }
 
   /** Sends a request and judges the outcome; otherwise like `Upstream.send`. */
-  async send(
+  send(
     request: UpstreamRequest,
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
     const isTimed = this.requests++ % TIMED === 0 || this.health.judgesLatency;
-    const startedAt = isTimed ? this.#clock.monotonic() : 0;
+    const startedAt = isTimed ? this.#clock.monotonic() : undefined;
     if (this.hasPeers && isPrompt({ body, upgrade: request.upgrade })) {
       this.health.sent();
     }
-    let response: ResponseMessage;
-    try {
-      response = await this.upstream.send(request, body, cancellation);
-    } catch (error) {
-      this.health.failed(error);
-      throw error;
-    }
+    return this.upstream.send(request, body, cancellation).then(
+      (response) => this.#responded(response, startedAt),
+      this.#failed,
+    );
+  }
+
+  #responded(
+    response: ResponseMessage,
+    startedAt: number | undefined,
+  ): ResponseMessage {
     const { status, headers } = response;
     this.health.responded(
       status,
-      isTimed ? this.#clock.monotonic() - startedAt : undefined,
+      startedAt === undefined ? undefined : this.#clock.monotonic() - startedAt,
       status === 429 || status === 503
         ? readRetryAfter(headers, this.#clock)
         : undefined,
     );
     return response;
   }
+
+  // Created once per endpoint, not per request.
+  readonly #failed = (error: unknown): never => {
+    this.health.failed(error);
+    throw error;
+  };
 }

@@ -79,8 +79,13 @@ export async function sendUntilGood(
     : undefined;
   try {
     for (;;) {
-      const outcome = await send(replay?.nextAttempt() ?? body)
-        .catch(toGatewayError);
+      let result: ResponseMessage | GatewayError;
+      try {
+        result = await send(replay?.nextAttempt() ?? body);
+      } catch (error) {
+        result = toGatewayError(error);
+      }
+      const outcome = result;
       const isError = outcome instanceof GatewayError;
       if (!isError && !isUnavailable(outcome.status, retry)) return outcome;
       const wasSent = !isError || !isUnsent(outcome);
