@@ -33,10 +33,9 @@ export class ClientInput {
    * Waits for more bytes; returns `false` at the end.
    * @throws Errors of the transport.
    */
-  async fill(): Promise<boolean> {
-    if (this.open) await (this.#reading ?? this.#read());
-    if (this.#error !== undefined) throw this.#error.cause;
-    return this.open;
+  fill(): Promise<boolean> {
+    const reading = this.open ? this.#reading ?? this.#read() : undefined;
+    return (reading ?? Promise.resolve()).then(this.#isOpen);
   }
 
   /** Keeps reading while there is room, until `stopReadingAhead`. There must be no other reader meanwhile. */
@@ -64,6 +63,11 @@ export class ClientInput {
   }
 
   // Created once per connection, not per read.
+  readonly #isOpen = (): boolean => {
+    if (this.#error !== undefined) throw this.#error.cause;
+    return this.open;
+  };
+
   readonly #onFilled = (open: boolean): void => {
     this.#reading = undefined;
     if (!open) {
