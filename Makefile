@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden manifests chart bench build clean interop-ratelimit interop-python interop-llm-python interop-bodies interop-h2spec interop-keycloak interop-dex interop-otel interop-monitoring packages screenshots conformance cluster cluster-drills
+.PHONY: help run test check fmt hooks e2e golden manifests chart bench bench-peers build clean interop-ratelimit interop-python interop-llm-python interop-bodies interop-h2spec interop-keycloak interop-dex interop-otel interop-monitoring packages screenshots conformance cluster cluster-drills
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -36,6 +36,9 @@ chart: ## render deploy/managed.yaml and deploy/shared.yaml; needs Helm
 
 bench: ## compare with nginx and a naive proxy; ARGS="get post" for some rows
 	@$(DENO) task --quiet bench $(ARGS)
+
+bench-peers: ## compare with nginx and agentgateway (AGENTGATEWAY_BIN), and write the table of docs/performance.md
+	@$(DENO) task --quiet bench-peers
 
 drills: ## attack a gateway and print what that costs
 	@$(DENO) run -A tests/drills/drills.ts $(ARGS)

@@ -1,5 +1,5 @@
 import type { Repetition } from "./jwt.ts";
-import { startLeader } from "./leader.ts";
+import { startLeader } from "./peers/leader.ts";
 import {
   compareSpeeds,
   load,

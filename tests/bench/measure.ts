@@ -63,11 +63,39 @@ export async function cpuSeconds(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-async function wrk(args: readonly string[]): Promise<string> {
-  const command = [...await pinning("beside"), "wrk", "-t1", "-c32", ...args];
-  const [executable = "", ...rest] = command;
-  const { stdout } = await new Deno.Command(executable, { args: rest })
-    .output();
+/** Measures a process with HTTP/2 over TLS: 16 connections of `h2load` with 8 streams each. */
+export async function loadHttp2(
+  { port, pid }: Target,
+  seconds: number,
+): Promise<Speed> {
+  const before = await cpuSeconds(pid);
+  const text = await run(["h2load", "-c16", "-m8", `-D${seconds}`], [
+    `https://127.0.0.1:${port}/json`,
+  ]);
+  const spent = await cpuSeconds(pid) - before;
+  const total = numberIn(text, /(\d+) succeeded/);
+  const failed = numberIn(text, /(\d+) failed/);
+  if (!(total > 0) || failed > 0) {
+    throw new Error(`Cannot measure HTTP/2 on port ${port}: ${text}`);
+  }
+  return { rate: total / seconds, cpuMicros: spent * 1e6 / total };
+}
+
+function wrk(args: readonly string[]): Promise<string> {
+  return run(["wrk", "-t1", "-c32"], args);
+}
+
+/** Runs a load generator beside the measured process; returns what it prints. */
+async function run(
+  command: readonly string[],
+  options: readonly string[],
+): Promise<string> {
+  const [executable = "", ...args] = [
+    ...await pinning("beside"),
+    ...command,
+    ...options,
+  ];
+  const { stdout } = await new Deno.Command(executable, { args }).output();
   return new TextDecoder().decode(stdout);
 }
 

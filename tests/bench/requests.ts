@@ -125,7 +125,8 @@ function padded(bytes: number, create: (text: string) => unknown): string {
   return JSON.stringify(create("x".repeat(Math.max(0, bytes - length))));
 }
 
-async function createTlsFiles(): Promise<TlsFiles> {
+/** Issues a certificate for the servers of a comparison. */
+export async function createTlsFiles(): Promise<TlsFiles> {
   const authority = await createAuthority();
   const { cert, key } = await authority.issueServer(["127.0.0.1"]);
   const directory = await Deno.makeTempDir();
