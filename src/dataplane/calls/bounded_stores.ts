@@ -1,5 +1,5 @@
 import type { LimitCounts } from "../../ratelimit/local/counter_store.ts";
-import { MAX_KEYS } from "../../ratelimit/local/local_limit.ts";
+import { MAX_KEYS } from "../../ratelimit/local/budget_table.ts";
 import { MAX_WATCHERS } from "../../telemetry/trace/trace_watchers.ts";
 import type { BoundedStore } from "./descriptions.ts";
 import type { TrafficThread } from "./traffic_thread.ts";

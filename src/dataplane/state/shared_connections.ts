@@ -5,17 +5,13 @@ import {
   KeyHasher,
   SEED_WORDS,
 } from "../../ratelimit/shared/key_hash.ts";
-import {
-  KeyTable,
-  NONE,
-  type RecordId,
-} from "../../ratelimit/shared/key_table.ts";
+import { KeyTable } from "../../ratelimit/shared/key_table.ts";
 import { ThreadLock } from "../../ratelimit/shared/thread_lock.ts";
 
 /** Clients of all ports and workers; beyond it, connections of further clients count for their port only. */
 const MAX_CLIENTS = 2 ** 18;
 
-/** Sleeps of 10 ms after which the holder of the lock has ended. */
+/** Sleeps of 10 ms after which the thread that has the lock has ended. */
 const STUCK_SLEEPS = 200;
 
 /** Memory in which workers count their connections. */
@@ -87,51 +83,47 @@ export class SharedConnections {
   /** Forgets the connections of a worker that ended. */
   removeWorker(worker: number): void {
     const table = this.#table;
-    const { holder } = this.#lock;
-    if (!this.#lock.tryHold(STUCK_SLEEPS)) {
-      // Only a thread that ended holds the lock for so long.
-      if (this.#lock.takeFrom(holder)) table.repair();
-      else this.#lock.hold();
+    const { owner } = this.#lock;
+    if (!this.#lock.tryLock(STUCK_SLEEPS)) {
+      // Only a thread that ended has the lock for so long.
+      if (this.#lock.takeFrom(owner)) table.repair();
+      else this.#lock.lock();
     }
     try {
-      for (let record = table.next(NONE); record !== NONE;) {
-        const next = table.next(record);
-        if (table.hashOf(record).d === worker) table.delete(record);
-        record = next;
-      }
+      table.deleteAll(({ d }) => d === worker);
     } finally {
-      this.#lock.release();
+      this.#lock.unlock();
     }
   }
 
   #sum(hash: KeyHash): number {
-    this.#lock.hold();
+    this.#lock.lock();
     try {
       let sum = 0;
       for (let worker = 1; worker <= this.#workers; worker++) {
-        const record = this.#table.find({ ...hash, d: worker });
-        if (record !== NONE) sum += this.#table.window(record).used;
+        sum += this.#table.peek({ ...hash, d: worker })?.used ?? 0;
       }
       return sum;
     } finally {
-      this.#lock.release();
+      this.#lock.unlock();
     }
   }
 
   #change(hash: KeyHash, by: number): void {
     const own = { ...hash, d: this.#worker };
-    this.#lock.hold();
+    this.#lock.lock();
     try {
       const table = this.#table;
-      const known: RecordId = table.find(own);
-      if (known === NONE && (by < 0 || table.size >= table.maxKeys)) return;
-      const record = known === NONE ? table.add(own) : known;
+      const known = table.peek(own);
+      if (known === undefined && (by < 0 || table.size >= table.maxKeys)) {
+        return;
+      }
       // The number of connections takes the place of what is used of a budget.
-      const window = table.window(record);
+      const window = known ?? table.add(own);
       window.used += by;
-      if (window.used <= 0) table.delete(record);
+      if (window.used <= 0) table.delete(own);
     } finally {
-      this.#lock.release();
+      this.#lock.unlock();
     }
   }
 }

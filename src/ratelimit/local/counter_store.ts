@@ -48,13 +48,13 @@ export interface Budget {
 /** A configured limit and its budgets. */
 export interface Limit extends LimitPlace {
   readonly definition: BudgetDefinition;
-  /** Place in the order in which threads hold several limits. */
+  /** Place in the order in which threads lock several limits. */
   readonly order: number;
   /** Returns the budget of a key; `""` for a limit without keys. */
   budget(key: string, now: number): Budget;
-  /** Keeps other threads away from all budgets until `release`, within this turn of the event loop; calls nest. */
-  hold(): void;
-  release(): void;
+  /** Keeps other threads away from all budgets until `unlock`, within this turn of the event loop; calls nest. */
+  lock(): void;
+  unlock(): void;
 }
 
 /** Counts of a limit. */

@@ -47,12 +47,12 @@ function locked<Result>(
   budgets: readonly Budget[],
   action: () => Result,
 ): Result {
-  const held = inOrder(budgets);
-  for (const { limit } of held) limit.hold();
+  const ordered = inOrder(budgets);
+  for (const { limit } of ordered) limit.lock();
   try {
     return action();
   } finally {
-    for (const { limit } of held) limit.release();
+    for (const { limit } of ordered) limit.unlock();
   }
 }
 
@@ -76,7 +76,7 @@ function findExhausted(
   return longest;
 }
 
-/** Threads that hold several limits in the same order never wait for each other in a circle. */
+/** Threads that lock several limits in the same order never wait for each other in a circle. */
 function inOrder(budgets: readonly Budget[]): readonly Budget[] {
   let last = 0;
   for (const { limit: { order } } of budgets) {

@@ -1,18 +1,23 @@
 import { type BudgetWindow, CLOSED } from "../budget/budget_window.ts";
-import type { KeyHash } from "./key_hash.ts";
+import {
+  boundKey,
+  type BudgetTable,
+  type CountName,
+} from "../local/budget_table.ts";
+import { type KeyHash, KeyHasher, SEED_WORDS } from "./key_hash.ts";
 
 /** Record of a key, from 1. Fresh memory has none: it is 0. */
-export type RecordId = number;
+type RecordId = number;
 /** No record. */
-export const NONE = 0;
+const NONE = 0;
 
 /** Places of counts in the 64-bit numbers. */
-export const count = {
+const counts: Readonly<Record<CountName, number>> = {
   admitted: 0,
   refused: 1,
   charged: 2,
   evictedKeys: 3,
-} as const;
+};
 const COUNTS = 4;
 /** Numbers of a record: what is used, when its window opened, and what each thread holds. */
 const USED_AMOUNT = 0;
@@ -41,12 +46,12 @@ const RECORD_WORDS = 8;
 
 /**
  * Budgets of a limit in memory that threads share: a hash table whose records are linked in the order of use, and the counts of the
- * limit. Only whoever holds the lock may use it.
+ * limit. Only whoever has the lock may use it.
  *
  * Records are used one after the other, 48 bytes each and 8 for each thread that may hold something, so the machine provides only as
  * much memory as there are keys.
  */
-export class KeyTable {
+export class KeyTable implements BudgetTable<KeyHash> {
   readonly buffer: SharedArrayBuffer;
   readonly maxKeys: number;
   readonly #words: Int32Array;
@@ -55,18 +60,21 @@ export class KeyTable {
   readonly #firstRecord: number;
   readonly #recordNumbers: number;
   readonly #window: RecordWindow;
+  readonly #hasher: KeyHasher;
 
   /**
    * @param buffer Memory of a table of the same size; fresh memory by default.
    * @param holders Threads that may hold something; 0 for limits that hold nothing.
    * @param holder Number of this thread among them, from 0.
+   * @param seed Seed of the hashes of keys.
    */
   constructor(
     maxKeys: number,
-    { buffer, holders = 0, holder = 0 }: {
+    { buffer, holders = 0, holder = 0, seed = new Int32Array(SEED_WORDS) }: {
       readonly buffer?: SharedArrayBuffer;
       readonly holders?: number;
       readonly holder?: number;
+      readonly seed?: Int32Array;
     } = {},
   ) {
     const buckets = 2 ** Math.ceil(Math.log2(maxKeys));
@@ -82,6 +90,7 @@ export class KeyTable {
     this.#numbers = new Float64Array(this.buffer, 0, numbers);
     this.#words = new Int32Array(this.buffer, start, words);
     this.#window = new RecordWindow(this.#numbers, { holders, holder });
+    this.#hasher = new KeyHasher(seed);
   }
 
   /** Memory and place of the lock. */
@@ -93,101 +102,89 @@ export class KeyTable {
     return this.#read(SIZE);
   }
 
-  get oldest(): RecordId {
-    return this.#read(OLDEST);
+  get oldest(): RecordWindow | undefined {
+    return this.#windowAt(this.#read(OLDEST));
   }
 
-  /** Returns the record of a key, or `NONE`. */
-  find(hash: KeyHash): RecordId {
-    let record = this.#read(this.#bucketOf(hash.a));
-    while (record !== NONE && !this.#has(record, hash)) {
-      record = this.#read(this.#placeOf(record) + NEXT);
+  keyOf(text: string): KeyHash {
+    return this.#hasher.hash(boundKey(text));
+  }
+
+  use(hash: KeyHash): RecordWindow | undefined {
+    const record = this.#find(hash);
+    if (record !== NONE && record !== this.#read(NEWEST)) {
+      this.#unlink(record);
+      this.#link(record);
     }
-    return record;
+    return this.#windowAt(record);
   }
 
-  /** Makes a record the most recent one. */
-  touch(record: RecordId): void {
-    if (record === this.#read(NEWEST)) return;
-    this.#unlink(record);
-    this.#link(record);
+  peek(hash: KeyHash): RecordWindow | undefined {
+    return this.#windowAt(this.#find(hash));
   }
 
-  /** Adds a key that is not there, with a closed window. There must be room. */
-  add({ a, b, c, d }: KeyHash): RecordId {
+  add({ a, b, c, d }: KeyHash): RecordWindow {
     const record = this.#allocate();
     const place = this.#placeOf(record);
     this.#write(place + HASH, a);
     this.#write(place + HASH + 1, b);
     this.#write(place + HASH + 2, c);
     this.#write(place + HASH + 3, d);
-    const window = this.window(record);
+    const window = this.#moveWindow(record);
     window.openedAt = CLOSED;
     window.used = 0;
-    this.#window.dropHeld();
+    window.dropHeld();
     this.#write(place + IS_IN_USE, 1);
     this.#chain(record);
     this.#link(record);
     this.#write(SIZE, this.size + 1);
-    return record;
+    return window;
   }
 
-  delete(record: RecordId): void {
-    this.#write(this.#placeOf(record) + IS_IN_USE, 0);
-    this.#unchain(record);
-    this.#unlink(record);
-    this.#free(record);
-    this.#write(SIZE, this.size - 1);
+  deleteOldest(): void {
+    this.#delete(this.#read(OLDEST));
   }
 
-  /** Returns the budget of a record, until the next call. */
-  window(record: RecordId): BudgetWindow {
-    return this.#windowAt(record);
+  delete(hash: KeyHash): void {
+    this.#delete(this.#find(hash));
+  }
+
+  /** Deletes the keys whose hash is selected. */
+  deleteAll(isSelected: (hash: KeyHash) => boolean): void {
+    for (let it = this.#next(NONE); it !== NONE; it = this.#next(it)) {
+      if (isSelected(this.#hashOf(it))) this.#delete(it);
+    }
+  }
+
+  *windows(): Generator<RecordWindow> {
+    for (let it = this.#next(NONE); it !== NONE; it = this.#next(it)) {
+      yield this.#moveWindow(it);
+    }
   }
 
   /** Ends all that a thread holds, which has ended. */
   dropHolder(holder: number): void {
-    for (let it = this.next(NONE); it !== NONE; it = this.next(it)) {
-      this.#windowAt(it).dropHeldOf(holder);
-    }
+    for (const window of this.windows()) window.dropHeldOf(holder);
   }
 
-  #windowAt(record: RecordId): RecordWindow {
-    this.#window.at = COUNTS + (record - 1) * this.#recordNumbers;
-    return this.#window;
-  }
-
-  /** Returns what is held, over all records; threads that do not hold the lock may read as well. */
+  /** Threads that do not have the lock may read it as well. */
   get held(): number {
     let sum = 0;
-    for (let it = this.next(NONE); it !== NONE; it = this.next(it)) {
-      sum += this.window(it).held;
-    }
+    for (const { held } of this.windows()) sum += held;
     return sum;
   }
 
-  /** Returns the hash of the key of a record. */
-  hashOf(record: RecordId): KeyHash {
-    const place = this.#placeOf(record) + HASH;
-    return {
-      a: this.#read(place),
-      b: this.#read(place + 1),
-      c: this.#read(place + 2),
-      d: this.#read(place + 3),
-    };
+  /** Threads that do not have the lock may read it as well. */
+  count(name: CountName): number {
+    return this.#numbers[counts[name]] ?? 0;
   }
 
-  /** Returns a count; threads that do not hold the lock may read as well. */
-  count(index: number): number {
-    return this.#numbers[index] ?? 0;
-  }
-
-  increase(index: number, by: number): void {
-    this.#numbers[index] = this.count(index) + by;
+  increase(name: CountName, by: number): void {
+    this.#numbers[counts[name]] = this.count(name) + by;
   }
 
   /** Returns the record after this one that is in use, in no particular order, or `NONE`. */
-  next(record: RecordId): RecordId {
+  #next(record: RecordId): RecordId {
     const used = this.#read(USED);
     for (let next = record + 1; next <= used; next++) {
       if (this.#isInUse(next)) return next;
@@ -199,12 +196,12 @@ export class KeyTable {
   repair(): void {
     const order = new Set<RecordId>();
     for (
-      let record = this.oldest;
+      let record = this.#read(OLDEST);
       record > NONE && record <= this.maxKeys && this.#isInUse(record) &&
       !order.has(record);
       record = this.#read(this.#placeOf(record) + NEWER)
     ) order.add(record);
-    for (let it = this.next(NONE); it !== NONE; it = this.next(it)) {
+    for (let it = this.#next(NONE); it !== NONE; it = this.#next(it)) {
       order.add(it);
     }
     this.#words.fill(0, HEADER_WORDS, this.#firstRecord);
@@ -217,6 +214,43 @@ export class KeyTable {
       this.#link(record);
     }
     this.#write(SIZE, order.size);
+  }
+
+  #moveWindow(record: RecordId): RecordWindow {
+    this.#window.at = COUNTS + (record - 1) * this.#recordNumbers;
+    return this.#window;
+  }
+
+  #windowAt(record: RecordId): RecordWindow | undefined {
+    return record === NONE ? undefined : this.#moveWindow(record);
+  }
+
+  /** Returns the record of a key, or `NONE`. */
+  #find(hash: KeyHash): RecordId {
+    let record = this.#read(this.#bucketOf(hash.a));
+    while (record !== NONE && !this.#has(record, hash)) {
+      record = this.#read(this.#placeOf(record) + NEXT);
+    }
+    return record;
+  }
+
+  #delete(record: RecordId): void {
+    if (record === NONE) return;
+    this.#write(this.#placeOf(record) + IS_IN_USE, 0);
+    this.#unchain(record);
+    this.#unlink(record);
+    this.#free(record);
+    this.#write(SIZE, this.size - 1);
+  }
+
+  #hashOf(record: RecordId): KeyHash {
+    const place = this.#placeOf(record) + HASH;
+    return {
+      a: this.#read(place),
+      b: this.#read(place + 1),
+      c: this.#read(place + 2),
+      d: this.#read(place + 3),
+    };
   }
 
   #isInUse(record: RecordId): boolean {

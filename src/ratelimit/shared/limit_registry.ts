@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { type BudgetDefinition, holds } from "../budget/budget.ts";
+import { MAX_KEYS } from "../local/budget_table.ts";
 import {
   type LimitCounts,
   type LimitIdentity,
@@ -7,12 +8,14 @@ import {
   type LimitReading,
   type LimitSelection,
 } from "../local/counter_store.ts";
-import { MAX_KEYS } from "../local/local_limit.ts";
+import { KeyLimit, type ThreadClock } from "../local/key_limit.ts";
+import { resetLimits } from "../local/local_counter_store.ts";
+import type { KeyHash } from "./key_hash.ts";
 import {
   createLimitMemory,
   type LimitMemory,
-  SharedLimit,
-} from "./shared_limit.ts";
+  SharedMemory,
+} from "./limit_memory.ts";
 
 /** Request of a thread for the memory of a limit. */
 export interface LimitRequest {
@@ -31,14 +34,14 @@ export interface LimitGrant {
 /** Use of a limit by a configuration of a thread. */
 interface LimitUser {
   readonly thread: number;
-  readonly limit: SharedLimit;
+  readonly limit: KeyLimit<KeyHash>;
 }
 
 /** Memory of a limit and its users, which may have different numbers. */
 interface Entry {
   readonly memory: LimitMemory;
-  /** Sees the memory with the numbers of the oldest user. */
-  limit: SharedLimit;
+  /** The memory as this thread uses it. */
+  readonly own: SharedMemory;
   /** By thread and request, the oldest first. */
   readonly users: Map<string, LimitUser>;
 }
@@ -47,13 +50,14 @@ interface Entry {
 export const CONTROL = 1;
 /** Time for which requests in progress may use limits that no configuration has any more. */
 const RETIREMENT_MS = 600_000;
-/** A thread that still holds the same lock after this time has ended; until then it may go on. */
+/** A thread that still has the same lock after this time has ended; until then it may go on. */
 const ENDED_AFTER_MS = 2000;
 const MAX_RETIRED_BYTES = 64 * 1024 * 1024;
 
 /** Limits of all threads, kept by the control thread, each while a configuration of some thread uses it. */
 export class LimitRegistry {
   readonly #clock: Clock;
+  readonly #time: ThreadClock;
   readonly #maxKeys: number;
   readonly #entries = new Map<string, Entry>();
   /** Limits without configuration, by the end of their retirement, in that order. */
@@ -73,6 +77,7 @@ export class LimitRegistry {
     } = {},
   ) {
     this.#clock = clock;
+    this.#time = { clock, aheadMs: 0 };
     this.#maxKeys = maxKeys;
     this.#holders = new ThreadHolders(maxThreads);
   }
@@ -88,7 +93,9 @@ export class LimitRegistry {
       const key = limitKey(request.identity, request.definition);
       const entry = this.#entries.get(key) ?? this.#create(request);
       this.#entries.set(key, entry);
-      const limit = this.#view(request, entry.memory);
+      const { identity, definition } = request;
+      const limit = new KeyLimit<KeyHash>(identity, definition, this.#time);
+      limit.bind(entry.own);
       entry.users.set(userKey(thread, request), { thread, limit });
       return entry.memory;
     });
@@ -122,24 +129,26 @@ export class LimitRegistry {
   }
 
   counts(): readonly LimitCounts[] {
-    return [...this.#entries.values()].map(({ limit }) => limit.counts());
+    return this.#inForce().map((limit) => limit.counts());
   }
 
   /** Describes every limit in use; visits every key. */
   describe(): readonly LimitReading[] {
     const now = Math.floor(this.#clock.monotonic());
-    return [...this.#entries.values()].map(({ limit }) => limit.describe(now));
+    return this.#inForce().map((limit) => limit.describe(now));
   }
 
   /** Makes budgets unused; returns how many. */
-  reset({ entry, key }: LimitSelection): number {
-    let count = 0;
-    for (const { limit } of this.#entries.values()) {
-      if (entry === undefined || entry === limit.name) {
-        count += limit.reset(key);
-      }
-    }
-    return count;
+  reset(selection: LimitSelection): number {
+    return resetLimits(this.#inForce(), selection);
+  }
+
+  /** Returns the limits of the oldest users. */
+  #inForce(): KeyLimit<KeyHash>[] {
+    return [...this.#entries.values()].flatMap(({ users }) => {
+      const [oldest] = users.values();
+      return oldest?.limit ?? [];
+    });
   }
 
   /**
@@ -147,12 +156,12 @@ export class LimitRegistry {
    * what the thread held for its requests.
    */
   #recoverFrom(thread: number): void {
-    const locked = this.#used.flatMap(({ limit }) => {
-      const { holder } = limit;
-      return holder.thread === thread ? [{ limit, holder }] : [];
+    const locked = this.#used.flatMap(({ own }) => {
+      const { owner } = own.lock;
+      return owner.thread === thread ? [{ own, owner }] : [];
     });
     this.#setTimer(() => {
-      for (const { limit, holder } of locked) limit.recoverFrom(holder);
+      for (const { own, owner } of locked) own.recoverFrom(owner);
       this.#dropHolder(thread);
     });
   }
@@ -160,8 +169,8 @@ export class LimitRegistry {
   #dropHolder(thread: number): void {
     const holder = this.#holders.find(thread);
     if (holder === undefined) return;
-    const dropped = this.#used.map(({ limit, memory }) =>
-      memory.holders === 0 || limit.dropHolder(holder)
+    const dropped = this.#used.map(({ own, memory }) =>
+      memory.holders === 0 || own.dropHolder(holder)
     );
     if (dropped.every((each) => each)) this.#holders.end(thread);
     else this.#setTimer(() => this.#dropHolder(thread));
@@ -180,37 +189,19 @@ export class LimitRegistry {
     this.#timers.add(cancel);
   }
 
-  #create(request: LimitRequest): Entry {
+  #create({ identity, definition }: LimitRequest): Entry {
     const memory = createLimitMemory({
-      isKeyed: request.identity.isKeyed,
-      maxKeys: this.#maxKeys,
-      holders: holds(request.definition) ? this.#holders.max : 0,
+      maxKeys: identity.isKeyed ? this.#maxKeys : 1,
+      holders: holds(definition) ? this.#holders.max : 0,
       order: ++this.#order,
     });
-    return {
-      memory,
-      limit: this.#view(request, memory),
-      users: new Map(),
-    };
-  }
-
-  #view(
-    { identity, definition }: LimitRequest,
-    memory: LimitMemory,
-  ): SharedLimit {
-    const thread = { number: CONTROL, aheadMs: 0, clock: this.#clock };
-    const limit = new SharedLimit(identity, definition, thread);
-    limit.bind(memory, 0);
-    return limit;
+    const own = new SharedMemory(memory, CONTROL, 0);
+    return { memory, own, users: new Map() };
   }
 
   #drop(users: readonly string[], key: string, entry: Entry): void {
     for (const user of users) entry.users.delete(user);
-    const [oldest] = entry.users.values();
-    if (oldest !== undefined) {
-      entry.limit = oldest.limit;
-      return;
-    }
+    if (entry.users.size > 0) return;
     this.#entries.delete(key);
     // A thread that dies with such a limit must not leave it locked.
     this.#retired.set(entry, this.#clock.monotonic() + RETIREMENT_MS);

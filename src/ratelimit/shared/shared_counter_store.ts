@@ -7,7 +7,9 @@ import type {
   LimitIdentity,
 } from "../local/counter_store.ts";
 import type { LimitGrant, LimitRequest } from "./limit_registry.ts";
-import { SharedLimit } from "./shared_limit.ts";
+import { KeyLimit } from "../local/key_limit.ts";
+import type { KeyHash } from "./key_hash.ts";
+import { SharedMemory } from "./limit_memory.ts";
 
 /** Source of the memory of limits for a thread: the control thread. */
 export interface LimitSource {
@@ -19,7 +21,7 @@ export interface LimitSource {
 
 /** A limit of this thread, and its arrival. */
 interface Entry {
-  readonly limit: SharedLimit;
+  readonly limit: KeyLimit<KeyHash>;
   readonly request: LimitRequest;
   bound: Promise<void> | undefined;
 }
@@ -29,7 +31,8 @@ export class SharedCounterStore implements CounterStore {
   readonly #source: LimitSource;
   readonly #clock: Pick<Clock, "monotonic" | "now">;
   readonly #limits = new SharedMap<Entry>();
-  readonly #thread;
+  /** Changes with `aheadMs`. */
+  readonly #time: { clock: Pick<Clock, "monotonic" | "now">; aheadMs: number };
   /** Shortest time that a message and its response took; the difference of the clocks is known as exactly. */
   #roundTripMs = Infinity;
 
@@ -39,7 +42,7 @@ export class SharedCounterStore implements CounterStore {
   ) {
     this.#source = source;
     this.#clock = clock;
-    this.#thread = { number: source.thread, aheadMs: 0, clock };
+    this.#time = { clock, aheadMs: 0 };
   }
 
   lease(): CounterLease {
@@ -79,7 +82,7 @@ export class SharedCounterStore implements CounterStore {
   }
 
   #create(identity: LimitIdentity, definition: BudgetDefinition): Entry {
-    const limit = new SharedLimit(identity, definition, this.#thread);
+    const limit = new KeyLimit<KeyHash>(identity, definition, this.#time);
     return { limit, request: { identity, definition }, bound: undefined };
   }
 
@@ -100,7 +103,7 @@ export class SharedCounterStore implements CounterStore {
     for (const [at, { limit }] of entries.entries()) {
       const memory = memories[at];
       if (memory === undefined) throw new TypeError("A limit has no memory");
-      limit.bind(memory, holder);
+      limit.bind(new SharedMemory(memory, this.#source.thread, holder));
     }
   }
 
@@ -108,6 +111,6 @@ export class SharedCounterStore implements CounterStore {
     const receivedAt = this.#clock.monotonic();
     if (receivedAt - sentAt > this.#roundTripMs) return;
     this.#roundTripMs = receivedAt - sentAt;
-    this.#thread.aheadMs = Math.round(controlNow - (sentAt + receivedAt) / 2);
+    this.#time.aheadMs = Math.round(controlNow - (sentAt + receivedAt) / 2);
   }
 }

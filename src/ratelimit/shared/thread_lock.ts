@@ -1,27 +1,29 @@
+import type { TableLock } from "../local/budget_table.ts";
+
 const FREE = 0;
 /** Set in the word of the lock while a thread sleeps; the other bits are the number of the owner. */
 const CONTENDED = 1 << 30;
-/** Attempts before sleeping; the lock is held for some hundred nanoseconds. */
+/** Attempts before sleeping; the lock is taken for some hundred nanoseconds. */
 const SPINS = 200;
 /** A missed wake-up costs this much. */
 const SLEEP_MS = 10;
 
-/** Place of a count of holds, after the word of the lock. */
-const HOLDS = 1;
+/** Place of a count of acquisitions, after the word of the lock. */
+const ACQUISITIONS = 1;
 
-/** A thread that holds a lock since some time. */
-export interface Holder {
+/** A thread that has a lock since some time. */
+export interface LockOwner {
   readonly thread: number;
-  /** Number of the hold. */
-  readonly hold: number;
+  /** Number of its acquisition. */
+  readonly acquisition: number;
 }
 
 /**
  * Lock in two words of shared memory. Calls of one thread nest.
  *
- * A thread that ends while it holds the lock keeps it, until `takeFrom` is called for it.
+ * A thread that ends while it has the lock keeps it, until `takeFrom` is called for it.
  */
-export class ThreadLock {
+export class ThreadLock implements TableLock {
   readonly #words: Int32Array;
   readonly #at: number;
   readonly #owner: number;
@@ -34,44 +36,45 @@ export class ThreadLock {
     this.#owner = owner;
   }
 
-  hold(): void {
-    this.tryHold(Infinity);
+  lock(): void {
+    this.tryLock(Infinity);
   }
 
-  /** Gives up after some sleeps of at most 10 ms; then returns false. */
-  tryHold(sleeps: number): boolean {
+  tryLock(sleeps: number): boolean {
     if (this.#depth === 0) {
       if (!this.#swap(FREE, this.#owner) && !this.#wait(sleeps)) return false;
-      this.#words[this.#at + HOLDS] = this.#holds + 1;
+      this.#words[this.#at + ACQUISITIONS] = this.#acquisitions + 1;
     }
     this.#depth++;
     return true;
   }
 
-  release(): void {
+  unlock(): void {
     if (--this.#depth > 0) return;
     const word = Atomics.exchange(this.#words, this.#at, FREE);
     if ((word & CONTENDED) !== 0) Atomics.notify(this.#words, this.#at, 1);
   }
 
-  /** Returns who holds the lock now. */
-  get holder(): Holder {
+  /** The thread that has the lock now; number 0 if none has it. */
+  get owner(): LockOwner {
     const word = Atomics.load(this.#words, this.#at);
-    return { thread: word & ~CONTENDED, hold: this.#holds };
+    return { thread: word & ~CONTENDED, acquisition: this.#acquisitions };
   }
 
-  /** Holds the lock in place of a thread that has ended; returns whether that thread still held it. */
-  takeFrom({ thread, hold }: Holder): boolean {
+  /** Takes the lock from a thread that has ended; returns whether that thread still had it. */
+  takeFrom({ thread, acquisition }: LockOwner): boolean {
     const word = Atomics.load(this.#words, this.#at);
-    if ((word & ~CONTENDED) !== thread || this.#holds !== hold) return false;
-    // The release has to wake whoever waits.
+    if ((word & ~CONTENDED) !== thread || this.#acquisitions !== acquisition) {
+      return false;
+    }
+    // `unlock` has to wake whoever waits.
     if (!this.#swap(word, this.#owner | CONTENDED)) return false;
     this.#depth++;
     return true;
   }
 
-  get #holds(): number {
-    return this.#words[this.#at + HOLDS] ?? 0;
+  get #acquisitions(): number {
+    return this.#words[this.#at + ACQUISITIONS] ?? 0;
   }
 
   #wait(sleeps: number): boolean {

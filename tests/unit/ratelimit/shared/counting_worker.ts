@@ -17,7 +17,7 @@ async function count(work: CountingWork): Promise<number | "holding"> {
   );
   await lease.ready();
   if (endsHolding) {
-    limits[0]?.hold();
+    limits[0]?.lock();
     return "holding";
   }
   let admitted = 0;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { KeyHash } from "../../../../src/ratelimit/shared/key_hash.ts";
-import { KeyTable, NONE } from "../../../../src/ratelimit/shared/key_table.ts";
+import { KeyTable } from "../../../../src/ratelimit/shared/key_table.ts";
 import { fc } from "../../../harness/properties.ts";
 
 const MAX_KEYS = 8;
@@ -22,17 +22,17 @@ function apply(
 ): number[] {
   const keys: number[] = [];
   for (const { kind, key } of list) {
-    const record = table.find(hashOf(key));
-    assert.equal(record !== NONE, keys.includes(key));
-    if (kind === "add" && record === NONE && keys.length < MAX_KEYS) {
-      table.window(table.add(hashOf(key))).used = key;
+    const isKnown = keys.includes(key);
+    assert.equal(table.peek(hashOf(key)) !== undefined, isKnown);
+    if (kind === "delete") {
+      table.deleteOldest();
+      keys.shift();
+    } else if (kind === "add" && !isKnown && keys.length < MAX_KEYS) {
+      table.add(hashOf(key)).used = key;
       keys.push(key);
-    }
-    if (record === NONE || kind === "add") continue;
-    keys.splice(keys.indexOf(key), 1);
-    if (kind === "delete") table.delete(record);
-    else {
-      table.touch(record);
+    } else if (kind === "touch" && isKnown) {
+      table.use(hashOf(key));
+      keys.splice(keys.indexOf(key), 1);
       keys.push(key);
     }
   }
@@ -42,9 +42,9 @@ function apply(
 /** The keys of a table, the oldest first; empties it. */
 function drain(table: KeyTable): number[] {
   const keys: number[] = [];
-  while (table.oldest !== NONE) {
-    keys.push(table.window(table.oldest).used);
-    table.delete(table.oldest);
+  for (let { oldest } = table; oldest !== undefined; { oldest } = table) {
+    keys.push(oldest.used);
+    table.deleteOldest();
   }
   assert.equal(table.size, 0);
   return keys;
@@ -61,9 +61,9 @@ Deno.test("keys are found, and deleted in the order of use", () => {
 
 Deno.test("a second table in the same memory sees the same keys", () => {
   const first = new KeyTable(MAX_KEYS);
-  first.window(first.add(hashOf(1))).used = 1;
+  first.add(hashOf(1)).used = 1;
   const second = new KeyTable(MAX_KEYS, { buffer: first.buffer });
-  assert.equal(second.window(second.find(hashOf(1))).used, 1);
+  assert.equal(second.peek(hashOf(1))?.used, 1);
 });
 
 Deno.test("repair keeps the order of a table that is whole", () => {
@@ -90,10 +90,10 @@ Deno.test("repair finds all keys again after links were left half written", () =
     }
     table.repair();
 
-    for (const key of keys) assert.notEqual(table.find(hashOf(key)), NONE);
+    for (const key of keys) assert(table.peek(hashOf(key)));
     assert.equal(table.size, keys.length);
     for (let key = 90; table.size < MAX_KEYS; key++) {
-      table.window(table.add(hashOf(key))).used = key;
+      table.add(hashOf(key)).used = key;
     }
     assert.equal(drain(table).length, MAX_KEYS);
   }));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tokensUsed } from "../../../harness/tokens_used.ts";
 import type { Limit } from "../../../../src/ratelimit/local/counter_store.ts";
-import { LocalLimit } from "../../../../src/ratelimit/local/local_limit.ts";
+import { LocalCounterStore } from "../../../../src/ratelimit/local/local_counter_store.ts";
 import { takeAll } from "../../../../src/ratelimit/local/take_all.ts";
 import { LimitRegistry } from "../../../../src/ratelimit/shared/limit_registry.ts";
 import { FakeClock } from "../../../harness/fake_clock.ts";
@@ -69,15 +69,12 @@ Deno.test("in any order of requests, debits, refunds and resets, threads count a
         requestOf("keyed", definition, true),
         requestOf("all", { ...definition, base: 9 }),
       ] as const;
-      const place = { scope: "HTTPRoute/default/a" };
-      const local = requests.map(({ identity: { name }, definition }) =>
-        new LocalLimit({ ...place, name }, definition, { maxKeys })
-      );
       const clock = new FakeClock();
+      const localStore = new LocalCounterStore(clock, { maxKeys });
+      const { limits: local } = await lease(localStore, ...requests);
       const registry = new LimitRegistry(clock, { maxKeys });
       const a = await lease(storeOf(registry), ...requests);
       const b = await lease(storeOf(registry), ...requests);
-      for (const limit of local.slice(1)) limit.budget("", 0);
       let now = 0;
       let turn = 0;
       const admitted: { readonly key: string; readonly at: number }[] = [];
@@ -132,10 +129,7 @@ Deno.test("in any order of requests, debits, refunds and resets, threads count a
         }
       }
       clock.advance(now);
-      assert.deepEqual(
-        registry.describe(),
-        local.map((limit) => limit.describe(now)),
-      );
+      assert.deepEqual(registry.describe(), localStore.describe());
     },
   ));
 });
@@ -157,9 +151,11 @@ Deno.test("describe shows all threads as one", async () => {
   two.budget("b", 0).reject();
   clock.advance(10_000);
 
-  const local = new LocalLimit(request.identity, request.definition);
+  const local = new LocalCounterStore(clock);
+  await lease(local, request);
+  const [unused] = local.describe();
   assert.deepEqual(registry.describe(), [{
-    ...local.describe(0),
+    ...unused,
     remaining: 0,
     resetMs: 50_000,
     overshoot: 50,

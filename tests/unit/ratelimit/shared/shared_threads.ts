@@ -1,6 +1,7 @@
 import type { BudgetDefinition } from "../../../../src/ratelimit/budget/budget.ts";
 import type {
   CounterLease,
+  CounterStore,
   Limit,
 } from "../../../../src/ratelimit/local/counter_store.ts";
 import type {
@@ -20,7 +21,7 @@ export interface CountingWork {
   /** Indexes of the limits that requests count against. */
   readonly order: readonly number[];
   readonly attempts: number;
-  /** Hold the first limit and never release it. */
+  /** Lock the first limit and never unlock it. */
   readonly endsHolding: boolean;
 }
 
@@ -65,7 +66,7 @@ export function storeOf(
 
 /** Leases limits that are ready. */
 export async function lease(
-  store: SharedCounterStore,
+  store: Pick<CounterStore, "lease">,
   ...requests: readonly LimitRequest[]
 ): Promise<
   { readonly limits: readonly Limit[]; readonly lease: CounterLease }

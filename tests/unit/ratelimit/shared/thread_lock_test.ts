@@ -11,34 +11,34 @@ function createLocks(): readonly [control: ThreadLock, worker: ThreadLock] {
 
 Deno.test("one thread holds a lock, as often as it likes", () => {
   const [control, worker] = createLocks();
-  worker.hold();
-  worker.hold();
-  worker.release();
-  assert.equal(control.tryHold(1), false);
-  worker.release();
-  assert.equal(control.tryHold(1), true);
+  worker.lock();
+  worker.lock();
+  worker.unlock();
+  assert.equal(control.tryLock(1), false);
+  worker.unlock();
+  assert.equal(control.tryLock(1), true);
 });
 
-Deno.test("a lock is taken from a thread that still has the same hold", () => {
+Deno.test("a lock is taken from a thread that still has the same acquisition", () => {
   const [control, worker] = createLocks();
-  worker.hold();
-  const { holder } = control;
-  assert.equal(holder.thread, WORKER);
+  worker.lock();
+  const { owner } = control;
+  assert.equal(owner.thread, WORKER);
 
-  assert.equal(control.takeFrom(holder), true);
-  assert.equal(control.holder.thread, CONTROL);
-  control.release();
-  assert.equal(control.holder.thread, 0);
+  assert.equal(control.takeFrom(owner), true);
+  assert.equal(control.owner.thread, CONTROL);
+  control.unlock();
+  assert.equal(control.owner.thread, 0);
 });
 
 Deno.test("a lock is not taken from a thread that went on meanwhile", () => {
   const [control, worker] = createLocks();
-  worker.hold();
-  const { holder } = control;
-  worker.release();
+  worker.lock();
+  const { owner } = control;
+  worker.unlock();
 
-  assert.equal(control.takeFrom(holder), false);
-  worker.hold();
-  assert.equal(control.takeFrom(holder), false);
-  assert.equal(control.holder.thread, WORKER);
+  assert.equal(control.takeFrom(owner), false);
+  worker.lock();
+  assert.equal(control.takeFrom(owner), false);
+  assert.equal(control.owner.thread, WORKER);
 });
