@@ -1,4 +1,8 @@
-import type { DocumentState } from "../documents/remote_document.ts";
+import type { Clock } from "../../base/clock.ts";
+import {
+  DocumentCoolDownError,
+  type DocumentState,
+} from "../documents/remote_document.ts";
 import {
   type DocumentServices,
   ProviderDocument,
@@ -26,11 +30,20 @@ const MAX_LEFT_OUT_KEYS = 20;
 const MAX_KID_LENGTH = 64;
 const MAX_WITHDRAWN_KEYS = 20;
 const COOL_DOWN_MS = 10_000;
+/** Requests that may wait for newer keys at a time. */
+const MAX_WAITING = 256;
+/** Requests that may fail within a cool-down because their tokens are newer than the keys. */
+const MAX_UNDECIDED = 32;
 
 /** The keys of one location. */
 export class RemoteKeys extends ProviderDocument<KeySet> implements KeySource {
+  readonly #clock: Clock;
+  #waiting = 0;
+  #undecided = 0;
+  #undecidedSince = -Infinity;
+
   constructor(location: KeyLocation, services: DocumentServices) {
-    const { log } = services;
+    const { log, clock } = services;
     const source = describeLocation(location);
     super({
       name: source,
@@ -53,6 +66,25 @@ export class RemoteKeys extends ProviderDocument<KeySet> implements KeySource {
           ...(ignored.length > 0 && { ignored }),
         }),
     }, services);
+    this.#clock = clock;
+  }
+
+  /**
+   * Anybody can name a key that no provider has. So beyond a number of requests, keys that the provider published a moment ago are the
+   * newest: such tokens are rejected, in place of requests that fail.
+   */
+  override async newer(than: KeySet, issuedBy?: number): Promise<KeySet> {
+    if (this.#waiting >= MAX_WAITING) return than;
+    this.#waiting++;
+    try {
+      return await super.newer(than, issuedBy);
+    } catch (error) {
+      const isOutage = !(error instanceof DocumentCoolDownError);
+      if (isOutage || this.#mayFail()) throw error;
+      return than;
+    } finally {
+      this.#waiting--;
+    }
   }
 
   /** Fetches the keys ahead of the first request; only logs a failure. */
@@ -69,6 +101,15 @@ export class RemoteKeys extends ProviderDocument<KeySet> implements KeySource {
       kids: keys.flatMap(({ kid }) => kid?.slice(0, MAX_KID_LENGTH) ?? []),
       leftOutKeys: ignored.slice(0, MAX_LEFT_OUT_KEYS),
     };
+  }
+
+  #mayFail(): boolean {
+    const now = this.#clock.monotonic();
+    if (now - this.#undecidedSince >= COOL_DOWN_MS) {
+      this.#undecidedSince = now;
+      this.#undecided = 0;
+    }
+    return ++this.#undecided <= MAX_UNDECIDED;
   }
 }
 
