@@ -1,4 +1,5 @@
 import type { Clock } from "../../src/base/clock.ts";
+import { escapeControls } from "../../src/base/log_text.ts";
 import { isDuration, parseDuration } from "../../src/api/schema/duration.ts";
 import { json } from "../http/admin_responses.ts";
 import {
@@ -28,7 +29,7 @@ export async function showUsage(
   return json(report);
 }
 
-/** Makes budgets unused, and returns how many. */
+/** Makes budgets unused, and returns how many. Limits go by their names: one that does not exist returns 400 with those that do. */
 export async function resetLimits(
   { dataPlane }: AdminTarget,
   request: Request,
@@ -41,7 +42,31 @@ export async function resetLimits(
   );
   const entry = query.get("limit") ?? undefined;
   const key = query.get("key") ?? undefined;
+  if (entry !== undefined) await expectLimit(dataPlane, entry);
   return json({ reset: await dataPlane.call("resetLimits", { entry, key }) });
+}
+
+const MAX_LISTED = 30;
+
+/** @throws {InvalidParameter} When there is no limit of this name; the message lists the limits. */
+async function expectLimit(
+  dataPlane: AdminTarget["dataPlane"],
+  name: string,
+): Promise<void> {
+  const { budgets } = await dataPlane.call("describeState");
+  const names = [...new Set(budgets.map(({ entry }) => entry))];
+  if (names.includes(name)) return;
+  const listed = names.slice(0, MAX_LISTED).map((each) =>
+    `\n  ${escapeControls(each)}`
+  );
+  const more = names.length > MAX_LISTED
+    ? `\n  and ${names.length - MAX_LISTED} more`
+    : "";
+  throw new InvalidParameter(
+    names.length === 0
+      ? "invalid limit: the configuration has no limits"
+      : `invalid limit: expected one of these:${listed.join("")}${more}`,
+  );
 }
 
 /** Reads a duration such as `24h`, or days such as `7d`. */

@@ -258,6 +258,12 @@ const rows: readonly Row[] = [
   ],
   ["POST", "/usage", ...wrongMethod],
   ["POST", "/limits/reset?key=anna", 200, '{\n  "reset": 0\n}\n'],
+  [
+    "POST",
+    "/limits/reset?limit=foo",
+    400,
+    "invalid limit: the configuration has no limits\n",
+  ],
   ["GET", "/limits/reset", ...wrongMethod],
   ["GET", "/quitquitquit", ...wrongMethod],
   ["HEAD", "/quitquitquit", 405, ""],

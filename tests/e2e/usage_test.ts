@@ -177,5 +177,11 @@ Deno.test("gwctl shows who used what, and resets budgets", async () => {
   );
   assert.match(await gwctl("usage", "--by", "model"), /^MODEL.*\ngpt-4o /);
   assert.match(await gwctl("usage", "--since", "x"), /invalid since/);
-  assert.equal(await gwctl("limits", "reset"), "1 budget reset\n");
+  const unknown = await gwctl("limits", "reset", "--limit", "foo");
+  assert.match(unknown, /invalid limit: expected one of these:\n {2}\S/);
+  const [, name = ""] = /\n {2}(.*)\n/.exec(unknown) ?? [];
+  assert.equal(
+    await gwctl("limits", "reset", "--limit", name),
+    "1 budget reset\n",
+  );
 });
