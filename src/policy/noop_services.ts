@@ -33,7 +33,7 @@ export function noopServices(
       egress: openEgress,
       cache: noDocumentCache,
     }).lease(),
-    logins: createMemoryLoginState(clock),
+    logins: createMemoryLoginState(clock, silence),
     registrations: new LocalRegistrationTurns(clock),
     ...own,
   });

@@ -76,6 +76,7 @@ const attacks: readonly Attack[] = [
     "http://127.0.0.1:41999\\@evil.example/callback",
     "http://127.0.0.1:41999@evil.example/callback",
     "http://127.0.0.1:99999999/callback",
+    "http://127.0.0.1:99999/callback",
     "http://127.0.0.1.evil.example/callback",
     "HTTP://127.0.0.1:41999/callback",
     "https://127.0.0.1:41999/callback",
@@ -101,6 +102,8 @@ const attacks: readonly Attack[] = [
     "https://user:secret@evil.example/",
     "https://evil.example/\\cb",
     "javascript:alert(1)",
+    "ms-msdt:/id",
+    "search-ms:query=x",
     "data:text/html,x",
     "/relative",
   ].map((uri): Attack => ({

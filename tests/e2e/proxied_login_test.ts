@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { CookieJar, logIn } from "../harness/browser_user.ts";
+import { startTestGateway } from "../harness/gateway.ts";
+import { createTokenIssuer, jwksOf } from "../harness/tokens.ts";
 import { initializeMcp } from "../harness/initialize_mcp.ts";
 import {
   REDIRECT_URI,
@@ -115,6 +117,39 @@ Deno.test("the user is asked before the first redirect to the provider, for each
   );
   assert.equal(again.status, 303);
   assert.equal(other.status, 200);
+});
+
+Deno.test("consent is asked for again when a client wants more scopes", async () => {
+  await using server = await startProxiedGateway();
+  const jar = new CookieJar();
+  const client = await server.registerClient();
+  const urlOf = (scope: string) => server.authorizeUrl(client, { scope });
+  await logIn(urlOf("openid email"), {}, jar);
+
+  const same = await open(urlOf("openid email"), jar);
+  const fewer = await open(urlOf("email"), jar);
+  const more = await open(urlOf("offline_access email profile"), jar);
+  await logIn(urlOf("offline_access email profile"), {}, jar);
+  const all = await open(urlOf("openid email profile"), jar);
+
+  assert.deepEqual([same.status, fewer.status, all.status], [303, 303, 303]);
+  assert.equal(more.status, 200);
+  assert.match(more.page, /offline_access, email, profile/);
+});
+
+Deno.test("no request opens a program of the user's computer without a click", async () => {
+  await using server = await startProxiedGateway();
+  const uri = "com.example.editor:/callback";
+  const { body } = await server.register({ redirect_uris: [uri] });
+  const url = server.authorizeUrl(String(body.client_id), {
+    redirect_uri: uri,
+    response_type: "token",
+  });
+
+  const { status, page } = await open(url, new CookieJar());
+
+  assert.equal(status, 400);
+  assert.match(page, /only &#34;code&#34; is supported/);
 });
 
 Deno.test("a user who denies consent returns to the client with access_denied", async () => {
@@ -267,3 +302,47 @@ async function open(url: string, jar = new CookieJar()) {
   const { status, headers } = response;
   return { status, headers, page: await response.text() };
 }
+
+Deno.test("cookies of logins stay at the gateway, and the log warns if logins end with the process", async () => {
+  const cookies: (string | null)[] = [];
+  await using upstream = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    ({ headers }) => {
+      cookies.push(headers.get("cookie"));
+      return new Response("ok");
+    },
+  );
+  const issuer = await createTokenIssuer();
+  await using gateway = await startTestGateway({
+    routes: [{
+      name: "mcp",
+      backends: [{ host: `127.0.0.1:${upstream.addr.port}` }],
+      policies: {
+        jwtAuthentication: {
+          providers: [{
+            issuer: issuer.issuer,
+            audiences: ["https://gw.example/mcp"],
+            jwks: { inline: jwksOf(issuer) },
+          }],
+          mcp: {
+            provider: "IdpA",
+            issuerMode: "Proxied",
+            clientId: "gateway",
+          },
+        },
+      },
+    }],
+  });
+
+  const response = await fetch(`${gateway.origin}/mcp`, {
+    headers: {
+      authorization: `Bearer ${await issuer.sign()}`,
+      cookie: "theme=dark; __Host-mcp-consent=sealed; __Host-mcp-login-a=b",
+    },
+  });
+
+  assert.equal(await response.text(), "ok");
+  assert.deepEqual(cookies, ["theme=dark"]);
+  const warnings = gateway.log.filter((line) => line.includes("stateSecret"));
+  assert.equal(warnings.length, 1);
+});

@@ -101,6 +101,7 @@ export class ControlState {
         releaseLimit: (request) => this.#limits.release(thread, request),
         ...limiters.handlers,
         loginSecret: () => this.#logins.secret(),
+        warnOfLoginLoss: () => this.#logins.warnOfLoss(),
         spendCode: (code, untilMs) => grants.spend(code, untilMs),
         releaseCode: (code) => grants.release(code),
         endGrant: (grant, untilMs) => grants.end(grant, untilMs),

@@ -31,11 +31,11 @@ export interface KvStoreOptions {
 
 /** Creates the state of logins: in Deno KV or Redis if `config.kv` is set, else in memory. */
 export function createLoginState(
-  { settings: { kv }, clock }: KvStoreOptions,
+  { settings: { kv }, clock, logger }: KvStoreOptions,
 ): LoginState {
   const store = kv?.redis ?? kv?.url ?? kv?.path;
   return store === undefined
-    ? createMemoryLoginState(clock)
+    ? createMemoryLoginState(clock, logger.module("policy"))
     : new KvLoginState(store, clock);
 }
 

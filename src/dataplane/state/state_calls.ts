@@ -48,6 +48,7 @@ export interface StateCalls extends DocumentCalls {
   refund(place: string, uses: readonly DescriptorUse[], held: HeldUse): void;
   /** The following are those of `LoginState` and `GrantStore`. */
   loginSecret(): string;
+  warnOfLoginLoss(): void;
   spendCode(code: string, untilMs: number): boolean;
   releaseCode(code: string): void;
   endGrant(grant: string, untilMs: number): void;

@@ -64,6 +64,7 @@ function createLogins(control: Control): LoginState {
       isEnded: (grant) => control.call("isGrantEnded", grant),
     },
     secret: () => control.call("loginSecret"),
+    warnOfLoss: () => control.notify("warnOfLoginLoss"),
     close: () => Promise.resolve(),
   };
 }

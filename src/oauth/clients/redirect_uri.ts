@@ -4,20 +4,47 @@ import { isConfidential } from "../../base/wire/host_port.ts";
 export const MAX_REDIRECT_URIS = 10;
 const MAX_LENGTH = 1024;
 
-/** Schemes that make a browser run or read something itself instead of opening the client. */
+/** Schemes that make a browser or the operating system run or read something instead of opening the client. */
 const forbiddenSchemes: ReadonlySet<string> = new Set([
   "about:",
   "blob:",
+  "chrome:",
+  "chrome-extension:",
   "data:",
+  "edge:",
+  "feed:",
   "file:",
   "filesystem:",
   "ftp:",
+  "help:",
+  "intent:",
+  "itms-services:",
+  "jar:",
   "javascript:",
+  "ldap:",
+  "ldaps:",
+  "mailto:",
+  "mk:",
+  "moz-extension:",
+  "res:",
+  "search:",
+  "search-ms:",
+  "sftp:",
+  "shell:",
+  "smb:",
+  "sms:",
+  "ssh:",
+  "tel:",
+  "telnet:",
   "vbscript:",
   "view-source:",
+  "vnc:",
   "ws:",
   "wss:",
+  "x-apple.systempreferences:",
 ]);
+/** Schemes by which Windows runs programs of its own, such as `ms-msdt:` (CVE-2022-30190). */
+const WINDOWS_SCHEMES = "ms-";
 
 /**
  * Returns why a client must not have this redirect URI; `undefined` when it may.
@@ -32,7 +59,10 @@ export function redirectUriProblem(uri: string): string | undefined {
   if (url === null) return "not an absolute URI";
   if (uri.includes("#")) return "has a fragment (RFC 6749 section 3.1.2)";
   if (url.username !== "" || url.password !== "") return "has user information";
-  if (forbiddenSchemes.has(url.protocol)) return `has scheme "${url.protocol}"`;
+  if (
+    forbiddenSchemes.has(url.protocol) ||
+    url.protocol.startsWith(WINDOWS_SCHEMES)
+  ) return `has scheme "${url.protocol}"`;
   if (url.protocol === "http:" && !isConfidential(url)) {
     return "has plain HTTP to a host that is not loopback";
   }
@@ -53,12 +83,17 @@ export function isRegisteredRedirectUri(
     registered.some((uri) => withoutLoopbackPort(uri) === portless);
 }
 
+/** Reports whether a browser opens a URI with a program of the user's computer. */
+export function opensProgram(uri: string): boolean {
+  return !/^https?:/.test(uri);
+}
+
 /** Removes the port of a plain HTTP URI on loopback: `http://127.0.0.1/callback`; `undefined` for any other URI. */
 export function withoutLoopbackPort(uri: string): string | undefined {
   const match =
     /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?([/?].*)?$/
       .exec(uri);
-  if (match === null) return undefined;
+  if (match === null || !URL.canParse(uri)) return undefined;
   const [, origin = "", rest = ""] = match;
   return origin + rest;
 }

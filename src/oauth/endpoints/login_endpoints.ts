@@ -13,7 +13,8 @@ import {
 import { isDocumentUrl } from "../clients/client_documents.ts";
 import { renderConsentPage } from "../protocol/login_pages.ts";
 import {
-  consentKey,
+  type Consent,
+  consentTo,
   type Cookies,
   endLogin,
   hasConsent,
@@ -41,7 +42,7 @@ import {
   redirectReply,
   withResponseParameters,
 } from "../protocol/oauth_reply.ts";
-import { withoutLoopbackPort } from "../clients/redirect_uri.ts";
+import { opensProgram, withoutLoopbackPort } from "../clients/redirect_uri.ts";
 import { randomText } from "../protocol/seal.ts";
 
 /** Error codes in the provider's redirects, and the codes that clients get for them. */
@@ -68,7 +69,7 @@ export class LoginEndpoints {
     request: RequestMessage,
     urls: ServerUrls,
   ): Promise<OAuthReply> {
-    const { findClient, clock, seal } = this.#services;
+    const { findClient } = this.#services;
     const parameters = readOAuthParameters(queryOf(request.target));
     expectSecureOrigin(urls);
     const client = await findClient(
@@ -79,37 +80,51 @@ export class LoginEndpoints {
       client,
       parameters.get("redirect_uri"),
     );
+    const start = () =>
+      this.#start(parameters, { request, client, redirectUri, urls });
+    // Without a click, no request opens a program: whoever made the link may have registered the client (RFC 9700 section 4.11.2).
+    if (opensProgram(redirectUri)) return await start();
     // The redirect URI is now known to be the client's, so errors go there (RFC 6749 section 4.1.2.1).
     return await redirectingErrors(
       { redirectUri, state: parameters.get("state"), issuer: urls.issuer },
-      async () => {
-        const session: LoginSession = {
-          ...readAuthorizationRequest(parameters, urls),
-          client: fingerprintOf(client.id),
-          redirectUri,
-          verifier: randomText(),
-          approved: false,
-          expiresAt: clock.now() + LOGIN_MS,
-        };
-        const id = randomText();
-        const cookies = readLoginCookies(request.headers);
-        const consent = consentOf(session);
-        const forwarded = readForwardedParameters(parameters);
-        const isKnown = hasConsent(consent, {
-          seal,
-          cookies,
-          issuer: urls.issuer,
-          nowMs: clock.now(),
-        });
-        return isKnown
-          ? await this.#redirectToProvider(id, session, {
-            urls,
-            cookies,
-            forwarded,
-          })
-          : this.#requestConsent(id, session, { client, urls, cookies });
-      },
+      start,
     );
+  }
+
+  async #start(
+    parameters: OAuthParameters,
+    { request, client, redirectUri, urls }: {
+      readonly request: RequestMessage;
+      readonly client: OAuthClient;
+      readonly redirectUri: string;
+      readonly urls: ServerUrls;
+    },
+  ): Promise<OAuthReply> {
+    const { clock, seal } = this.#services;
+    const session: LoginSession = {
+      ...readAuthorizationRequest(parameters, urls),
+      client: fingerprintOf(client.id),
+      redirectUri,
+      verifier: randomText(),
+      approved: false,
+      expiresAt: clock.now() + LOGIN_MS,
+    };
+    const id = randomText();
+    const cookies = readLoginCookies(request.headers);
+    const isKnown = hasConsent(consentOf(session), {
+      seal,
+      cookies,
+      issuer: urls.issuer,
+      nowMs: clock.now(),
+    });
+    const forwarded = readForwardedParameters(parameters);
+    return isKnown
+      ? await this.#redirectToProvider(id, session, {
+        urls,
+        cookies,
+        forwarded,
+      })
+      : this.#requestConsent(id, session, { client, urls, cookies });
   }
 
   /** Handles the form of the consent page. */
@@ -254,8 +269,9 @@ function expectSuccess(parameters: OAuthParameters): void {
   );
 }
 
-function consentOf({ client, redirectUri }: LoginSession): string {
-  return consentKey(client, withoutLoopbackPort(redirectUri) ?? redirectUri);
+function consentOf({ client, redirectUri, scope }: LoginSession): Consent {
+  const portless = withoutLoopbackPort(redirectUri) ?? redirectUri;
+  return consentTo(client, portless, scope);
 }
 
 interface Destination {

@@ -1,5 +1,6 @@
 import type { HeaderList } from "../../http/header_list.ts";
 import { type JsonObject, stringMember } from "../../base/json.ts";
+import { MAX_SCOPE_LENGTH } from "../protocol/oauth_parameters.ts";
 import { type Seal, sha256 } from "../protocol/seal.ts";
 
 /** A login in progress: the client's request and the state that completes it. Kept in a sealed cookie. */
@@ -21,8 +22,10 @@ export interface LoginSession {
   readonly expiresAt: number;
 }
 
-const LOGIN_PREFIX = "__Host-mcp-login-";
-const CONSENT_NAME = "__Host-mcp-consent";
+/** Start of the names of all cookies of the gateway. */
+const COOKIE_PREFIX = "__Host-mcp-";
+const LOGIN_PREFIX = `${COOKIE_PREFIX}login-`;
+const CONSENT_NAME = `${COOKIE_PREFIX}consent`;
 const MAX_COOKIE_LENGTH = 3800;
 const MAX_LOGINS = 5;
 const MAX_CONSENTS = 50;
@@ -40,7 +43,7 @@ export function readLoginCookies(headers: HeaderList): Cookies {
     for (const pair of field.split(";")) {
       const at = pair.indexOf("=");
       const name = pair.slice(0, Math.max(at, 0)).trim();
-      if (!name.startsWith("__Host-mcp-")) continue;
+      if (!name.startsWith(COOKIE_PREFIX)) continue;
       // A second cookie with the same name was set by another program on this host.
       cookies.set(name, cookies.has(name) ? "" : pair.slice(at + 1).trim());
     }
@@ -90,29 +93,70 @@ export function endLogin(id: string): string {
   return cookie(LOGIN_PREFIX + id, "", 0);
 }
 
-/** Returns whether the cookies have the user's earlier consent to this client with this redirect URI. */
-export function hasConsent(consent: string, options: ConsentOptions): boolean {
-  return consentsOf(options).some(([known]) => known === consent);
+/** Returns whether the cookies have the user's earlier consent to this client, with this redirect URI and at least these scopes. */
+export function hasConsent(consent: Consent, options: ConsentOptions): boolean {
+  const known = consentsOf(options).find(({ key }) => key === consent.key);
+  return known !== undefined &&
+    consent.scopes.every((scope) => known.scopes.includes(scope));
 }
 
 /** Returns the `Set-Cookie` value that keeps the user's consent for 30 days. */
 export function rememberConsent(
-  consent: string,
+  { key, scopes }: Consent,
   options: ConsentOptions,
 ): string {
-  const others = consentsOf(options).filter(([known]) => known !== consent);
-  const all = [[consent, options.nowMs + CONSENT_MS], ...others]
-    .slice(0, MAX_CONSENTS);
-  return cookie(
-    CONSENT_NAME,
-    options.seal.seal("consent", { issuer: options.issuer, all }),
-    CONSENT_MS,
-  );
+  const known = consentsOf(options);
+  const earlier = known.find((each) => each.key === key)?.scopes ?? [];
+  const all = [...new Set([...scopes, ...earlier])];
+  const isShort = all.join(" ").length <= MAX_SCOPE_LENGTH;
+  const kept = [
+    {
+      key,
+      scopes: isShort ? all : scopes,
+      expiresAt: options.nowMs + CONSENT_MS,
+    },
+    ...known.filter((each) => each.key !== key),
+  ].slice(0, MAX_CONSENTS);
+  return cookie(CONSENT_NAME, sealConsents(kept, options), CONSENT_MS);
 }
 
-/** Identifies a consent, to a client with a redirect URI (any port on loopback), in 22 characters. */
-export function consentKey(client: string, redirectUri: string): string {
-  return sha256(`${client} ${redirectUri}`).slice(0, 22);
+/** Seals as many consents as fit into a cookie, the newest first. */
+function sealConsents(
+  consents: readonly KnownConsent[],
+  { seal, issuer }: ConsentOptions,
+): string {
+  const all = consents.map(({ key, expiresAt, scopes }) =>
+    [key, expiresAt, scopes.join(" ")] as const
+  );
+  for (;;) {
+    const sealed = seal.seal("consent", { issuer, all });
+    if (sealed.length <= MAX_COOKIE_LENGTH || all.length === 1) return sealed;
+    all.pop();
+  }
+}
+
+/** A consent to a client with a redirect URI, on any port of loopback, and scopes. */
+export interface Consent {
+  /** Identifies client and redirect URI in 22 characters. */
+  readonly key: string;
+  readonly scopes: readonly string[];
+}
+
+/** Returns the consent that a login needs. */
+export function consentTo(
+  client: string,
+  redirectUri: string,
+  scope: string | undefined,
+): Consent {
+  return {
+    key: sha256(`${client} ${redirectUri}`).slice(0, 22),
+    scopes: scope?.split(" ") ?? [],
+  };
+}
+
+interface KnownConsent extends Consent {
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
 }
 
 interface ConsentOptions {
@@ -124,15 +168,28 @@ interface ConsentOptions {
 
 function consentsOf(
   { seal, cookies, issuer, nowMs }: ConsentOptions,
-): readonly (readonly [string, number])[] {
+): readonly KnownConsent[] {
   const value = seal.open("consent", cookies.get(CONSENT_NAME) ?? "");
   if (value?.["issuer"] !== issuer || !Array.isArray(value["all"])) return [];
-  return value["all"].flatMap((each: unknown) =>
-    Array.isArray(each) && typeof each[0] === "string" &&
-      typeof each[1] === "number" && nowMs < each[1]
-      ? [[each[0], each[1]] as const]
-      : []
-  );
+  return value["all"].flatMap((each: unknown) => {
+    if (!Array.isArray(each)) return [];
+    const [key, expiresAt, scopes] = each;
+    return typeof key === "string" && typeof expiresAt === "number" &&
+        typeof scopes === "string" && nowMs < expiresAt
+      ? [{ key, expiresAt, scopes: scopes.split(" ") }]
+      : [];
+  });
+}
+
+/** Removes the cookies of logins, which are for the gateway alone, from a request that goes upstream. */
+export function removeLoginCookies(headers: HeaderList): void {
+  const fields = headers.getAll("cookie");
+  if (!fields.some((field) => field.includes(COOKIE_PREFIX))) return;
+  const kept = fields.flatMap((field) => field.split(";"))
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== "" && !pair.startsWith(COOKIE_PREFIX));
+  headers.delete("cookie");
+  if (kept.length > 0) headers.append("cookie", kept.join("; "));
 }
 
 /** `Lax`, because the provider's redirect to the callback is a navigation from another site. */

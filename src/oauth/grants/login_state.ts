@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
 import { closeOnceOpen, type KvHandle } from "../../kv/kv_handle.ts";
 import { openKv } from "../../kv/open_kv.ts";
 import { type GrantStore, MemoryGrantStore } from "./grant_store.ts";
@@ -9,15 +10,28 @@ export interface LoginState {
   readonly grants: GrantStore;
   /** Returns the secret for configurations without one. Rejects while its store is not available. */
   secret(): Promise<string>;
+  /** Called by configurations without a secret: warns, once, if that of this process ends with it. */
+  warnOfLoss(): void;
   close(): Promise<void>;
 }
 
 /** Keeps the state in this process: logins end with it. */
-export function createMemoryLoginState(clock: Clock): LoginState {
+export function createMemoryLoginState(
+  clock: Clock,
+  log: Pick<Log, "warn">,
+): LoginState {
   const secret = randomText();
+  let hasWarned = false;
   return {
     grants: new MemoryGrantStore(clock),
     secret: () => Promise.resolve(secret),
+    warnOfLoss() {
+      if (hasWarned) return;
+      hasWarned = true;
+      log.warn(
+        'Clients and logins end when the gateway restarts, and other replicas do not know them: set "stateSecret" of issuer mode Proxied, or "config.kv"',
+      );
+    },
     close: () => Promise.resolve(),
   };
 }
@@ -63,6 +77,8 @@ export class KvLoginState implements LoginState {
       throw new TypeError("Cannot use the login secret of the store");
     });
   }
+
+  warnOfLoss(): void {}
 
   async close(): Promise<void> {
     const opening = this.#kv;

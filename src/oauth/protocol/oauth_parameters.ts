@@ -2,7 +2,8 @@ import { OAuthError } from "./oauth_error.ts";
 
 const scopePattern =
   /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
-const MAX_SCOPE_LENGTH = 1024;
+/** Longest `scope`. */
+export const MAX_SCOPE_LENGTH = 1024;
 
 /** Parameters of an OAuth request by name. */
 export type OAuthParameters = ReadonlyMap<string, string>;

@@ -8,7 +8,7 @@ export interface LoginServices {
   /** Keys and metadata of identity providers. */
   readonly identity: Pick<IdentityLease, "keys" | "metadata" | "verifier">;
   /** Logins of MCP clients at the gateway. */
-  readonly logins: Pick<LoginState, "grants" | "secret">;
+  readonly logins: Omit<LoginState, "close">;
   /** Limits client registrations at identity providers. */
   readonly registrations: RegistrationTurns;
 }

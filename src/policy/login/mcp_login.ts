@@ -90,6 +90,9 @@ export class McpLogin {
       clock,
       egress,
     });
+    if (secrets.stateSecrets.length === 0) {
+      servicesIn(services, loginServices).logins.warnOfLoss();
+    }
     this.#documents = new ClientDocuments({
       clock,
       egress,

@@ -38,6 +38,7 @@ import type {
 import { type LoginSecrets, McpLogin } from "./mcp_login.ts";
 import type { PolicyServices } from "../contract/policy_services.ts";
 import { waitFor } from "../contract/policy_trace.ts";
+import { removeLoginCookies } from "../../oauth/endpoints/login_session.ts";
 import { ProviderRegistration } from "./registration_turns.ts";
 import type { ProtectedResource } from "../authentication/request_identity.ts";
 import { clientOrigin, resourceMetadataUrl } from "./client_origin.ts";
@@ -121,7 +122,7 @@ export class McpOAuth implements ProtectedResource {
       : "every page";
   }
 
-  /** Responds for an endpoint; returns `undefined` when the request is for the MCP server itself. */
+  /** Responds for an endpoint; returns `undefined` when the request is for the MCP server itself, which gets no cookies of logins. */
   respond(
     context: PolicyContext,
   ):
@@ -130,7 +131,12 @@ export class McpOAuth implements ProtectedResource {
     | undefined {
     const { target, method } = context.request;
     const endpoint = findEndpoint(pathOf(target));
-    if (endpoint === undefined) return undefined;
+    if (endpoint === undefined) {
+      if (this.#login !== undefined) {
+        removeLoginCookies(context.request.headers);
+      }
+      return undefined;
+    }
     const login = this.#answerLogin(context, endpoint);
     if (login !== undefined) return login;
     const methods = endpoint.kind === "registration" ? "POST" : "GET, HEAD";

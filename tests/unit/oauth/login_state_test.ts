@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { RedisServer } from "../../harness/redis_server.ts";
+import { RecordedLog } from "../../harness/recorded_log.ts";
 import { PatientClock } from "../../harness/patient_clock.ts";
 import {
   createMemoryLoginState,
@@ -95,8 +96,21 @@ Deno.test("KvLoginState rejects while its store cannot be opened, and works when
 });
 
 Deno.test("createMemoryLoginState accepts each code once", async () => {
-  const { grants } = createMemoryLoginState(new PatientClock());
+  const { grants } = createMemoryLoginState(
+    new PatientClock(),
+    new RecordedLog(),
+  );
 
   assert.equal(await grants.spend("code", later), true);
   assert.equal(await grants.spend("code", later), false);
+});
+
+Deno.test("createMemoryLoginState warns once that its secret ends with the process", () => {
+  const log = new RecordedLog();
+  const state = createMemoryLoginState(new PatientClock(), log);
+
+  for (let policy = 0; policy < 3; policy++) state.warnOfLoss();
+
+  assert.equal(log.messages("warn").length, 1);
+  assert.match(log.lines.join(), /"stateSecret".*or "config\.kv"/);
 });
