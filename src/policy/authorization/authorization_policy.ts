@@ -77,36 +77,16 @@ export function createAuthorization(
   );
   const use = joinBodyUses(rules.map(({ bodyUse }) => bodyUse));
   const passing = action === "Allow";
-  const mode: Mode = passing ? "require" : "deny";
   const scopes = new RequiredScopes(rules, passing);
+  const facts = { passing, scopes };
   const lists = ListFilter.create(rules, passing, services);
   const models = ModelFilter.create(rules, passing, services);
 
-  function decide(
-    context: PolicyContext,
-    applied: readonly AuthorizationRule[],
-  ): Rejection<"authorization"> | undefined {
-    const variables = new RequestVariables(context);
-    const evaluated = evaluateRules(
-      applied,
-      variables,
-      context.slots.get(jwtClaims),
-    );
-    const denying = evaluated.filter(({ result }) => result !== passing);
-    if (denying.length > 0) {
-      for (const { result } of denying) {
-        if (typeof result === "boolean") continue;
-        noteFailedExpression(context, "authorization");
-      }
-      const verdict = verdictOf(evaluated, mode, "deny");
-      return reject(context, denying, scopes, verdict);
-    }
-    context.trace?.report(verdictOf(evaluated, mode, "allow"));
-    return undefined;
-  }
-
   const answer = (context: PolicyContext, applied = rules) => {
-    const rejection = forEachModel(context, () => decide(context, applied));
+    const rejection = forEachModel(
+      context,
+      () => decide(context, applied, facts),
+    );
     return rejection === undefined || denial === "Http403"
       ? rejection
       : denyByJsonRpc(context, rejection);
@@ -137,6 +117,36 @@ export function createAuthorization(
         models?.filter(context, response) ?? lists?.filter(context, response),
     }),
   });
+}
+
+/** Evaluates rules; returns the rejection if one of them denies the request. */
+function decide(
+  context: PolicyContext,
+  applied: readonly AuthorizationRule[],
+  { passing, scopes }: {
+    /** Result that each rule must have. */
+    readonly passing: boolean;
+    readonly scopes: RequiredScopes;
+  },
+): Rejection<"authorization"> | undefined {
+  const mode: Mode = passing ? "require" : "deny";
+  const variables = new RequestVariables(context);
+  const evaluated = evaluateRules(
+    applied,
+    variables,
+    context.slots.get(jwtClaims),
+  );
+  const denying = evaluated.filter(({ result }) => result !== passing);
+  if (denying.length > 0) {
+    for (const { result } of denying) {
+      if (typeof result === "boolean") continue;
+      noteFailedExpression(context, "authorization");
+    }
+    const verdict = verdictOf(evaluated, mode, "deny");
+    return reject(context, denying, scopes, verdict);
+  }
+  context.trace?.report(verdictOf(evaluated, mode, "allow"));
+  return undefined;
 }
 
 /** Decides for each model that may respond, until one is rejected. */

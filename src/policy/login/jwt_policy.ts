@@ -72,7 +72,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
   readonly #mcp: McpOAuth | undefined;
   readonly #place: CredentialPlace;
   /** True if the gateway removes the token before the request goes upstream. */
-  readonly #keepsToken: boolean;
+  readonly #removesToken: boolean;
 
   constructor(
     { mode, location, mcp: config }: JwtAuthentication,
@@ -83,7 +83,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     this.#verifier = verifier;
     this.#mcp = mcp;
     this.#place = credentialPlace(location);
-    this.#keepsToken = mcp !== undefined && config?.forwardToken !== true;
+    this.#removesToken = mcp !== undefined && config?.forwardToken !== true;
   }
 
   onRequest(
@@ -114,7 +114,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     context: PolicyContext,
   ): JwtVerdict | Promise<JwtVerdict> {
     const { request, trace } = context;
-    if (this.#keepsToken) this.#place.remove(request);
+    if (this.#removesToken) this.#place.remove(request);
     const claims = this.#verifier.verify(
       token,
       trace && ((whom, pending) => trace.waitsFor(whom, pending)),
