@@ -11,7 +11,6 @@ import { type Compiled, compileInSlices } from "../compile/compile.ts";
 import { Compilations } from "../compile/compilations.ts";
 import { compileServiceSlices } from "../compile/backends/service_endpoints.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
-import type { Listeners } from "../proxy/ports/listeners.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
 import { UnsettledCounts } from "../proxy/metering/meter/unsettled_counts.ts";
 import { Cooldowns } from "../proxy/failover/cooldowns.ts";
@@ -96,30 +95,21 @@ export class LocalDataPlane implements DataPlane {
     credentials: { headers: new Set(), parameters: new Set() },
     identities: [],
   });
-  readonly #debugging: Debugging;
   readonly #recorder: TrafficRecorder;
   readonly #traffic: TrafficStore;
   readonly #unsettled: UnsettledCounts;
   readonly #counted: CountedOutputs;
   readonly #egress: EgressPolicy;
-  readonly #upstreams: Upstreams;
-  readonly #cooldowns: Cooldowns;
-  readonly #listeners: Listeners;
-  readonly #state: PolicyState;
   readonly #thread: TrafficThread;
   readonly stuckWorkers = [];
-  readonly #compilations = new Compilations(() => this.#state.lease());
+  readonly #compilations = new Compilations(() => this.#thread.state.lease());
   #compiled: Compiled | undefined;
   /** Serializes changes. */
   #applying: Promise<unknown> = Promise.resolve();
 
   constructor(options: LocalDataPlaneOptions) {
-    this.#options = options;
-    this.#debugging = new Debugging({
-      ...options,
-      snapshots: this.#snapshots,
-    });
     const { clock, onTraffic } = options;
+    this.#options = options;
     this.#traffic = new TrafficStore(
       clock,
       onTraffic === undefined
@@ -130,64 +120,71 @@ export class LocalDataPlane implements DataPlane {
       clock,
       onTraffic ?? ((news) => this.#traffic.add(news)),
     );
-    this.#unsettled = new UnsettledCounts(options.clock);
+    this.#unsettled = new UnsettledCounts(clock);
     this.#counted = options.counted ?? createCountedOutputs(options);
     this.#egress = new EgressPolicy({
       settings: options.settings.egress,
       log: options.logger.module("proxy"),
-      clock: options.clock,
+      clock,
     });
-    this.#upstreams = new Upstreams({
+    this.#thread = this.#createThread(options);
+    this.#addMetrics(this.#thread);
+  }
+
+  #createThread(options: LocalDataPlaneOptions): TrafficThread {
+    const { clock, logger, metrics, profiles, random, settings } = options;
+    const egress = this.#egress;
+    const prices = new PriceBook(settings.prices, {
+      clock,
+      log: logger.module("ratelimit"),
+    });
+    const parts = {
+      cooldowns: new Cooldowns(clock),
+      debugging: new Debugging({ ...options, snapshots: this.#snapshots }),
+      upstreams: new Upstreams({
+        ...options,
+        egress,
+        log: logger.module("proxy"),
+        healthTurns: options.shared?.healthTurns,
+      }),
+      bodyMemory: options.bodyMemory ??
+        new BodyMemory(createBodyMemory(1, bodyMemoryBytes(settings.limits))),
+    };
+    const listeners = createListeners({
       ...options,
-      egress: this.#egress,
-      log: options.logger.module("proxy"),
-      healthTurns: options.shared?.healthTurns,
-    });
-    this.#cooldowns = new Cooldowns(options.clock);
-    const prices = new PriceBook(options.settings.prices, {
-      clock: options.clock,
-      log: options.logger.module("ratelimit"),
-    });
-    this.#state = new PolicyState({ ...options, prices, egress: this.#egress });
-    const { limits } = options.settings;
-    const bodyMemory = options.bodyMemory ??
-      new BodyMemory(createBodyMemory(1, bodyMemoryBytes(limits)));
-    this.#listeners = createListeners({
-      ...options,
-      bodyMemory,
+      ...parts,
       counted: this.#counted,
-      random: createEvenSequence(options.random),
+      random: createEvenSequence(random),
       snapshots: this.#snapshots,
       prices,
-      upstreams: this.#upstreams,
-      cooldowns: this.#cooldowns,
-      debugging: this.#debugging,
       traffic: this.#recorder,
       unsettled: this.#unsettled,
     });
-    this.#thread = {
+    return {
       ...options,
-      registry: options.metrics.registry,
-      listeners: this.#listeners,
-      upstreams: this.#upstreams,
-      cooldowns: this.#cooldowns,
-      state: this.#state,
-      debugging: this.#debugging,
-      bodyMemory,
-      profiles: options.profiles,
+      ...parts,
+      listeners,
+      state: new PolicyState({ ...options, prices, egress }),
+      registry: metrics.registry,
+      profiles,
       compiled: () => this.#compiled,
     };
-    addStateMetrics(options.metrics.registry, {
-      requestsUnderWay: () => this.#listeners.requestsUnderWay,
+  }
+
+  #addMetrics(
+    { cooldowns, listeners, registry, state, upstreams }: TrafficThread,
+  ): void {
+    addStateMetrics(registry, {
+      requestsUnderWay: () => listeners.requestsUnderWay,
       certificates: () => describeCertificates(this.#snapshots.current),
-      downstream: () => this.#listeners.stats(),
-      upstream: () => this.#upstreams.stats(),
-      endpoints: () => this.#upstreams.describe(),
-      lookups: () => this.#upstreams.describeLookups(),
-      cooldowns: () => this.#cooldowns.describe(),
-      keySets: () => this.#state.fetchedKeySets(),
-      localLimits: () => this.#state.limits(),
-      globalLimiters: () => this.#state.globalLimiters(),
+      downstream: () => listeners.stats(),
+      upstream: () => upstreams.stats(),
+      endpoints: () => upstreams.describe(),
+      lookups: () => upstreams.describeLookups(),
+      cooldowns: () => cooldowns.describe(),
+      keySets: () => state.fetchedKeySets(),
+      localLimits: () => state.limits(),
+      globalLimiters: () => state.globalLimiters(),
     });
   }
 
@@ -198,7 +195,7 @@ export class LocalDataPlane implements DataPlane {
   }
 
   setEndpoints(changed: ServiceSlices): Promise<void> {
-    this.#upstreams.updateEndpoints(compileServiceSlices(changed));
+    this.#thread.upstreams.updateEndpoints(compileServiceSlices(changed));
     return Promise.resolve();
   }
 
@@ -233,21 +230,21 @@ export class LocalDataPlane implements DataPlane {
 
   /** @param turns Coordinates this data plane with others that trace the same. */
   traceNext(query: TraceQuery, turns?: TraceTurns): Promise<TraceAnswer> {
-    return this.#debugging.traceNext(query, turns);
+    return this.#thread.debugging.traceNext(query, turns);
   }
 
   async drain(timeoutMs: number): Promise<DrainResult> {
-    this.#debugging.tracing.stopAccepting();
+    this.#thread.debugging.tracing.stopAccepting();
     const { clock, telemetry } = this.#options;
     const startedAt = clock.monotonic();
-    const result = await this.#listeners.drain(timeoutMs);
+    const result = await this.#thread.listeners.drain(timeoutMs);
     const leftMs = timeoutMs - (clock.monotonic() - startedAt);
     await telemetry.close(Math.max(leftMs, MIN_EXPORT_MS));
-    this.#debugging.tracing.close();
-    this.#upstreams.close();
+    this.#thread.debugging.tracing.close();
+    this.#thread.upstreams.close();
     this.#compilations.release();
     this.#recorder.send();
-    await this.#state.close();
+    await this.#thread.state.close();
     await this.#traffic.close();
     await this.#counted.close();
     return result;
@@ -278,7 +275,7 @@ export class LocalDataPlane implements DataPlane {
     return new StagedConfiguration({
       compiled,
       isolatesErrors: resources.isolatesErrors === true,
-      listeners: this.#listeners,
+      listeners: this.#thread.listeners,
       opensPorts: this.#options.opensPorts ?? true,
       swap: () => this.#swap(compiled),
       abandon: () => compilations.abandon(),
@@ -305,12 +302,12 @@ export class LocalDataPlane implements DataPlane {
   #swap(compiled: Compiled): void {
     this.#snapshots.swap(compiled.snapshot);
     this.#compiled = compiled;
-    this.#upstreams.replaceEndpoints(compiled.endpoints);
-    this.#upstreams.retainOnly(compiled.snapshot);
-    this.#cooldowns.retainOnly(compiled.snapshot.backends);
+    this.#thread.upstreams.replaceEndpoints(compiled.endpoints);
+    this.#thread.upstreams.retainOnly(compiled.snapshot);
+    this.#thread.cooldowns.retainOnly(compiled.snapshot.backends);
     this.#options.metrics.compiledRoutes.inc(this.#compilations.compiledRoutes);
     this.#compilations.commit();
-    this.#state.warmUp();
+    this.#thread.state.warmUp();
   }
 }
 

@@ -1,5 +1,5 @@
 import { describeError } from "../../base/errors.ts";
-import { decodeMessage, decodeResult, type Message } from "./decode_message.ts";
+import { decodeMessage, decodeShared, type Message } from "./decode_message.ts";
 
 /** The end of a connection between two threads. */
 export interface MessageEnd {
@@ -47,7 +47,7 @@ export class Channel<Remote extends Calls<Remote>, Local extends Calls<Local>> {
     const result = Promise.withResolvers<unknown>();
     this.#waiting.set(id, result);
     this.#end.postMessage({ type: "call", id, name, args });
-    return decodeResult(await result.promise);
+    return decodeShared(await result.promise);
   }
 
   /** Calls the other thread without a result. */

@@ -23,7 +23,7 @@ export function decodeMessage(data: unknown): Message {
   return data as Message;
 }
 
-/** Returns the result of a call as the type that its interface declares. */
-export function decodeResult<Result>(value: unknown): Result {
-  return value as Result;
+/** Returns what another thread of the program, or a copy of its fields, has as the type that both have agreed on. */
+export function decodeShared<T>(value: unknown): T {
+  return value as T;
 }

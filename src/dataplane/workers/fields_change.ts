@@ -1,4 +1,4 @@
-import { decodeFields } from "./decode_fields.ts";
+import { decodeShared } from "../state/decode_message.ts";
 
 /** A part of a list after a change: items that stay, from the first to before the last index, or others. */
 type ListPart =
@@ -35,7 +35,7 @@ export function patchFields<T extends object>(
   change: FieldsChange,
 ): T {
   const earlier = new Map<string, unknown>(Object.entries(before));
-  return decodeFields(Object.fromEntries(
+  return decodeShared(Object.fromEntries(
     Object.entries(change).map(([name, field]) => [
       name,
       "parts" in field

@@ -12,9 +12,9 @@ import { createWorkerState } from "../state/worker_state.ts";
 import { LocalDataPlane } from "../local_data_plane.ts";
 import { loadRequestTelemetry } from "../telemetry/request_telemetry.ts";
 import { Channel } from "../state/channel.ts";
-import { decodeStart } from "./decode_start.ts";
+import { decodeShared } from "../state/decode_message.ts";
 import { startHeartbeat } from "./heartbeat.ts";
-import type { ControlCalls, WorkerCalls } from "./protocol.ts";
+import type { ControlCalls, WorkerCalls, WorkerStart } from "./protocol.ts";
 import { createRemoteWebUi } from "./web_ui_relay.ts";
 import { createWorkerHandlers } from "./worker_handlers.ts";
 import { WorkerLogs } from "./worker_logs.ts";
@@ -26,9 +26,8 @@ export async function runWorker(): Promise<void> {
   if (parentPort === null) {
     throw new TypeError("Cannot run a worker in the main thread");
   }
-  const { worker, settings, logFilter, hasWebUi, shared, thread } = decodeStart(
-    workerData,
-  );
+  const start = decodeShared<WorkerStart>(workerData);
+  const { worker, settings, logFilter, shared, thread } = start;
   const clock = tickingClock();
   startHeartbeat(shared.heartbeats, worker, clock);
   const createTelemetry = await loadRequestTelemetry(settings);
@@ -44,10 +43,8 @@ export async function runWorker(): Promise<void> {
   const metrics = createTrafficMetrics();
   logs.countLosses(metrics.registry);
   const ports = new PortRecord();
-  const connections = new SharedConnections(shared.connections, {
-    thread,
-    worker,
-  });
+  const owner = { thread, worker };
+  const connections = new SharedConnections(shared.connections, owner);
   const refusals = new Int32Array(shared.refusals);
   const dataPlane = new LocalDataPlane({
     policies: builtInPolicies,
@@ -64,7 +61,7 @@ export async function runWorker(): Promise<void> {
     }),
     random: Math.random,
     portObserver: ports,
-    ...(hasWebUi && { webUi: createRemoteWebUi(control) }),
+    ...(start.hasWebUi && { webUi: createRemoteWebUi(control) }),
     shared: createWorkerState(control, thread, clock),
     workers: shared.workers,
     clientsOf: ({ key }) => connections.ofPort(key),

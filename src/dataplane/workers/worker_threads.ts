@@ -4,7 +4,7 @@ import type {
   CallPart,
   ThreadResult,
 } from "../calls/calls.ts";
-import { decodeResult } from "../state/decode_message.ts";
+import { decodeShared } from "../state/decode_message.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
@@ -95,7 +95,7 @@ export class WorkerThreads {
   ): Promise<ThreadResult<CallPart[Name]>[]> {
     const run = async (thread: WorkerThread) => ({
       worker: thread.number,
-      part: decodeResult<CallPart[Name]>(await thread.call("run", name, args)),
+      part: decodeShared<CallPart[Name]>(await thread.call("run", name, args)),
     });
     if (threads === "all") return await this.#each(run);
     for (const thread of this.#inOrder()) {
