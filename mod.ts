@@ -53,7 +53,7 @@ export type {
   Diagnostic,
   Location,
 } from "./src/config/diagnostics/located_diagnostic.ts";
-export { ConfigReadError } from "./src/config/read.ts";
+export { ConfigReadError } from "./src/config/config_files.ts";
 export type { Environment } from "./src/config/yaml/substitute.ts";
 export type { WatchOptions } from "./src/config/watch.ts";
 export type { Clock } from "./src/base/clock.ts";

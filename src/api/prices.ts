@@ -40,15 +40,13 @@ const tokenPrices = {
   ),
   batch: s.field(
     "Price of batches in relation to that of other requests; 0.5 by default.",
-    s.optional(
-      s.refine(
-        s.number(),
-        s.rule(
-          (value) => value >= 0 && value <= 10,
-          "expected a factor from 0 to 10",
-        ),
+    s.optional(s.refine(
+      s.number(),
+      s.rule(
+        (value) => value >= 0 && value <= 10,
+        "expected a factor from 0 to 10",
       ),
-    ),
+    )),
   ),
 };
 
@@ -71,12 +69,10 @@ export const pricesSchema = s.object({
           ),
           from: s.field(
             "First day on which the prices hold (UTC), such as `2026-01-31`.",
-            s.optional(
-              s.named(
-                "date",
-                s.checkedText(isDate, 'a date such as "2026-01-31"'),
-              ),
-            ),
+            s.optional(s.named(
+              "date",
+              s.checkedText(isDate, 'a date such as "2026-01-31"'),
+            )),
           ),
           ...tokenPrices,
         }),

@@ -1,7 +1,8 @@
+import { isAdminToken } from "./admin_token.ts";
+import * as s from "./schema/schema.ts";
 import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
 import { isEgressEntry } from "../base/wire/egress_rules.ts";
 import { listenAddress, parseAddress } from "./schema/address.ts";
-import { isAdminToken } from "./admin_token.ts";
 import { duration, parseDuration } from "./schema/duration.ts";
 import {
   headerName,
@@ -11,7 +12,6 @@ import {
   redisUrl,
 } from "./schema/scalars.ts";
 import { pricesSchema } from "./prices.ts";
-import * as s from "./schema/schema.ts";
 import {
   accessLogSchema,
   metricsSchema,
@@ -142,10 +142,7 @@ const failureMemory = s.object({
 });
 
 const requestMemory = s.object({
-  enabled: s.field(
-    "Records requests.",
-    s.withDefault(s.boolean(), true),
-  ),
+  enabled: s.field("Records requests.", s.withDefault(s.boolean(), true)),
   size: s.field(
     "Maximum number of records; new ones replace those of the route that has the most.",
     s.withDefault(s.integer(1, 10_000), 1000),
@@ -167,10 +164,7 @@ export const settingsSchema = s.refine(
       "Headers to redact in debug output, in addition to `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `X-Api-Key`, `Api-Key`, `X-Goog-Api-Key`, `Ocp-Apim-Subscription-Key`, `X-Amz-Security-Token` and headers from which policies read credentials. Backends still receive them.",
       s.withDefault(s.list(sensitiveHeader()), []),
     ),
-    logging: s.field(
-      "The log, on standard error.",
-      s.withDefault(logging, {}),
-    ),
+    logging: s.field("The log, on standard error.", s.withDefault(logging, {})),
     accessLog: s.field(
       "The access log, on standard output.",
       s.withDefault(accessLogSchema, {}),
@@ -213,27 +207,23 @@ export const settingsSchema = s.refine(
     ),
     sessionSecret: s.field(
       "Seals the endpoint in cookies and headers of `sessionPersistence`, at least 32 characters, the same for every replica. Without it, routes of a cluster have keys of their own; routes of files have keys that whoever knows their names can find, and with them the addresses of endpoints.",
-      s.optional(
-        s.refine(
-          s.secret(),
-          s.rule(
-            (secret) => secret.length >= 32,
-            "must have at least 32 characters",
-          ),
+      s.optional(s.refine(
+        s.secret(),
+        s.rule(
+          (secret) => secret.length >= 32,
+          "must have at least 32 characters",
         ),
-      ),
+      )),
     ),
     adminToken: s.field(
       "Bearer token that every path of the admin interface requires; at least 16 characters. Set it when `adminAddr` is not loopback.",
-      s.optional(
-        s.refine(
-          s.secret(),
-          s.rule(
-            isAdminToken,
-            "must have at least 16 characters: letters, digits, - . _ ~ + / and = at the end",
-          ),
+      s.optional(s.refine(
+        s.secret(),
+        s.rule(
+          isAdminToken,
+          "must have at least 16 characters: letters, digits, - . _ ~ + / and = at the end",
         ),
-      ),
+      )),
     ),
     adminTokenFile: s.field(
       "File with `adminToken` as its only line; read at startup.",

@@ -100,10 +100,7 @@ export const metricsSchema = s.object({
 
 /** The access log: `config.accessLog`. */
 export const accessLogSchema = s.object({
-  enabled: s.field(
-    "Logs each request.",
-    s.withDefault(s.boolean(), true),
-  ),
+  enabled: s.field("Logs each request.", s.withDefault(s.boolean(), true)),
   format: s.field(
     "`text` or `json`: a line on standard output. `otlp`: a log record for the collector of `config.otlp`. Default: `logging.format`.",
     s.optional(s.oneOf(["text", "json", "otlp"])),

@@ -1,6 +1,6 @@
-import { environment } from "./environment.ts";
 import type { Ast, Parsed } from "./library.ts";
-import { textOf } from "./paths.ts";
+import { textOf, visitParts } from "./paths.ts";
+import { environment } from "./plan.ts";
 import {
   type FieldName,
   fieldsOf,
@@ -26,146 +26,80 @@ export interface Usage {
   readonly unknown: UnknownName | undefined;
 }
 
-/** Finds the variables and fields that an expression reads, and unknown names. */
-export function checkNames(parsed: Parsed): Usage {
-  const walk = new Walk(parsed);
-  walk.visit(parsed.ast, noNames);
-  const { variables, fields, unknown } = walk;
-  return { variables, fields, unknown };
-}
-
-const noNames: ReadonlySet<string> = new Set();
-
 /** Types are values in CEL: `type(jwt.sub) == string`. */
-const typeNames: ReadonlySet<string> = new Set([
-  "bool",
-  "bytes",
-  "double",
-  "int",
-  "list",
-  "map",
-  "null_type",
-  "string",
-  "type",
-  "uint",
-]);
+const typeNames: ReadonlySet<string> = new Set(
+  "bool bytes double int list map null_type string type uint".split(" "),
+);
 
 /** Macros, which the parser expands, so that the tree has no calls of them. */
 const macroNames = ["all", "exists", "exists_one", "filter", "has", "map"];
 
-class Walk {
-  readonly variables = new Set<VariableName>();
-  readonly fields = new Set<FieldName>();
-  unknown: UnknownName | undefined;
-  readonly #parsed: Parsed;
+const writableName = /^[A-Za-z]\w*$/;
 
-  constructor(parsed: Parsed) {
-    this.#parsed = parsed;
-  }
-
-  /** @param local Names introduced by macros around `part`. */
-  visit(part: Ast, local: ReadonlySet<string>): void {
-    const { exprKind: kind } = part;
-    switch (kind.case) {
-      case "identExpr":
-        return this.#visitName(part, kind.value.name, local);
-      case "selectExpr":
-        this.#visitField(part, local);
-        return this.#visitAll([kind.value.operand], local);
-      case "callExpr": {
-        const { function: name, target, args } = kind.value;
-        this.#visitFunction(part, name, target !== undefined);
-        if (name === "_[_]") this.#visitIndex(args, local);
-        // `strings.quote(x)`: the namespace of a function is not a variable.
-        const isNamespace = environment().functionNames.has(
-          `${nameOf(target)}.${name}`,
-        );
-        return this.#visitAll(isNamespace ? args : [target, ...args], local);
-      }
-      case "listExpr":
-        return this.#visitAll(kind.value.elements, local);
-      case "structExpr":
-        return this.#visitAll(
-          kind.value.entries.flatMap(({ keyKind, value }) => [
-            keyKind.case === "mapKey" ? keyKind.value : undefined,
-            value,
-          ]),
-          local,
-        );
-      case "comprehensionExpr": {
-        const { iterVar, iterVar2, accuVar, ...parts } = kind.value;
-        const inner = new Set([...local, iterVar, iterVar2, accuVar]);
-        this.#visitAll([parts.iterRange, parts.accuInit], local);
-        const { loopCondition, loopStep, result } = parts;
-        return this.#visitAll([loopCondition, loopStep, result], inner);
-      }
-    }
-  }
-
-  #visitAll(
-    parts: readonly (Ast | undefined)[],
-    local: ReadonlySet<string>,
-  ): void {
-    for (const part of parts) if (part !== undefined) this.visit(part, local);
-  }
-
-  #visitName(part: Ast, written: string, local: ReadonlySet<string>): void {
-    const name = written.replace(/^\./, "");
-    if (local.has(name) || typeNames.has(name)) return;
-    if (isVariable(name)) this.variables.add(name);
-    else {
-      const offset = this.#parsed.offsetOf(part);
-      this.#report(offset, "variable", name, variableNames);
-    }
-  }
-
-  #visitField(part: Ast, local: ReadonlySet<string>): void {
-    if (part.exprKind.case !== "selectExpr") return;
-    const { operand, field } = part.exprKind.value;
-    const variable = nameOf(operand);
-    if (variable === undefined || local.has(variable)) return;
-    if (!isVariable(variable)) return;
-    this.fields.add(`${variable}.${field}`);
-    const fields = fieldsOf(variable);
-    if (fields === undefined || fields.includes(field)) return;
-    // The offset of fields and methods is that of their dot.
-    const offset = this.#parsed.offsetOf(part) + 1;
-    this.#report(offset, `field of ${variable}`, field, fields);
-  }
-
-  #visitIndex([operand, index]: readonly Ast[], local: ReadonlySet<string>) {
-    const variable = nameOf(operand);
-    const field = index && textOf(index);
-    if (variable === undefined || field === undefined) return;
-    if (local.has(variable) || !isVariable(variable)) return;
-    this.fields.add(`${variable}.${field}`);
-  }
-
-  #visitFunction(part: Ast, name: string, isMethod: boolean): void {
-    // Operators have names that authors cannot write, such as `_&&_`.
-    if (!/^[A-Za-z]\w*$/.test(name)) return;
-    const known = [...environment().functionNames].map((full) =>
-      full.replace(/^.*\./, "")
-    );
-    if (known.includes(name)) return;
-    const callable = known.filter((each) => /^[A-Za-z]\w*$/.test(each));
-    const offset = this.#parsed.offsetOf(part) + (isMethod ? 1 : 0);
-    this.#report(offset, "function", name, [...callable, ...macroNames]);
-  }
-
-  #report(
+/** Finds the variables and fields that an expression reads, and unknown names. */
+export function checkNames({ ast, offsetOf }: Parsed): Usage {
+  const variables = new Set<VariableName>();
+  const fields = new Set<FieldName>();
+  let unknown: UnknownName | undefined;
+  const report = (
     offset: number,
     what: string,
     name: string,
     candidates: readonly string[],
-  ): void {
-    this.unknown ??= {
-      message: `unknown ${what} "${name}"`,
-      offset,
-      name,
-      candidates,
-    };
-  }
+  ) => {
+    const message = `unknown ${what} "${name}"`;
+    unknown ??= { message, offset, name, candidates };
+  };
+  const { functionNames } = environment();
+  const known = [...functionNames].map((full) => full.replace(/^.*\./, ""));
+  /** `strings.quote(x)`: the namespace of a function is not a variable. */
+  const namespaces = new Set<Ast>();
+  visitParts(ast, new Set(), (part, local) => {
+    const { exprKind: kind } = part;
+    if (kind.case === "identExpr") {
+      const name = kind.value.name.replace(/^\./, "");
+      if (isVariable(name) && !local.has(name)) variables.add(name);
+      else if (
+        !local.has(name) && !typeNames.has(name) && !namespaces.has(part)
+      ) report(offsetOf(part), "variable", name, variableNames);
+    } else if (kind.case === "selectExpr") {
+      const variable = variableOf(kind.value.operand, local);
+      if (variable === undefined) return true;
+      const { field } = kind.value;
+      fields.add(`${variable}.${field}`);
+      const candidates = fieldsOf(variable) ?? [field];
+      if (candidates.includes(field)) return true;
+      // The offset of fields and methods is that of their dot.
+      report(offsetOf(part) + 1, `field of ${variable}`, field, candidates);
+    } else if (kind.case === "callExpr") {
+      const { function: name, target, args: [operand, index] } = kind.value;
+      // Operators have names that authors cannot write, such as `_&&_`.
+      if (writableName.test(name) && !known.includes(name)) {
+        const candidates = known.filter((each) => writableName.test(each));
+        const offset = offsetOf(part) + (target === undefined ? 0 : 1);
+        report(offset, "function", name, [...candidates, ...macroNames]);
+      }
+      const variable = variableOf(operand, local);
+      const field = index && textOf(index);
+      if (name === "_[_]" && variable !== undefined && field !== undefined) {
+        fields.add(`${variable}.${field}`);
+      }
+      if (target && functionNames.has(`${nameOf(target)}.${name}`)) {
+        namespaces.add(target);
+      }
+    }
+    return true;
+  });
+  return { variables, fields, unknown };
+}
+
+/** Returns the variable that a part is, unless a macro hides it. */
+function variableOf(
+  part: Ast | undefined,
+  local: ReadonlySet<string>,
+): VariableName | undefined {
+  const name = nameOf(part) ?? "";
+  return isVariable(name) && !local.has(name) ? name : undefined;
 }
 
 function nameOf(part: Ast | undefined): string | undefined {

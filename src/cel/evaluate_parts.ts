@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import { withSharedSteps } from "./cost.ts";
+import { withSharedSteps } from "./counting.ts";
 import { EvaluationFailure } from "./evaluation_failure.ts";
 import { compileExpression, Expression } from "./expression.ts";
 import {

@@ -5,21 +5,19 @@ import type { EvaluationFailure } from "./evaluation_failure.ts";
 import { type Ast, parseExpression } from "./library.ts";
 import { findMistake } from "./mistakes.ts";
 import {
+  asCondition,
   type IsUnknownInput,
   type PartialResult,
   planPartially,
-} from "./partial/partial.ts";
-import {
-  type ScopeCondition,
-  scopeConditionOf,
-} from "./partial/scope_condition.ts";
+  planValue,
+} from "./plan.ts";
+import { type ScopeCondition, scopeConditionOf } from "./scope_condition.ts";
 import {
   type FieldPath,
   type FieldRead,
   fieldReadsOf,
   shapeAt,
 } from "./paths.ts";
-import { asCondition, planValue } from "./plan.ts";
 import { type ResultType, resultTypeOf } from "./result_type.ts";
 import type { FieldName, VariableName, Variables } from "./variables.ts";
 

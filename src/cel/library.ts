@@ -21,27 +21,24 @@ import {
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
 import { formatNumber } from "../base/log_text.ts";
-import { resetCost } from "./cost.ts";
-import { withCountedFunctions } from "./counted_functions.ts";
 import {
   APPEND_FUNCTION,
   RANGE_FUNCTION,
+  resetCost,
+  withCountedFunctions,
   withCountedMacros,
-} from "./macros.ts";
+} from "./counting.ts";
 import { EvaluationFailure } from "./evaluation_failure.ts";
-import { findDeepBracket } from "./mistakes.ts";
-import { faultOf, type SyntaxFault } from "./syntax_fault.ts";
+import { faultOf, findDeepBracket, type SyntaxFault } from "./mistakes.ts";
 import { joinTexts, replaceText, splitText } from "./texts.ts";
 import {
+  isUnknown,
   prefixFunctionName,
   prefixFunctions,
-} from "./partial/prefix_functions.ts";
-import {
-  isUnknown,
   readUnknown,
   UNKNOWN,
   UNKNOWN_FUNCTION,
-} from "./partial/unknown.ts";
+} from "./unknown.ts";
 
 /** A value in an expression: integers are `bigint`, objects maps, arrays lists. */
 export type Value = CelInput;

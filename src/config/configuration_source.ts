@@ -1,8 +1,11 @@
 import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { ConfigText } from "./diagnostics/located_diagnostic.ts";
-import { readConfigFiles } from "./read.ts";
-import { areWritable, writeConfigFile } from "./write.ts";
+import {
+  areWritable,
+  readConfigFiles,
+  writeConfigFile,
+} from "./config_files.ts";
 import { watchConfig, type WatchOptions } from "./watch.ts";
 
 /** A source of configuration that can be watched for changes. */

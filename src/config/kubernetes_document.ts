@@ -12,16 +12,9 @@ import {
   show,
   validate,
 } from "../api/schema/validate.ts";
-import type { Placed } from "./placed.ts";
+import type { Placed } from "./short_form/placed.ts";
 import { listOf, type Report } from "./short_form/short_document.ts";
-import type { ConfigDocument } from "./config_document.ts";
-
-/** Reports whether a document is a Kubernetes resource, not the short form. */
-export function isKubernetes(
-  value: JsonObject,
-): boolean {
-  return Object.hasOwn(value, "kind") || Object.hasOwn(value, "apiVersion");
-}
+import type { ConfigDocument } from "./yaml/config_document.ts";
 
 /** Schemas that resources are checked with, and the receiver of problems. */
 export interface KubernetesReading {

@@ -9,7 +9,7 @@ import {
 import { POLICY_API_GROUP } from "../api/resources/group.ts";
 import { createSuggest } from "../api/schema/suggest.ts";
 import { runToEnd } from "../base/slices.ts";
-import { checkConsistency } from "./diagnostics/consistency.ts";
+import { checkConsistency, lint } from "./resource_checks.ts";
 import {
   type ConfigText,
   type Diagnostic,
@@ -17,19 +17,24 @@ import {
 } from "./diagnostics/located_diagnostic.ts";
 import { expandAll } from "./short_form/expand.ts";
 import { createLoadedConfig, type LoadedConfig } from "./loaded_config.ts";
-import { isKubernetes, readKubernetes } from "./kubernetes_document.ts";
+import { readKubernetes } from "./kubernetes_document.ts";
 import { directoryOf, normalizeInSteps } from "./short_form/normalize.ts";
-import { diagnose, diagnoseAt, isGenerated, type Placed } from "./placed.ts";
-import { checkReferences, declaredNames } from "./diagnostics/references.ts";
 import {
+  diagnose,
+  diagnoseAt,
+  isGenerated,
+  type Placed,
+} from "./short_form/placed.ts";
+import { checkReferences, declaredNames } from "./short_form/references.ts";
+import {
+  isKubernetes,
   mappingOf,
   readShortDocument,
   type ShortDocument,
 } from "./short_form/short_document.ts";
 import type { Environment } from "./yaml/substitute.ts";
-import { lint } from "./diagnostics/lint.ts";
 import type { FileSchemas } from "./file_schema.ts";
-import { type ConfigDocument, readDocuments } from "./config_document.ts";
+import { type ConfigDocument, readDocuments } from "./yaml/config_document.ts";
 
 /** Loads configuration in the short form, as Kubernetes kinds, or both. Never throws on invalid input. */
 export function loadConfig(

@@ -9,8 +9,13 @@ import {
   type Diagnostic,
   sortDiagnostics,
 } from "./diagnostics/located_diagnostic.ts";
-import type { ConfigDocument } from "./config_document.ts";
-import { diagnose, diagnoseAt, type Placed, placedKey } from "./placed.ts";
+import type { ConfigDocument } from "./yaml/config_document.ts";
+import {
+  diagnose,
+  diagnoseAt,
+  type Placed,
+  placedKey,
+} from "./short_form/placed.ts";
 
 /** The content of a configuration and its problems. */
 export interface LoadedConfig {

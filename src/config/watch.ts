@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { readFileBytes } from "../base/regular_file.ts";
-import { listConfigFiles } from "./read.ts";
+import { listConfigFiles } from "./config_files.ts";
 
 /** Options of a watch. */
 export interface WatchOptions {

@@ -1,4 +1,4 @@
-import { httpMethods } from "./http_method.ts";
+import { httpMethods } from "./http_match.ts";
 import { headerName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 

@@ -1,15 +1,142 @@
-import { duration, positiveDuration } from "../schema/duration.ts";
+import * as s from "../schema/schema.ts";
 import {
-  ejectionSchema,
-  healthCheckSchema,
-  loadBalancingSchema,
-  lookupSchema,
-} from "./balancing.ts";
+  duration,
+  isDuration,
+  parseDuration,
+  positiveDuration,
+} from "../schema/duration.ts";
+import {
+  celExpression,
+  headerName,
+  port,
+  upstreamHost,
+  urlPath,
+} from "../schema/scalars.ts";
 import { policyApiVersion } from "./group.ts";
 import { llmBackendSchema } from "./llm_backend.ts";
 import { resource } from "./resource.ts";
-import { port, upstreamHost } from "../schema/scalars.ts";
-import * as s from "../schema/schema.ts";
+
+/** Spreads requests over the endpoints of a backend. */
+const loadBalancingSchema = s.refine(
+  s.object({
+    policy: s.field(
+      "`LeastRequest` takes two endpoints at random and chooses the one with fewer requests.",
+      s.optional(
+        s.oneOf(["LeastRequest", "RoundRobin", "Random", "ConsistentHash"]),
+      ),
+      "LeastRequest",
+    ),
+    hashHeader: s.field(
+      "Header whose value decides, for policy `ConsistentHash`.",
+      s.optional(headerName),
+    ),
+    hash: s.field(
+      "CEL expression whose value decides, in place of `hashHeader`, such as `jwt.sub`. A request without a value goes to any endpoint.",
+      s.optional(celExpression),
+    ),
+    mcpSessions: s.field(
+      "`Sticky`: requests of an MCP session go to the endpoint that began it, with every policy. `Shared`: all endpoints know all sessions.",
+      s.optional(s.oneOf(["Sticky", "Shared"])),
+      "Sticky",
+    ),
+    slowStart: s.field(
+      "Time in which a new endpoint gets a growing share of the requests. Default, and `0s`: none.",
+      s.optional(duration),
+    ),
+  }),
+  s.rule(
+    ({ policy, hashHeader, hash }) =>
+      Number(policy === "ConsistentHash") ===
+        [hashHeader, hash].filter((each) => each !== undefined).length,
+    '"ConsistentHash" requires either "hashHeader" or "hash", and they require it',
+  ),
+);
+
+/** Settings for endpoints that fail: they get no requests for a while. */
+const ejectionSchema = s.object({
+  connectFailures: s.field(
+    "Connections in a row that cannot be opened; 0 for no limit.",
+    s.optional(s.integer(0, 1000)),
+    2,
+  ),
+  errors: s.field(
+    "Responses with a status of 5xx, time-outs and closed connections in a row; 0 for no limit.",
+    s.optional(s.integer(0, 1000)),
+    5,
+  ),
+  latency: s.field(
+    "Limit of the moving average of the time until the response begins. Default: none.",
+    s.optional(positiveDuration),
+  ),
+  time: s.field(
+    "Duration of an ejection; each further one in a row lasts twice as long.",
+    s.optional(positiveDuration),
+    "10s",
+  ),
+  maxTime: s.field(
+    "Maximum duration of an ejection.",
+    s.optional(positiveDuration),
+    "5m",
+  ),
+  maxPercent: s.field(
+    "Part of the endpoints that errors and latency may eject, in percent; connect failures eject all but the last.",
+    s.optional(s.integer(0, 100)),
+    50,
+  ),
+});
+
+/** Requests of the gateway's own that find out which endpoints work. */
+const healthCheckSchema = s.object({
+  path: s.field("Path of the GET request, such as `/healthz`.", urlPath),
+  host: s.field(
+    "Host of the request. Default: that of the backend.",
+    s.optional(upstreamHost),
+  ),
+  interval: s.field(
+    "Time between two checks of an endpoint; up to a tenth more or less.",
+    s.optional(positiveDuration),
+    "10s",
+  ),
+  timeout: s.field(
+    "Time limit of a check, from the connection to the end of the response.",
+    s.optional(positiveDuration),
+    "2s",
+  ),
+  unhealthyThreshold: s.field(
+    "Failed checks in a row after which an endpoint gets no requests.",
+    s.optional(s.integer(1, 100)),
+    3,
+  ),
+  healthyThreshold: s.field(
+    "Passed checks in a row after which it gets requests again.",
+    s.optional(s.integer(1, 100)),
+    2,
+  ),
+  expectedStatuses: s.field(
+    "Statuses of a passed check. Default: 200 to 299.",
+    s.optional(s.list(s.integer(200, 599), { min: 1, max: 32 })),
+  ),
+});
+
+/** Look-ups of the addresses of names. */
+const lookupSchema = s.object({
+  refresh: s.field(
+    "Age from which the addresses of a name are looked up again, at least `1s`.",
+    s.optional(s.refine(
+      duration,
+      s.rule(
+        (text: string) => !isDuration(text) || parseDuration(text) >= 1000,
+        "expected at least 1s",
+      ),
+    )),
+    "30s",
+  ),
+  timeout: s.field(
+    "Time limit of a look-up; then the addresses that are known stay in use.",
+    s.optional(positiveDuration),
+    "5s",
+  ),
+});
 
 const address = s.object({
   host: s.field(

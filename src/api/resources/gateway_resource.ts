@@ -315,10 +315,7 @@ export const gatewaySchema = resource(
   gatewayApiVersion,
   "Gateway",
   s.object({
-    gatewayClassName: s.field(
-      "Accepted, but ignored.",
-      s.optional(s.string()),
-    ),
+    gatewayClassName: s.field("Accepted, but ignored.", s.optional(s.string())),
     addresses: s.field(
       "Addresses to listen on, for listeners without an `address`. Default: all addresses.",
       s.optional(s.refine(

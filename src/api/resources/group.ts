@@ -12,3 +12,6 @@ export const gatewayApiVersion = `${GATEWAY_API_GROUP}/v1` as const;
 
 /** `apiVersion` of the project's own kinds. */
 export const policyApiVersion = `${POLICY_API_GROUP}/v1alpha1` as const;
+
+/** Backend kind of the web UI; the backends are named `read-only` and `read-write`. */
+export const WEB_UI_KIND = "WebUI";

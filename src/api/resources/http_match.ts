@@ -1,6 +1,18 @@
-import { httpMethods } from "./http_method.ts";
-import { headerName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
+import { headerName } from "../schema/scalars.ts";
+
+/** Methods that HTTPRoute knows; Gateway API `HTTPMethod`. */
+export const httpMethods = [
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "DELETE",
+  "CONNECT",
+  "OPTIONS",
+  "TRACE",
+  "PATCH",
+] as const;
 
 const pathCharacters = /^(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})+$/;
 const forbiddenInPath = ["//", "/./", "/../", "%2f", "%2F", "#"];
@@ -87,7 +99,10 @@ export const MODEL_HEADER = "x-gateway-model";
 const matchEntries = {
   path: s.field(
     "Condition on the path.",
-    s.withDefault(pathMatch, { type: "PathPrefix", value: "/" }),
+    s.withDefault(pathMatch, {
+      type: "PathPrefix",
+      value: "/",
+    }),
   ),
   headers: s.field(
     "Conditions on headers; all must hold.",

@@ -42,10 +42,7 @@ const parentRef = s.object({
     "Name of a listener. Default: all listeners.",
     s.optional(objectName),
   ),
-  port: s.field(
-    "Port of listeners. Default: all ports.",
-    s.optional(port),
-  ),
+  port: s.field("Port of listeners. Default: all ports.", s.optional(port)),
 });
 
 /** Fields of every kind of route: its gateways (Gateway API `CommonRouteSpec`) and hosts. */

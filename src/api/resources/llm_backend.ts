@@ -1,7 +1,7 @@
 import { splitHostPort } from "../../base/wire/host_port.ts";
 import { isUpstreamHost } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
-import { secretRefSchema } from "./secret_ref.ts";
+import { secretRefSchema } from "./policy_references.ts";
 
 /** Entry of the Secret with the key of a provider unless the reference names another. */
 export const LLM_SECRET_ENTRY = "apiKey";
@@ -85,15 +85,13 @@ export const llmBackendSchema = s.object({
   ),
   host: s.field(
     "Host of the API, with a port unless that is 443. Default: that of the provider; required for `Azure` and `OpenAICompatible`.",
-    s.optional(
-      s.named(
-        "host or host:port",
-        s.checkedText(
-          (text) => parseLlmHost(text) !== undefined,
-          'a host such as "llm.example.com" or "127.0.0.1:11434", without scheme or path',
-        ),
+    s.optional(s.named(
+      "host or host:port",
+      s.checkedText(
+        (text) => parseLlmHost(text) !== undefined,
+        'a host such as "llm.example.com" or "127.0.0.1:11434", without scheme or path',
       ),
-    ),
+    )),
   ),
   plainText: s.field(
     "Connects without TLS; for servers on this machine or in a trusted network.",

@@ -10,13 +10,11 @@ export const sessionPersistenceSchema = s.refine(
   s.object({
     sessionName: s.field(
       "Name of the cookie or header. Default: for cookies, one of the route's own; for headers, `x-gateway-session`.",
-      s.optional(
-        s.pattern(
-          /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/,
-          'a cookie or header name such as "session"',
-          128,
-        ),
-      ),
+      s.optional(s.pattern(
+        /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/,
+        'a cookie or header name such as "session"',
+        128,
+      )),
     ),
     type: s.field(
       "`Cookie`: browsers send it back by themselves. `Header`: clients send the response header of that name in their next requests.",

@@ -1,5 +1,4 @@
 import { isJsonObject } from "../../base/json.ts";
-import { hintForMisplaced, type IsFieldOf } from "./misplaced.ts";
 
 /** Suggests a fix for a value of the wrong type; `path` leads to the value. */
 export function hintFor(
@@ -98,7 +97,21 @@ export function hintForKey(
   }
   const parent = path.slice(0, -1).findLast((step) => typeof step === "string");
   return misplacedFields[`${parent}.${key}`] ??
-    hintForMisplaced(key, known, isFieldOf);
+    hintForSibling(key, known, isFieldOf);
+}
+
+function hintForSibling(
+  key: string,
+  known: readonly string[],
+  isFieldOf: IsFieldOf,
+): string | undefined {
+  if (known.includes("matches") && isFieldOf("matches", 0)) {
+    return `write matches: [{ ${key}: … }]`;
+  }
+  const parent = parents.find(({ name, sibling }) =>
+    known.includes(name) && known.includes(sibling) && isFieldOf(name)
+  );
+  return parent && `move it into "${parent.name}"`;
 }
 
 const providerFields = ["issuer", "audiences", "jwks"];
@@ -137,3 +150,12 @@ function misplacedIn(siblings: unknown): readonly string[] {
 function isPrintable(text: string): boolean {
   return text.length <= 60;
 }
+
+/** Reports whether the unknown field belongs to a sibling, such as `("matches", 0)`. */
+type IsFieldOf = (...path: readonly (string | number)[]) => boolean;
+
+/** Fields with nested fields, each with a sibling that identifies the mapping. */
+const parents = [
+  { name: "policies", sibling: "hostnames" },
+  { name: "traffic", sibling: "targetRefs" },
+];

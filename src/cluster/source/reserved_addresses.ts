@@ -1,7 +1,9 @@
 import { serviceOf } from "../../api/resources/cluster_kinds.ts";
 import { isJsonObject } from "../../base/json.ts";
-import type { ReservedAddress } from "../../base/wire/egress_rules.ts";
-import { isLoopback } from "../../base/wire/egress_rules.ts";
+import {
+  isLoopback,
+  type ReservedAddress,
+} from "../../base/wire/egress_rules.ts";
 import {
   type KubernetesObject,
   objectKey,

@@ -1,4 +1,4 @@
-import type { SecretRef } from "../../api/resources/secret_ref.ts";
+import type { SecretRef } from "../../api/resources/policy_references.ts";
 import type { Lookups } from "./lookups.ts";
 import type { Referrer } from "../resolve/reference_grants.ts";
 

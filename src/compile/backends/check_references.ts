@@ -1,4 +1,4 @@
-import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
+import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { References } from "../../policy/contract/policy_kind.ts";

@@ -1,6 +1,6 @@
 import { namespacedName } from "../resolve/precedence.ts";
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
-import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
+import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 import { describeError } from "../../base/errors.ts";
 import type { RunningPolicy } from "../../policy/contract/policy.ts";

@@ -1,6 +1,5 @@
 import type { BackendRef } from "../../api/resources/http_route.ts";
-import { POLICY_API_GROUP } from "../../api/resources/group.ts";
-import { WEB_UI_KIND } from "../../api/web_ui.ts";
+import { POLICY_API_GROUP, WEB_UI_KIND } from "../../api/resources/group.ts";
 import type { Backend, WebUiAccess } from "../../snapshot/snapshot.ts";
 import type { CompiledListener } from "../policies/compiled_model.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";

@@ -1,10 +1,25 @@
 import { expandBackend } from "./expand_backend.ts";
-import { expandGateway } from "./expand_gateway.ts";
-import { expandInlinePolicy, expandPolicy } from "./expand_policy.ts";
-import { expandRoute, type GatewayName } from "./expand_route.ts";
-import { expandUi } from "./expand_ui.ts";
-import type { Placed } from "../placed.ts";
+import {
+  expandInlinePolicy,
+  expandPolicy,
+  expandRoute,
+  expandUi,
+  type GatewayName,
+} from "./expand_route.ts";
+import {
+  DEFAULT_NAMESPACE,
+  type Origin,
+  type Placed,
+  type ShortItem,
+} from "./placed.ts";
 import { listOf, type ShortDocument } from "./short_document.ts";
+import type {
+  Gateway,
+  Listener,
+} from "../../api/resources/gateway_resource.ts";
+import { gatewayApiVersion } from "../../api/resources/group.ts";
+import type { Path } from "../../api/schema/validate.ts";
+import type { ShortGateway, ShortListenerTls } from "./short_form.ts";
 
 /** Expands all documents in the short form to resources, in steps; `kubernetes` are the resources of other documents. */
 export function* expandAll(
@@ -43,4 +58,71 @@ export function* expandAll(
     ...shorts.flatMap(({ policies }) => policies.map(expandPolicy)),
     ...shorts.flatMap(({ ui }) => ui.flatMap((item) => expandUi(item, names))),
   ];
+}
+
+/** Expands `gateways.<name>` to a `Gateway`. */
+function expandGateway(
+  { value, path, document }: ShortItem<ShortGateway>,
+): Placed<Gateway> {
+  const name = String(path.at(-1));
+  const { listeners, port, protocol = "HTTP", ...single } = value;
+  const items = listeners ?? [{ name: "default", ...single }];
+  const itemPath = (index: number) =>
+    listeners === undefined ? path : [...path, "listeners", index];
+  return {
+    document,
+    resource: {
+      apiVersion: gatewayApiVersion,
+      kind: "Gateway",
+      metadata: { name, namespace: DEFAULT_NAMESPACE },
+      spec: {
+        listeners: items.map(({ name, tls, ...item }, index): Listener => ({
+          // Validation guarantees that the gateway has a port if a listener has none.
+          port: port ?? 0,
+          protocol,
+          ...item,
+          name: name ?? `listener${index}`,
+          ...(tls !== undefined && { tls: expandListenerTls(tls) }),
+        })),
+      },
+    },
+    origins: [
+      { at: [], from: path, whole: true },
+      ...items.flatMap((item, index) =>
+        originsOf(item, index, { path, from: itemPath(index) })
+      ),
+    ],
+  };
+}
+
+/** Returns the sources of a listener's parts, some of which may be fields of the gateway. */
+function originsOf(
+  item: Pick<ShortGateway, "port" | "protocol" | "tls">,
+  index: number,
+  { path, from }: { readonly path: Path; readonly from: Path },
+): readonly Origin[] {
+  const at = ["spec", "listeners", index];
+  const origins: Origin[] = [{ at, from }];
+  for (const field of ["port", "protocol"] as const) {
+    if (Object.hasOwn(item, field)) continue;
+    origins.push({ at: [...at, field], from: [...path, field] });
+  }
+  if (item.tls?.cert !== undefined) {
+    origins.push({
+      at: [...at, "tls", "certificates", 0],
+      from: [...from, "tls"],
+    });
+  }
+  return origins;
+}
+
+function expandListenerTls(
+  { cert, key, certificates, ...tls }: ShortListenerTls,
+) {
+  return {
+    ...tls,
+    certificates: cert !== undefined && key !== undefined
+      ? [{ cert, key }]
+      : certificates ?? [],
+  };
 }

@@ -12,9 +12,9 @@ import {
   DEFAULT_NAMESPACE,
   type Placed,
   type ShortItem,
-} from "../placed.ts";
+} from "./placed.ts";
 import type { ShortBackend, ShortTls } from "./short_form.ts";
-import type { ConfigDocument } from "../config_document.ts";
+import type { ConfigDocument } from "../yaml/config_document.ts";
 
 /** Expands `backends[]` to a `GatewayBackend` and its `BackendTLSPolicy`. */
 export function expandBackend(

@@ -1,8 +1,24 @@
 import { splitHostPort } from "../../base/wire/host_port.ts";
 import {
+  type GatewayPolicy,
+  INLINE_ANNOTATION,
+} from "../../api/resources/gateway_policy_schema.ts";
+import {
   GATEWAY_API_GROUP,
   gatewayApiVersion,
+  POLICY_API_GROUP,
+  policyApiVersion,
+  WEB_UI_KIND,
 } from "../../api/resources/group.ts";
+import {
+  backendKind,
+  DEFAULT_NAMESPACE,
+  generatedName,
+  type Origin,
+  type Placed,
+  type ShortItem,
+} from "./placed.ts";
+import type { ShortPolicy, ShortRoute, ShortUi } from "./short_form.ts";
 import type {
   BackendRef,
   HttpRouteResource,
@@ -14,16 +30,54 @@ import {
 } from "../../api/resources/http_match.ts";
 import type { Path } from "../../api/schema/validate.ts";
 import { createBackend } from "./expand_backend.ts";
-import { expandInlinePolicy } from "./expand_policy.ts";
-import {
-  backendKind,
-  DEFAULT_NAMESPACE,
-  generatedName,
-  type Origin,
-  type Placed,
-  type ShortItem,
-} from "../placed.ts";
-import type { ShortRoute } from "./short_form.ts";
+
+/** Expands `policies[]` to a `GatewayPolicy`. */
+export function expandPolicy(
+  { value, path, document }: ShortItem<ShortPolicy>,
+): Placed<GatewayPolicy> {
+  const { name, ...spec } = value;
+  return {
+    document,
+    resource: {
+      apiVersion: policyApiVersion,
+      kind: "GatewayPolicy",
+      metadata: { name, namespace: DEFAULT_NAMESPACE },
+      spec,
+    },
+    origins: [{ at: [], from: path, whole: true }, {
+      at: ["spec"],
+      from: path,
+    }],
+  };
+}
+
+/** Expands `routes[].policies` to a `GatewayPolicy`. */
+export function expandInlinePolicy(
+  { value: { policies }, path, document }: ShortItem<ShortRoute>,
+  name: string,
+): readonly Placed<GatewayPolicy>[] {
+  if (policies === undefined) return [];
+  return [{
+    document,
+    resource: {
+      apiVersion: policyApiVersion,
+      kind: "GatewayPolicy",
+      metadata: {
+        name: generatedName(name, "policies"),
+        namespace: DEFAULT_NAMESPACE,
+        annotations: { [INLINE_ANNOTATION]: "true" },
+      },
+      spec: {
+        targetRefs: [{ group: GATEWAY_API_GROUP, kind: "HTTPRoute", name }],
+        traffic: policies,
+      },
+    },
+    origins: [
+      { at: [], from: [...path, "policies"], whole: true },
+      { at: ["spec", "traffic"], from: [...path, "policies"] },
+    ],
+  }];
+}
 
 /** Identity of a gateway that routes can attach to. */
 export interface GatewayName {
@@ -173,4 +227,42 @@ function expandRouteBackend(
       whole: true,
     }],
   }));
+}
+
+/** Name of the route that `ui` expands to. */
+export const UI_ROUTE_NAME = "ui";
+
+/** Expands `ui` to an `HTTPRoute` with its inline policy. */
+export function expandUi(
+  { value: { access, ...choice }, path, document }: ShortItem<ShortUi>,
+  gateways: readonly GatewayName[],
+): readonly Placed[] {
+  const route: ShortRoute = {
+    ...choice,
+    matches: [{ path: { type: "PathPrefix", value: "/ui" } }],
+  };
+  const webUi = {
+    group: POLICY_API_GROUP,
+    kind: WEB_UI_KIND,
+    name: access === "ReadWrite" ? "read-write" : "read-only",
+    weight: 1,
+  };
+  return expandRoute({ value: route, path, document }, UI_ROUTE_NAME, gateways)
+    .map((item): Placed => {
+      const { resource } = item;
+      if (resource.kind !== "HTTPRoute") return item;
+      const rules = resource.spec.rules.map((rule) => ({
+        ...rule,
+        backendRefs: [webUi],
+      }));
+      return {
+        ...item,
+        resource: { ...resource, spec: { ...resource.spec, rules } },
+        origins: item.origins.map((origin) => ({
+          ...origin,
+          // The rule is generated, so its problems are reported for the section.
+          ...(origin.at.at(-2) === "rules" && { whole: true }),
+        })),
+      };
+    });
 }

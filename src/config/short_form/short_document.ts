@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { hintFor } from "../../api/schema/hints.ts";
-import * as s from "../../api/schema/schema.ts";
 import { type Settings, settingsSchema } from "../../api/settings.ts";
 import {
   type Path,
@@ -9,7 +8,7 @@ import {
   validate,
 } from "../../api/schema/validate.ts";
 import { splitHostPort } from "../../base/wire/host_port.ts";
-import type { ShortItem } from "../placed.ts";
+import type { ShortItem } from "./placed.ts";
 import {
   type ShortBackend,
   shortBackendSchema,
@@ -21,7 +20,8 @@ import {
   type ShortUi,
 } from "./short_form.ts";
 import { hostOf, lacksTlsHostname } from "./expand_backend.ts";
-import type { ConfigDocument } from "../config_document.ts";
+import type { ConfigDocument } from "../yaml/config_document.ts";
+import * as s from "../../api/schema/schema.ts";
 
 /** The valid items of a document in the short form. */
 export interface ShortDocument {
@@ -37,6 +37,11 @@ export interface ShortDocument {
   readonly policies: readonly ShortItem<ShortPolicy>[];
   /** At most one. */
   readonly ui: readonly ShortItem<ShortUi>[];
+}
+
+/** Reports whether a document is a Kubernetes resource, not the short form. */
+export function isKubernetes(value: JsonObject): boolean {
+  return Object.hasOwn(value, "kind") || Object.hasOwn(value, "apiVersion");
 }
 
 /** Records a problem at a path in the document. */
@@ -59,8 +64,8 @@ export function* readShortDocument(
   report: Report,
 ): Generator<void, ShortDocument> {
   const top = validate(sections, value);
-  if (!top.ok) {
-    for (const problem of top.problems) report(problem.path, problem);
+  for (const problem of top.ok ? [] : top.problems) {
+    report(problem.path, moveSetting(problem));
   }
   const reader = new ItemReader(document, report);
   const section = <S extends s.GenericSchema>(schema: S, name: string) =>
@@ -98,6 +103,14 @@ export function* readShortDocument(
   };
   checkTlsHostnames(short, report);
   return short;
+}
+
+/** Suggests where a setting belongs that is written beside `config`. */
+function moveSetting(problem: Problem): Omit<Problem, "path"> {
+  const { at, path: [name = ""] } = problem;
+  return at === "key" && Object.hasOwn(settingsSchema.entries, name)
+    ? { at, message: "unknown field", remedy: 'move it into "config"' }
+    : problem;
 }
 
 class ItemReader {

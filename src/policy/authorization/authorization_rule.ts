@@ -1,8 +1,8 @@
 import type { Hide } from "../../base/redaction.ts";
 import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
 import type { Expression } from "../../cel/expression.ts";
-import { type PartialResult, unknownField } from "../../cel/partial/partial.ts";
-import type { ScopeCondition } from "../../cel/partial/scope_condition.ts";
+import { type PartialResult, unknownField } from "../../cel/plan.ts";
+import type { ScopeCondition } from "../../cel/scope_condition.ts";
 import type { FieldPath } from "../../cel/paths.ts";
 import type { Variables } from "../../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";

@@ -1,11 +1,11 @@
-import { withSharedSteps } from "../../cel/cost.ts";
-import { UNKNOWN } from "../../cel/partial/unknown.ts";
+import { withSharedSteps } from "../../cel/counting.ts";
+import { UNKNOWN } from "../../cel/unknown.ts";
 import {
+  findScopes,
   type ScopeClaim,
   scopeClaims,
   type ScopeCondition,
-} from "../../cel/partial/scope_condition.ts";
-import { findScopes } from "../../cel/partial/scope_search.ts";
+} from "../../cel/scope_condition.ts";
 import type { Value } from "../../cel/library.ts";
 import { claimsValue, claimsWith } from "../../cel/values.ts";
 import {

@@ -2,9 +2,10 @@ import type {
   PolicyField,
   TrafficPolicy,
 } from "../../api/resources/gateway_policy_schema.ts";
-import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
-import type { SecretRef } from "../../api/resources/secret_ref.ts";
-import type * as s from "../../api/schema/schema.ts";
+import type {
+  PolicyBackendRef,
+  SecretRef,
+} from "../../api/resources/policy_references.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { Hide } from "../../base/redaction.ts";
 import type { EgressTarget } from "../../base/wire/egress_policy.ts";
@@ -19,6 +20,7 @@ import type {
   RunningPolicy,
 } from "./policy.ts";
 import type { BackendAccess, PolicyServices } from "./policy_services.ts";
+import type * as s from "../../api/schema/schema.ts";
 
 /** A problem of a policy's configuration; `path` starts inside that configuration. */
 export interface PolicyProblem {

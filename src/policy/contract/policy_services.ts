@@ -1,4 +1,4 @@
-import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
+import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Hide } from "../../base/redaction.ts";

@@ -13,7 +13,7 @@ import type {
   References,
 } from "../contract/policy_kind.ts";
 import { redactUrl } from "../../base/redaction.ts";
-import type { PolicyBackendRef } from "../../api/resources/policy_backend_ref.ts";
+import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 
 type Jwks = JwtAuthentication["providers"][number]["jwks"];
 

@@ -1,6 +1,8 @@
 import { duration } from "../../api/schema/duration.ts";
-import { policyBackendRefSchema } from "../../api/resources/policy_backend_ref.ts";
-import { secretRefSchema } from "../../api/resources/secret_ref.ts";
+import {
+  policyBackendRefSchema,
+  secretRefSchema,
+} from "../../api/resources/policy_references.ts";
 import { httpUrl, urlPath } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 import {

@@ -1,4 +1,7 @@
-import { servicesIn } from "../contract/policy_services.ts";
+import {
+  type PolicyServices,
+  servicesIn,
+} from "../contract/policy_services.ts";
 import { loginServices } from "./login_services.ts";
 import type { JwtAuthentication } from "./jwt_schema.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -29,7 +32,6 @@ import { ProviderClient } from "../../oauth/provider/provider_client.ts";
 import { Seal } from "../../oauth/protocol/seal.ts";
 import { clientAddress } from "./client_origin.ts";
 import type { PolicyOutcome } from "../contract/policy.ts";
-import type { PolicyServices } from "../contract/policy_services.ts";
 import { Rejection } from "../contract/rejection.ts";
 import { publicPreflight, rejectPublicly } from "./mcp_responses.ts";
 

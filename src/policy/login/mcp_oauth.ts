@@ -1,4 +1,7 @@
-import { servicesIn } from "../contract/policy_services.ts";
+import {
+  type PolicyServices,
+  servicesIn,
+} from "../contract/policy_services.ts";
 import { loginServices } from "./login_services.ts";
 import type { JwtAuthentication } from "./jwt_schema.ts";
 import { describeError } from "../../base/errors.ts";
@@ -36,7 +39,6 @@ import type {
   ReadableBy,
 } from "../contract/policy.ts";
 import { type LoginSecrets, McpLogin } from "./mcp_login.ts";
-import type { PolicyServices } from "../contract/policy_services.ts";
 import { waitFor } from "../contract/policy_trace.ts";
 import { removeLoginCookies } from "../../oauth/endpoints/login_session.ts";
 import { ProviderRegistration } from "./registration_turns.ts";

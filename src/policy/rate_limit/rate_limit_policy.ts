@@ -1,4 +1,8 @@
-import { SoftLimits } from "./rate_limit_verdict.ts";
+import {
+  globalVerdict,
+  localVerdict,
+  SoftLimits,
+} from "./rate_limit_verdict.ts";
 import {
   type RateLimitServices,
   rateLimitServices,
@@ -48,7 +52,6 @@ import {
   rejectLocally,
   rejectUndecided,
 } from "./rate_limit_rejection.ts";
-import { globalVerdict, localVerdict } from "./rate_limit_verdict.ts";
 import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
 import {
   isOfRequests,

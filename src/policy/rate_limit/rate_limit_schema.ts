@@ -1,4 +1,4 @@
-import { policyBackendRefSchema } from "../../api/resources/policy_backend_ref.ts";
+import { policyBackendRefSchema } from "../../api/resources/policy_references.ts";
 import { celExpression } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 import { hostAndPort } from "../../api/schema/address.ts";

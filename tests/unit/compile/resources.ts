@@ -1,9 +1,7 @@
 import {
   createKindSchemas,
-  type Kind,
-} from "../../../src/api/resources/resource_set.ts";
-import {
   emptyResourceSet,
+  type Kind,
   type ResourceSet,
 } from "../../../src/api/resources/resource_set.ts";
 import { validate } from "../../../src/api/schema/validate.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { formatDiagnostics } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig, loadInSteps } from "../../../src/config/load.ts";
-import { readDocuments } from "../../../src/config/config_document.ts";
+import { readDocuments } from "../../../src/config/yaml/config_document.ts";
 import { parseYaml, printYaml } from "../../../src/config/yaml/yaml.ts";
 import { processorTime } from "../../harness/processor_time.ts";
 

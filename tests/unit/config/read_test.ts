@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
-import { ConfigReadError, readConfigFiles } from "../../../src/config/read.ts";
+import {
+  ConfigReadError,
+  readConfigFiles,
+} from "../../../src/config/config_files.ts";
 
 async function withFolder(
   test: (folder: string) => Promise<void>,

@@ -1,14 +1,14 @@
-import { formatPath, type Path } from "../api/schema/validate.ts";
+import { formatPath, type Path } from "../../api/schema/validate.ts";
 import type {
   ConfigText,
   Diagnostic,
   Location,
-} from "./diagnostics/located_diagnostic.ts";
-import { DeferredLists } from "../base/slices.ts";
-import { type Environment, substitute } from "./yaml/substitute.ts";
-import { parseYaml } from "./yaml/yaml.ts";
-import type { YamlMap, YamlNode, YamlScalar } from "./yaml/yaml_node.ts";
-import { offsetWithin, resolvePlainScalar } from "./yaml/yaml_text.ts";
+} from "../diagnostics/located_diagnostic.ts";
+import { DeferredLists } from "../../base/slices.ts";
+import { type Environment, substitute } from "./substitute.ts";
+import { parseYaml } from "./yaml.ts";
+import type { YamlMap, YamlNode, YamlScalar } from "./yaml_node.ts";
+import { offsetWithin, resolvePlainScalar } from "./yaml_text.ts";
 
 /** A YAML document as plain data with source positions. */
 export interface ConfigDocument {

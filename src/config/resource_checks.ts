@@ -1,19 +1,19 @@
-import { addressesOverlap } from "../../base/wire/bind_address.ts";
-import { parseAddress } from "../../api/schema/address.ts";
+import { addressesOverlap } from "../base/wire/bind_address.ts";
+import { parseAddress } from "../api/schema/address.ts";
 import {
   bindAddressesOf,
   type Gateway,
   type Listener,
-} from "../../api/resources/gateway_resource.ts";
-import type { Settings } from "../../api/settings.ts";
-import type { Diagnostic, Location } from "./located_diagnostic.ts";
+} from "../api/resources/gateway_resource.ts";
+import type { Settings } from "../api/settings.ts";
+import type { Diagnostic, Location } from "./diagnostics/located_diagnostic.ts";
 import {
   diagnose,
   isGenerated,
   originalPath,
   type Placed,
   placedKey,
-} from "../placed.ts";
+} from "./short_form/placed.ts";
 
 /** Checks resources and settings against each other, in steps: duplicate names, port conflicts. */
 export function* checkConsistency(
@@ -142,4 +142,49 @@ function locate(placed: Placed, path: readonly (string | number)[]): Location {
 
 function formatLocation({ file, line, column }: Location): string {
   return `${file}:${line}:${column}`;
+}
+
+/** Lints: valid but probably unintended, such as a gateway without routes or a path that ends in a wildcard. */
+export function lint(
+  placed: readonly Placed[],
+): readonly Diagnostic[] {
+  return [...withoutRoutes(placed), ...placed.flatMap(wildcards)];
+}
+
+/** Reports a gateway without routes and policies; policies can respond without a route. */
+function withoutRoutes(placed: readonly Placed[]): readonly Diagnostic[] {
+  const canRespond = placed.some(({ resource: { kind } }) =>
+    kind === "HTTPRoute" || kind === "GatewayPolicy"
+  );
+  const gateway = placed.find(({ resource }) => resource.kind === "Gateway");
+  if (canRespond || gateway === undefined) return [];
+  const message =
+    'no routes are configured, so every request gets 404; add "routes"';
+  return [warning(gateway, [], message)];
+}
+
+function wildcards(item: Placed): readonly Diagnostic[] {
+  if (item.resource.kind !== "HTTPRoute") return [];
+  return item.resource.spec.rules.flatMap(({ matches }, rule) =>
+    (matches ?? []).flatMap(({ path }, match) => {
+      if (path?.type === "RegularExpression") return [];
+      const [, prefix] = /^(.*)\/\*+$/.exec(path?.value ?? "") ?? [];
+      if (prefix === undefined) return [];
+      const at = ["spec", "rules", rule, "matches", match, "path", "value"];
+      const message =
+        `"*" in a path is not a wildcard; to match all paths below, write { type: PathPrefix, value: ${
+          prefix || "/"
+        } }`;
+      return [warning(item, at, message)];
+    })
+  );
+}
+
+function warning(
+  item: Placed,
+  path: readonly (string | number)[],
+  message: string,
+): Diagnostic {
+  const at = path.length === 0 ? "key" : "value";
+  return { ...diagnose(item, { path, at, message }), severity: "warning" };
 }

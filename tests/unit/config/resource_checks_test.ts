@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { schemasOf } from "../../../../src/gateway/candidate.ts";
-import { formatDiagnostic } from "../../../../src/config/diagnostics/located_diagnostic.ts";
-import { loadConfig } from "../../../../src/config/load.ts";
+import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { formatDiagnostic } from "../../../src/config/diagnostics/located_diagnostic.ts";
+import { loadConfig } from "../../../src/config/load.ts";
 
 const gateways = "gateways: { default: { port: 3000 } }\n";
 

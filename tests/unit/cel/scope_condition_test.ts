@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import {
-  compileExpression,
-  Expression,
-} from "../../../../src/cel/expression.ts";
-import { UNKNOWN } from "../../../../src/cel/partial/unknown.ts";
-import { claimsValue } from "../../../../src/cel/values.ts";
+import { compileExpression, Expression } from "../../../src/cel/expression.ts";
+import { UNKNOWN } from "../../../src/cel/unknown.ts";
+import { claimsValue } from "../../../src/cel/values.ts";
 
 function conditionOf(text: string) {
   const expression = compileExpression(text);

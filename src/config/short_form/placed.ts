@@ -1,11 +1,14 @@
-import { POLICY_API_GROUP } from "../api/resources/group.ts";
-import { type Resource, resourceKey } from "../api/resources/resource_set.ts";
-import type { Path, Problem } from "../api/schema/validate.ts";
+import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import {
+  type Resource,
+  resourceKey,
+} from "../../api/resources/resource_set.ts";
+import type { Path, Problem } from "../../api/schema/validate.ts";
 import {
   type Diagnostic,
   diagnosticOf,
-} from "./diagnostics/located_diagnostic.ts";
-import type { ConfigDocument } from "./config_document.ts";
+} from "../diagnostics/located_diagnostic.ts";
+import type { ConfigDocument } from "../yaml/config_document.ts";
 
 /** Source of a part of a resource. */
 export interface Origin {

@@ -1,16 +1,16 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Suggest } from "../../api/schema/suggest.ts";
 import type { Path } from "../../api/schema/validate.ts";
-import { UI_ROUTE_NAME } from "../short_form/expand_ui.ts";
-import type { ShortItem } from "../placed.ts";
-import { isKubernetes } from "../kubernetes_document.ts";
+import { UI_ROUTE_NAME } from "./expand_route.ts";
+import type { ShortItem } from "./placed.ts";
 import {
+  isKubernetes,
   listOf,
   mappingOf,
   type Report,
   type ShortDocument,
-} from "../short_form/short_document.ts";
-import type { ShortRoute } from "../short_form/short_form.ts";
+} from "./short_document.ts";
+import type { ShortRoute } from "./short_form.ts";
 
 /** Names that references in the short form may resolve to. */
 export interface DeclaredNames {

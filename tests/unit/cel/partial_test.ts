@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { EvaluationFailure } from "../../../../src/cel/evaluation_failure.ts";
-import {
-  compileExpression,
-  Expression,
-} from "../../../../src/cel/expression.ts";
-import { unknownField } from "../../../../src/cel/partial/partial.ts";
-import { UNKNOWN } from "../../../../src/cel/partial/unknown.ts";
-import { claimsValue } from "../../../../src/cel/values.ts";
+import { EvaluationFailure } from "../../../src/cel/evaluation_failure.ts";
+import { compileExpression, Expression } from "../../../src/cel/expression.ts";
+import { unknownField } from "../../../src/cel/plan.ts";
+import { UNKNOWN } from "../../../src/cel/unknown.ts";
+import { claimsValue } from "../../../src/cel/values.ts";
 
 const variables = {
   mcp: claimsValue({ tool: { name: "a", arguments: { n: 1 } } }),
