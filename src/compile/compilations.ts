@@ -3,22 +3,25 @@ import type { Hide } from "../base/redaction.ts";
 import type { PolicyLease } from "../policy/contract/policy_services.ts";
 import { createHiding } from "../api/redact_configuration.ts";
 import type { RouteMemory } from "./listeners/compile_listeners.ts";
-import { PolicyChecks } from "./policies/policy_checks.ts";
+import { PolicyChecks } from "./policies/check_policies.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";
 import type { Report } from "./memory/report.ts";
-import { BackendMemory } from "./backends/backend_memory.ts";
+import type { BackendContext } from "./backends/llm_backends.ts";
 import type { CertificateMemory } from "./backends/client_certificates.ts";
 import { CompileMemory, type ResultTable } from "./memory/compile_memory.ts";
-import { Lookups } from "./attach/lookups.ts";
+import type { Attached } from "./attach/lookups.ts";
+import { type Inputs, readFileOf } from "./resolve/references.ts";
 
 /** Parts of a compilation that remember. */
 export interface CompileParts {
-  readonly lookups: Lookups;
+  readonly inputs: Inputs;
+  readonly attached: Attached;
   readonly hide: Hide;
   readonly checks: PolicyChecks;
   readonly factory: PolicyFactory;
-  readonly backends: BackendMemory;
-  readonly certificates: CertificateMemory;
+  readonly backendMemory: BackendContext["backendMemory"];
+  readonly tlsMemory: BackendContext["tlsMemory"];
+  readonly certificateMemory: CertificateMemory;
   readonly routes: RouteMemory;
   /** Routes whose filters were checked. */
   readonly checkedRoutes: ResultTable<HttpRoute, true>;
@@ -78,10 +81,11 @@ export class Compilations {
 
   #create(name: string, environment: readonly string[]): Generation {
     const memory = new CompileMemory();
-    const lookups = new Lookups(memory);
+    const inputs: Inputs = memory.view();
+    const attached: Attached = memory.view();
     const hide = createHiding(environment);
     const checks = new PolicyChecks(
-      { readFile: lookups.readFile, hide },
+      { readFile: readFileOf(inputs), hide },
       memory,
     );
     const lease = this.#lease;
@@ -89,12 +93,14 @@ export class Compilations {
       name,
       memory,
       parts: {
-        lookups,
+        inputs,
+        attached,
         hide,
         checks,
-        factory: new PolicyFactory({ checks, lookups, memory, lease }),
-        backends: new BackendMemory(memory),
-        certificates: memory.table(),
+        factory: new PolicyFactory({ checks, inputs, attached, memory, lease }),
+        backendMemory: memory.table(),
+        tlsMemory: memory.table(),
+        certificateMemory: memory.table(),
         routes: memory.table(),
         checkedRoutes: memory.table(),
       },

@@ -9,7 +9,7 @@ import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
 import { PriceBook } from "../llm/cost/price_book.ts";
 import { type Compiled, compileInSlices } from "../compile/compile.ts";
 import { Compilations } from "../compile/compilations.ts";
-import { compileServiceSlices } from "../compile/backends/service_endpoints.ts";
+import { compileServiceSlices } from "../compile/backends/service_backends.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
 import { UnsettledCounts } from "../proxy/metering/meter/unsettled_counts.ts";

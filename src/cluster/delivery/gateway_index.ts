@@ -9,7 +9,7 @@ import {
   resourceKey,
   resourceSetOf,
 } from "../../api/resources/resource_set.ts";
-import { References } from "../../compile/resolve/reference_grants.ts";
+import { References } from "../../compile/resolve/references.ts";
 import type { Entry } from "../source/cluster_source.ts";
 import { type Needed, referencesOf } from "./references_of.ts";
 

@@ -7,7 +7,7 @@ import {
   type Condition,
   conditionNo,
   conditionYes,
-} from "../../compile/attach/conditions.ts";
+} from "../../compile/outcomes/listener_outcomes.ts";
 import {
   type KubernetesObject,
   objectKey,

@@ -1,15 +1,13 @@
+import { gatewayOfSet } from "../../compile/resolve/references.ts";
 import { isIpAddress } from "../../api/schema/scalars.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import {
   type Condition,
   conditionNo,
   conditionYes,
-} from "../../compile/attach/conditions.ts";
-import {
-  gatewayOfSet,
   type ListenerOutcome,
   type ListenersOutcome,
-} from "../../compile/attach/listener_outcomes.ts";
+} from "../../compile/outcomes/listener_outcomes.ts";
 import {
   type KubernetesObject,
   objectKey,

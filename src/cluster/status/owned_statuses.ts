@@ -1,6 +1,6 @@
 import { withKeyProblems } from "./key_problems.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { Condition } from "../../compile/attach/conditions.ts";
+import type { Condition } from "../../compile/outcomes/listener_outcomes.ts";
 import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
 import {
   type KubernetesObject,

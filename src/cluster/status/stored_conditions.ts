@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../base/json.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
-import type { Condition } from "../../compile/attach/conditions.ts";
+import type { Condition } from "../../compile/outcomes/listener_outcomes.ts";
 
 /** A condition as the API server stores it; `metav1.Condition`. */
 export interface StoredCondition {

@@ -5,7 +5,7 @@ import {
 } from "../../api/resources/gateway_policy_schema.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { comparePrecedence, namespacedName } from "../resolve/precedence.ts";
+import { comparePrecedence, namespacedName } from "../resolve/references.ts";
 import type { Report } from "../memory/report.ts";
 
 /** Target of a policy: a resource, or a named section (listener, rule) of it. */
@@ -17,18 +17,12 @@ export interface PolicyTarget {
   readonly section?: string | undefined;
 }
 
-/** Policies by the key of their level, the winner of a conflict first; see `levelOf` and `inlineLevelOf`. */
-export type PolicyAttachments = ReadonlyMap<string, readonly GatewayPolicy[]>;
-
-/** Returns the key of the policies of one level; `phase` is that of `spec.phase`. */
-export function levelOf(target: PolicyTarget, phase?: "PreRouting"): string {
-  return levelKey(nameOfTarget(target), phase, false);
-}
-
-/** Returns the key of the inline policies of a route. */
-export function inlineLevelOf(resource: PolicyTarget["resource"]): string {
-  const target = nameOfTarget({ kind: "HTTPRoute", resource });
-  return levelKey(target, undefined, true);
+/** Returns the key of the policies of one level; `phase` is that of `spec.phase`, or `inline` for those of the route itself. */
+export function levelOf(
+  target: PolicyTarget,
+  phase?: "PreRouting" | "inline",
+): string {
+  return `${phase ?? ""}:${nameOfTarget(target)}`;
 }
 
 /** Names a target: `HTTPRoute/default/llm`, or `HTTPRoute/default/llm#chat` for a section of it. */
@@ -43,7 +37,7 @@ export function nameOfTarget(
 export function* attachPolicies(
   resources: ResourceSet,
   report: Report,
-): Generator<void, PolicyAttachments> {
+): Generator<void, ReadonlyMap<string, readonly GatewayPolicy[]>> {
   const attached = new Map<string, GatewayPolicy[]>();
   if (resources.gatewayPolicies.length === 0) return attached;
   const known = yield* listTargets(resources);
@@ -56,7 +50,8 @@ export function* attachPolicies(
           report,
         });
       }
-      const key = levelKey(target, policy.spec.phase, isInlinePolicy(policy));
+      const phase = isInlinePolicy(policy) ? "inline" : policy.spec.phase;
+      const key = `${phase ?? ""}:${target}`;
       const level = attached.get(key);
       if (level === undefined) attached.set(key, [policy]);
       else if (!level.includes(policy)) level.push(policy);
@@ -78,14 +73,6 @@ function targetKey(
 ): string {
   const section = sectionName === undefined ? "" : `#${sectionName}`;
   return `${kind}/${namespace}/${name}${section}`;
-}
-
-function levelKey(
-  target: string,
-  phase: string | undefined,
-  isInline: boolean,
-): string {
-  return `${isInline ? "inline" : phase ?? ""}:${target}`;
 }
 
 function* listTargets(

@@ -3,7 +3,8 @@ import type { HttpRoute, ParentRef } from "../../api/resources/http_route.ts";
 import { nearest } from "../../api/schema/suggest.ts";
 import { intersectHostnames } from "../../route/hostname.ts";
 import type { ListenerSite } from "./listener_sites.ts";
-import type { Lookups } from "./lookups.ts";
+import type { Attached } from "./lookups.ts";
+import type { Inputs } from "../resolve/references.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
 
 /** A listener that serves a route. */
@@ -15,7 +16,8 @@ export interface RouteSite {
 
 /** Dependencies of attaching routes. */
 export interface AttachmentContext {
-  readonly lookups: Lookups;
+  readonly inputs: Inputs;
+  readonly attached: Attached;
   readonly report: Report;
 }
 
@@ -37,12 +39,13 @@ export function attachRoute(
 
 function listenersFor(
   route: HttpRoute,
-  { lookups, report }: AttachmentContext,
+  context: AttachmentContext,
 ): ReadonlySet<ListenerSite> {
   const { parentRefs } = route.spec;
+  const { attached, report } = context;
   const found = new Set<ListenerSite>();
   for (const [index, parentRef] of parentRefs.entries()) {
-    const result = resolveParent(route, parentRef, lookups);
+    const result = resolveParent(route, parentRef, context);
     for (const site of result.sites) found.add(site);
     if (result.problem === undefined) continue;
     const path = ["spec", "parentRefs", index];
@@ -51,7 +54,7 @@ function listenersFor(
     report.warning(route, { path, message, suggestion, reason });
   }
   if (parentRefs.length === 0) {
-    const message = lookups.parents().length === 0
+    const message = parentsOf(attached).length === 0
       ? "Cannot attach the route: there is no gateway, so nothing listens"
       : "Cannot attach the route: it names no gateway";
     report.warning(route, { path: ["spec", "parentRefs"], message });
@@ -65,6 +68,11 @@ const nouns = new Map([["Gateway", "gateway"], [
   "listener set",
 ]]);
 
+/** Lists the keys of all gateways and listener sets. */
+function parentsOf(attached: Attached): readonly string[] {
+  return attached.read(({ sites }) => [...sites.keys()]);
+}
+
 interface Resolution {
   readonly sites: readonly ListenerSite[];
   /** Error that explains why there are none. */
@@ -77,7 +85,7 @@ interface Resolution {
 function resolveParent(
   route: HttpRoute,
   parentRef: ParentRef,
-  lookups: Lookups,
+  { inputs, attached }: AttachmentContext,
 ): Resolution {
   const { group, kind, name, sectionName, port } = parentRef;
   const noun = nouns.get(kind);
@@ -86,9 +94,9 @@ function resolveParent(
   }
   const key = `${parentRef.namespace ?? route.metadata.namespace}/${name}`;
   const parent = `${noun} "${key}"`;
-  const all = lookups.listenersOf(`${kind}/${key}`);
+  const all = attached.read(({ sites }) => sites.get(`${kind}/${key}`));
   if (all === undefined) {
-    const known = lookups.parents().map((each) => each.split("/"))
+    const known = parentsOf(attached).map((each) => each.split("/"))
       .filter(([own]) => own === kind).map(([, , own = ""]) => own);
     return {
       sites: [],
@@ -101,7 +109,7 @@ function resolveParent(
     (port === undefined || spec.port === port)
   );
   if (chosen.length === 0) return noSuchListener(parent, parentRef, all);
-  const allowed = chosen.filter((site) => allowsRoute(site, route, lookups));
+  const allowed = chosen.filter((site) => allowsRoute(site, route, inputs));
   if (allowed.length === 0) {
     return {
       sites: [],
@@ -143,7 +151,7 @@ function noSuchListener(
 function allowsRoute(
   { owner, spec }: ListenerSite,
   route: HttpRoute,
-  lookups: Lookups,
+  inputs: Inputs,
 ): boolean {
   const { namespaces, kinds } = spec.allowedRoutes ?? {};
   const isKindAllowed = kinds === undefined ||
@@ -151,10 +159,12 @@ function allowsRoute(
       group === GATEWAY_API_GROUP && kind === route.kind
     );
   return isKindAllowed &&
-    lookups.allowsNamespace({ from: "Same", ...namespaces }, {
-      owner: owner.metadata.namespace,
-      namespace: route.metadata.namespace,
-    });
+    inputs.read(({ references }) =>
+      references.allowsNamespace({ from: "Same", ...namespaces }, {
+        owner: owner.metadata.namespace,
+        namespace: route.metadata.namespace,
+      })
+    );
 }
 
 /** Returns `undefined` when the route has hostnames and the listener accepts none of them. */

@@ -1,4 +1,10 @@
 import {
+  comparePrecedence,
+  gatewayOfSet,
+  namespacedName,
+  type References,
+} from "../resolve/references.ts";
+import {
   bindAddressesOf,
   type Gateway,
   type Listener as ListenerSpec,
@@ -6,10 +12,7 @@ import {
 import type { ListenerSet } from "../../api/resources/listener_set.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import { nearest } from "../../api/schema/suggest.ts";
-import { gatewayOfSet } from "./listener_outcomes.ts";
 import type { PolicyTarget } from "./attach_policies.ts";
-import { comparePrecedence, namespacedName } from "../resolve/precedence.ts";
-import type { References } from "../resolve/reference_grants.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
 
 /** A listener and its position in its resource. */

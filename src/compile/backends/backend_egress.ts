@@ -3,7 +3,7 @@ import { parseLlmHost } from "../../api/resources/llm_backend.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
 import type { Endpoint } from "../../snapshot/snapshot.ts";
-import type { Lookups } from "../attach/lookups.ts";
+import type { Inputs } from "../resolve/references.ts";
 
 /** A host of a backend that the gateway does not connect to. */
 interface DeniedHost {
@@ -15,7 +15,7 @@ interface DeniedHost {
 /** Returns the first host of a backend that is denied as it is written; the addresses of names are checked when they are connected to. */
 export function findDeniedHost(
   { spec }: GatewayBackend,
-  lookups: Lookups,
+  inputs: Inputs,
 ): DeniedHost | undefined {
   const { static: single, endpoints = [], llm } = spec;
   const written = [
@@ -26,9 +26,11 @@ export function findDeniedHost(
     })),
     ...(llm === undefined ? [] : llmHosts(llm)),
   ];
-  const loopbackPorts = loopbackPortsOf(written, lookups);
+  const loopbackPorts = loopbackPortsOf(written, inputs);
   for (const { host, port, path } of written) {
-    const denial = lookups.egressDenial({ host, port, loopbackPorts });
+    const denial = inputs.read(({ egress }) =>
+      egress.denialOf({ host, port, loopbackPorts })
+    );
     if (denial !== undefined) return { host, path: ["spec", ...path], denial };
   }
   return undefined;
@@ -37,10 +39,12 @@ export function findDeniedHost(
 /** Returns the ports of a backend that it may have on the loopback interface. */
 export function loopbackPortsOf(
   hosts: readonly Endpoint[] | undefined,
-  lookups: Lookups,
+  inputs: Inputs,
 ): readonly number[] {
   const ports = new Set(hosts?.map(({ port }) => port));
-  return [...ports].filter((port) => lookups.allowsLoopback(port));
+  return [...ports].filter((port) =>
+    inputs.read(({ loopbackPorts }) => loopbackPorts.has(port))
+  );
 }
 
 /** The port does not matter: that of an LLM provider is open on the loopback interface only if it is written. */

@@ -6,7 +6,7 @@ import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
 import type { Report } from "../memory/report.ts";
 import { suggestBackend } from "./compile_backends.ts";
-import type { Lookups } from "../attach/lookups.ts";
+import type { Inputs } from "../resolve/references.ts";
 import { reportProblem } from "../policies/check_policies.ts";
 import { mayCall, secretsFor } from "../policies/policy_factory.ts";
 
@@ -14,8 +14,8 @@ import { mayCall, secretsFor } from "../policies/policy_factory.ts";
 export interface ReferenceContext {
   readonly policies: PolicyRegistry;
   readonly backends: ReadonlyMap<string, Backend>;
-  readonly lookups: Lookups;
-  readonly kv: Settings["kv"];
+  readonly inputs: Inputs;
+  readonly kv?: Settings["kv"];
   readonly report: Report;
 }
 
@@ -38,23 +38,23 @@ export function checkReferences(
 
 function referencesFrom(
   namespace: string,
-  { backends, lookups, kv, report }: ReferenceContext,
+  { backends, inputs, kv, report }: ReferenceContext,
 ): References {
   const keyOf = (ref: PolicyBackendRef) =>
     `${ref.namespace ?? namespace}/${ref.name}`;
   return {
     hasStore: kv !== undefined,
-    denialOf: (target) => lookups.egressDenial(target),
-    readSecret: secretsFor(namespace, lookups),
+    denialOf: (target) => inputs.read(({ egress }) => egress.denialOf(target)),
+    readSecret: secretsFor(namespace, inputs),
     backend(ref) {
       const backend = backends.get(keyOf(ref));
       if (backend === undefined) return undefined;
-      if (!mayCall(namespace, ref, lookups)) return undefined;
+      if (!mayCall(namespace, ref, inputs)) return undefined;
       const { key, port, protocol, tls } = backend;
       return { key, port, protocol, hasTls: tls !== undefined };
     },
     missing: (ref, path) =>
-      mayCall(namespace, ref, lookups)
+      mayCall(namespace, ref, inputs)
         ? {
           path: [...path, "name"],
           message: `Cannot find backend "${keyOf(ref)}"`,

@@ -5,15 +5,15 @@ import type { Backend } from "../../snapshot/snapshot.ts";
 import type {
   CompiledListener,
   Forwarding,
-} from "../policies/compiled_model.ts";
+} from "../policies/effective_policy.ts";
 import {
   pairWithKey,
   parseLeaf,
-  type PemLookups,
+  PemReferenceError,
+  readSecret,
 } from "../resolve/certificates.ts";
-import { PemReferenceError, readSecret } from "../resolve/pem_references.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
-import { namespacedName } from "../resolve/precedence.ts";
+import { type Inputs, namespacedName } from "../resolve/references.ts";
 import type { Report } from "../memory/report.ts";
 
 /** Client certificates of the last compilation by their gateway. */
@@ -23,9 +23,9 @@ export type CertificateMemory = ResultTable<
 >;
 
 interface CertificateContext {
-  readonly lookups: PemLookups;
+  readonly inputs: Inputs;
   readonly report: Report;
-  readonly memory: CertificateMemory;
+  readonly certificateMemory: CertificateMemory;
 }
 
 /** Reads the certificates that gateways present to backends (`tls.backend`); reports those that cannot be used, and leaves them out. */
@@ -36,7 +36,7 @@ export function readClientCertificates(
   return new Map(
     gateways.filter(({ spec: { tls } }) => tls?.backend !== undefined)
       .flatMap((gateway) => {
-        const certificate = context.memory.recall(
+        const certificate = context.certificateMemory.recall(
           gateway,
           () => readCertificate(gateway, context),
         );
@@ -47,12 +47,12 @@ export function readClientCertificates(
 
 function readCertificate(
   gateway: Gateway,
-  { lookups, report }: CertificateContext,
+  { inputs, report }: CertificateContext,
 ): ClientCertificate | undefined {
   const reference = gateway.spec.tls?.backend?.clientCertificateRef;
   if (reference === undefined) return undefined;
   try {
-    const { cert, key } = readSecret(gateway, reference, lookups);
+    const { cert, key } = readSecret(gateway, reference, inputs);
     pairWithKey(parseLeaf(cert, "the Secret"), cert, key);
     return { cert, key };
   } catch (error) {

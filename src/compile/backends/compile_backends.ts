@@ -6,13 +6,18 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import { comparePrecedence, namespacedName } from "../resolve/precedence.ts";
+import {
+  comparePrecedence,
+  namespacedName,
+  readFileOf,
+} from "../resolve/references.ts";
 import {
   loadPem,
   nameOfPem,
   parseCertificates,
+  PemReferenceError,
+  readCa,
 } from "../resolve/certificates.ts";
-import { PemReferenceError, readCa } from "../resolve/pem_references.ts";
 import type { Report } from "../memory/report.ts";
 import { findDeniedHost, loopbackPortsOf } from "./backend_egress.ts";
 import {
@@ -33,7 +38,6 @@ export function* compileBackends(
   { gatewayBackends, backendTlsPolicies, httpRoutes }: ResourceSet,
   context: BackendContext,
 ): Generator<void, ReadonlyMap<string, Backend>> {
-  context.memory.begin();
   const known = new Map(
     gatewayBackends.map((backend) => [namespacedName(backend), backend]),
   );
@@ -42,7 +46,11 @@ export function* compileBackends(
   for (const [key, resource] of known) {
     const own = tls.get(`GatewayBackend/${key}`);
     const compile = () => compileBackend(resource, own, context);
-    const backend = context.memory.backend(key, [resource, own], compile);
+    const backend = context.backendMemory.recallFrom(
+      key,
+      [resource, own],
+      compile,
+    );
     if (backend !== undefined) backends.set(key, backend);
     yield;
   }
@@ -59,7 +67,7 @@ export function* compileBackends(
     const name = serviceBackendKey(namespacedName(service), port.port);
     const inputs = [service, port, isGrpc, own];
     const compile = () => compileService(referenced, own);
-    const backend = context.memory.backend(name, inputs, compile);
+    const backend = context.backendMemory.recallFrom(name, inputs, compile);
     if (backend !== undefined) backends.set(name, backend);
     yield;
   }
@@ -75,7 +83,7 @@ function* compileTlsPolicies(
   const owners = new Map<string, BackendTlsPolicy>();
   const tls = new Map<string, Backend["tls"]>();
   for (const policy of policies.toSorted(comparePrecedence)) {
-    const compiled = context.memory.tls(
+    const compiled = context.tlsMemory.recall(
       policy,
       () => compileTls(policy, context),
     );
@@ -124,14 +132,14 @@ function compileBackend(
   const address = llm === undefined
     ? first && { ...first, tls }
     : compileLlm(resource, llm, tls, context);
-  const denied = findDeniedHost(resource, context.lookups);
+  const denied = findDeniedHost(resource, context.inputs);
   if (denied !== undefined) {
     const message = `Cannot connect to "${denied.host}": ${denied.denial}`;
     context.report.error(resource, { path: denied.path, message });
     return undefined;
   }
   const balancing = compileBalancing(resource, context.report);
-  const loopbackPorts = loopbackPortsOf(hosts, context.lookups);
+  const loopbackPorts = loopbackPortsOf(hosts, context.inputs);
   const healthCheck = address && compileHealthCheck(spec.healthCheck, address);
   return address && {
     ...address,
@@ -245,15 +253,15 @@ type CaReference = NonNullable<
 function loadCa(
   reference: CaReference,
   policy: BackendTlsPolicy,
-  { lookups }: BackendContext,
+  { inputs }: BackendContext,
 ): string {
   const { file, inline } = reference;
   const source = inline ?? file;
   if (source !== undefined) {
-    const pem = loadPem(source, lookups.readFile);
+    const pem = loadPem(source, readFileOf(inputs));
     parseCertificates(pem, nameOfPem(source));
     return pem;
   }
   const { group = "", kind = "ConfigMap", name = "" } = reference;
-  return readCa(policy, { group, kind, name }, lookups);
+  return readCa(policy, { group, kind, name }, inputs);
 }

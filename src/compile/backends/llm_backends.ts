@@ -1,3 +1,9 @@
+import {
+  type Inputs,
+  readFileOf,
+  readSecretValue,
+  type References,
+} from "../resolve/references.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 import {
@@ -16,11 +22,9 @@ import type {
 } from "../../llm/providers/llm_provider.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import type { Lookups } from "../attach/lookups.ts";
-import type { References } from "../resolve/reference_grants.ts";
 import type { Report } from "../memory/report.ts";
-import { readSecretValue } from "../attach/secret_values.ts";
-import type { BackendMemory } from "./backend_memory.ts";
+import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
+import type { ResultTable } from "../memory/compile_memory.ts";
 
 const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
@@ -28,9 +32,10 @@ const HTTP_PORT = 80;
 /** Dependencies of compiling backends. */
 export interface BackendContext {
   readonly references: References;
-  readonly lookups: Lookups;
+  readonly inputs: Inputs;
   readonly report: Report;
-  readonly memory: BackendMemory;
+  readonly backendMemory: ResultTable<string, Backend | undefined>;
+  readonly tlsMemory: ResultTable<BackendTlsPolicy, Backend["tls"]>;
 }
 
 /** Address and settings of an LLM provider. */
@@ -120,7 +125,7 @@ function readAuthorization(
             namespace: resource.metadata.namespace,
           },
           { ...secretRef ?? { name: "" }, entry: LLM_SECRET_ENTRY },
-          context.lookups,
+          context.inputs,
         )
         : readKeyFile(file, context)).trim();
     if (text === "") return reject(field, "it is empty");
@@ -130,9 +135,9 @@ function readAuthorization(
   }
 }
 
-function readKeyFile(file: string, { lookups }: BackendContext): string {
+function readKeyFile(file: string, { inputs }: BackendContext): string {
   try {
-    return lookups.readFile(file);
+    return readFileOf(inputs)(file);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new TypeError(`no such file "${file}"`);

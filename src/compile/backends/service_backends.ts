@@ -1,9 +1,18 @@
-import type { Service } from "../../api/resources/cluster_kinds.ts";
+import {
+  type EndpointSlice,
+  type Service,
+  serviceOf,
+  type ServiceSlices,
+} from "../../api/resources/cluster_kinds.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
-import type { Backend } from "../../snapshot/snapshot.ts";
-import { namespacedName } from "../resolve/precedence.ts";
+import type {
+  Backend,
+  Endpoint,
+  ServiceEndpoints,
+} from "../../snapshot/snapshot.ts";
+import { namespacedName, type References } from "../resolve/references.ts";
 import { compileTimeouts } from "./compile_balancing.ts";
-import type { References } from "../resolve/reference_grants.ts";
+import { areSame } from "../memory/compile_memory.ts";
 
 /** Key of the backend of a service's port: `default/web:8080`. */
 export function serviceBackendKey(service: string, port: number): string {
@@ -73,7 +82,7 @@ interface ReferencedPort {
 }
 
 /** A port of a service. */
-export type ServicePort = NonNullable<Service["spec"]["ports"]>[number];
+type ServicePort = NonNullable<Service["spec"]["ports"]>[number];
 
 /** Compiles a port of a service; its endpoints come later, and change without a compilation. */
 export function compileService(
@@ -91,4 +100,81 @@ export function compileService(
     service: { name: namespacedName(service), portName: name },
     ...compileTimeouts(undefined),
   };
+}
+
+type SliceEndpoint = NonNullable<EndpointSlice["endpoints"]>[number];
+
+/**
+ * Returns the endpoints of services: those that are ready, or if none is, those that serve while they terminate.
+ *
+ * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#conditions
+ */
+export function compileEndpoints(
+  slices: readonly EndpointSlice[],
+): ServiceEndpoints {
+  return compileServiceSlices(Map.groupBy(slices, serviceOf));
+}
+
+/** Does the same for some services. */
+export function compileServiceSlices(slices: ServiceSlices): ServiceEndpoints {
+  return new Map(
+    slices.entries().map(([service, own]) => [service, endpointsOf(own)]),
+  );
+}
+
+type Ports = ReadonlyMap<string, readonly Endpoint[]>;
+
+/** The last endpoints by the first slice of their service: they stay the same object while its slices do. */
+const known = new WeakMap<
+  EndpointSlice,
+  { readonly slices: readonly EndpointSlice[]; readonly ports: Ports }
+>();
+
+function endpointsOf(slices: readonly EndpointSlice[]): Ports {
+  const [first] = slices;
+  if (first === undefined) return new Map();
+  const last = known.get(first);
+  if (last !== undefined && areSame(last.slices, slices)) return last.ports;
+  const ports = compilePorts(
+    slices.filter(({ addressType }) => addressType !== "FQDN"),
+  );
+  known.set(first, { slices, ports });
+  return ports;
+}
+
+function compilePorts(slices: readonly EndpointSlice[]): Ports {
+  const ready = collect(slices, isReady);
+  const serving = collect(slices, isServing);
+  return new Map(
+    serving.entries().map(([port, endpoints]) => [
+      port,
+      ready.get(port) ?? endpoints,
+    ]),
+  );
+}
+
+function isReady({ conditions }: SliceEndpoint): boolean {
+  return conditions?.ready ?? true;
+}
+
+function isServing(endpoint: SliceEndpoint): boolean {
+  return endpoint.conditions?.serving ?? isReady(endpoint);
+}
+
+function collect(
+  slices: readonly EndpointSlice[],
+  accepts: (endpoint: SliceEndpoint) => boolean,
+): Map<string, Endpoint[]> {
+  const byPort = new Map<string, Endpoint[]>();
+  for (const { endpoints, ports } of slices) {
+    for (const { name, port } of ports ?? []) {
+      if (typeof port !== "number") continue;
+      const own = (endpoints ?? []).filter(accepts).flatMap(({ addresses }) =>
+        addresses.slice(0, 1).map((host) => ({ host, port }))
+      );
+      if (own.length === 0) continue;
+      byPort.getOrInsertComputed(name ?? "", () => []).push(...own);
+    }
+  }
+  return byPort;
 }

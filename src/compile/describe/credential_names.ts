@@ -1,6 +1,15 @@
 import type { CredentialLocation } from "../../policy/contract/credential_location.ts";
 import type { CredentialNames } from "../../snapshot/snapshot.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import type { GenericSchema } from "../../api/schema/schema.ts";
+import { headersReadBy } from "../../base/redaction.ts";
+import {
+  contentsFromEnvironment,
+  isHideable,
+} from "../../api/redact_configuration.ts";
+import type { PolicySchemas } from "../../api/resources/gateway_policy_schema.ts";
+import { gatewayBackendSchema } from "../../api/resources/gateway_backend.ts";
 
 /** Returns the headers and parameters that carry credentials, so that nobody shows their values. */
 export function credentialNames(
@@ -27,4 +36,53 @@ export function unite(a: CredentialNames, b: CredentialNames): CredentialNames {
     parameters: a.parameters.union(b.parameters),
     contents: (a.contents ?? new Set<string>()).union(b.contents ?? new Set()),
   };
+}
+
+/**
+ * The headers and query parameters whose values the environment gave, in routes and policies: a key for a backend, one that a route is
+ * matched by, or one that an expression compares. Also what the environment gave for bodies.
+ */
+export function environmentNames(
+  { environment = [], httpRoutes, gatewayPolicies, gatewayBackends }:
+    ResourceSet,
+  policies: PolicySchemas,
+): CredentialNames {
+  const headers = new Set<string>();
+  const parameters = new Set<string>();
+  const given = environment.filter(isHideable);
+  const visit = (value: unknown, names: Set<string>): void => {
+    if (
+      typeof value === "string" && given.some((each) => value.includes(each))
+    ) {
+      for (const name of headersReadBy(value)) headers.add(name);
+    }
+    if (typeof value !== "object" || value === null) return;
+    const field = nameAndValue(value);
+    if (field !== undefined && given.some((text) => field[1].includes(text))) {
+      names.add(field[0].toLowerCase());
+    }
+    for (const [key, item] of Object.entries(value)) {
+      visit(item, key === "queryParams" ? parameters : names);
+    }
+  };
+  if (given.length > 0) {
+    visit(httpRoutes.map(({ spec }) => spec), headers);
+    visit(gatewayPolicies.map(({ spec }) => spec), headers);
+  }
+  const contentsOf = (schema: GenericSchema) => (value: unknown) => [
+    ...contentsFromEnvironment(schema, value, given),
+  ];
+  const contents = new Set([
+    ...gatewayPolicies.flatMap(contentsOf(policies.resource)),
+    ...gatewayBackends.flatMap(contentsOf(gatewayBackendSchema)),
+  ]);
+  return { headers, parameters, contents };
+}
+
+/** `["x-key", "s3cret"]` of a header or query parameter. */
+function nameAndValue(value: object): readonly [string, string] | undefined {
+  return "name" in value && typeof value.name === "string" &&
+      "value" in value && typeof value.value === "string"
+    ? [value.name, value.value]
+    : undefined;
 }

@@ -10,10 +10,10 @@ import type { Backend, Port } from "../../snapshot/snapshot.ts";
 import type {
   CompiledListener,
   CompiledModel,
+  EffectivePolicy,
   ServedRule,
-} from "../policies/compiled_model.ts";
-import { namespacedName } from "../resolve/precedence.ts";
-import type { EffectivePolicy } from "../policies/effective_policy.ts";
+} from "../policies/effective_policy.ts";
+import { namespacedName } from "../resolve/references.ts";
 import {
   createRedaction,
   type Redact,

@@ -1,24 +1,175 @@
-import type { ObjectRef } from "../../api/resources/gateway_resource.ts";
-import type { DiagnosticPath } from "../../base/diagnostic.ts";
+import type {
+  Gateway,
+  ObjectRef,
+} from "../../api/resources/gateway_resource.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate, PortTls } from "../../snapshot/snapshot.ts";
+import type { ConditionReason } from "../memory/report.ts";
 import {
   loadPem,
   nameOfPem,
   pairWithKey,
+  parseCertificates,
   parseLeaf,
+  PemReferenceError,
+  readCa,
+  readSecret,
   type TlsContext,
 } from "../resolve/certificates.ts";
 import {
-  compileClientValidation,
-  type PortValidation,
-} from "./client_validation.ts";
-import {
   type ListenerSite,
   pathOf,
+  reportDisagreement,
   type SharedSetting,
 } from "../attach/listener_sites.ts";
-import { PemReferenceError, readSecret } from "../resolve/pem_references.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
+
+/** Client certificates that a listener requests. */
+interface ClientValidation {
+  readonly mode: Exclude<PortTls["clientCertificate"], "none">;
+  /** Authorities that issue them, PEM. */
+  readonly ca: string;
+}
+
+/** Client certificates of a port, and the listeners that cannot be served with them. */
+interface PortValidation {
+  readonly validation: ClientValidation | undefined;
+  readonly rejected: ReadonlySet<ListenerSite>;
+}
+
+const modes = { Request: "request", Require: "require" } as const;
+
+/**
+ * Decides on the client certificates of a port, which all its listeners share: TLS requests them before the host is known.
+ * A listener that demands others is not served, as neither is one whose CAs cannot be read.
+ */
+function compileClientValidation(
+  sites: readonly ListenerSite[],
+  context: TlsContext,
+): PortValidation {
+  const rejected = new Set<ListenerSite>();
+  let owner: ListenerSite | undefined;
+  let validation: ClientValidation | undefined;
+  for (const site of sites) {
+    const own = validationOf(site, context);
+    if (own === "invalid") rejected.add(site);
+    if (own === undefined || own === "invalid") continue;
+    owner ??= site;
+    validation ??= own;
+    const field = validation.mode !== own.mode
+      ? "tls.clientCertificate"
+      : validation.ca !== own.ca
+      ? "tls.clientCa"
+      : undefined;
+    if (field === undefined) continue;
+    reportDisagreement(site, owner, field, context.report);
+    rejected.add(site);
+  }
+  if (owner !== undefined && validation?.mode === "require") {
+    warnOfSharedDemand(owner, sites, context);
+  }
+  return { validation, rejected };
+}
+
+/** Returns the client certificates that `tls.frontend` of a gateway demands on a port. */
+function frontendOf({ spec: { tls } }: Gateway, port: number) {
+  const { frontend } = tls ?? {};
+  const own = frontend?.perPort?.find((each) => each.port === port)?.tls;
+  return (own ?? frontend?.default)?.validation;
+}
+
+function validationOf(
+  site: ListenerSite,
+  context: TlsContext,
+): ClientValidation | "invalid" | undefined {
+  const { clientCertificate } = site.spec.tls ?? {};
+  if (clientCertificate !== undefined) {
+    const ca = loadClientCa(site, context);
+    return { mode: modes[clientCertificate], ca };
+  }
+  const frontend = frontendOf(site.gateway, site.spec.port);
+  if (frontend === undefined) return undefined;
+  const { caCertificateRefs, mode } = frontend;
+  const found = caCertificateRefs.flatMap((reference) => {
+    try {
+      return [readCa(site.gateway, reference, context.inputs)];
+    } catch (error) {
+      reportProblem(site, error, context);
+      return [];
+    }
+  });
+  if (found.length === 0) {
+    context.report.error(site.owner, {
+      path: [...pathOf(site), "tls"],
+      message:
+        "Cannot serve the listener: no CA certificate of tls.frontend can be used",
+      reason: "NoValidCACertificate",
+    });
+    return "invalid";
+  }
+  return {
+    mode: mode === "AllowValidOnly" ? "require" : "any",
+    ca: found.join("\n"),
+  };
+}
+
+const reasons = {
+  NotPermitted: "RefNotPermitted",
+  UnknownKind: "InvalidCACertificateKind",
+  Invalid: "InvalidCACertificateRef",
+} satisfies Record<PemReferenceError["reason"], ConditionReason>;
+
+function reportProblem(
+  site: ListenerSite,
+  error: unknown,
+  { report }: TlsContext,
+): void {
+  report.error(site.owner, {
+    path: [...pathOf(site), "tls"],
+    message: `Cannot use a CA certificate of tls.frontend: ${
+      describeError(error)
+    }`,
+    reason:
+      reasons[error instanceof PemReferenceError ? error.reason : "Invalid"],
+  });
+}
+
+/** Returns an empty string when the CA cannot be read; then no client certificate is trusted. */
+function loadClientCa(
+  site: ListenerSite,
+  { readFile, report }: TlsContext,
+): string {
+  try {
+    const source = site.spec.tls?.clientCa ?? "";
+    const pem = loadPem(source, readFile);
+    parseCertificates(pem, nameOfPem(source));
+    return pem;
+  } catch (error) {
+    const message = `Cannot use the CA for client certificates: ${
+      describeError(error)
+    }`;
+    report.error(site.owner, {
+      path: [...pathOf(site), "tls", "clientCa"],
+      message,
+    });
+    return "";
+  }
+}
+
+/** Warns listeners that request no client certificates, but share the port with one that requires them. */
+function warnOfSharedDemand(
+  owner: ListenerSite,
+  sites: readonly ListenerSite[],
+  { report }: TlsContext,
+): void {
+  for (const site of sites) {
+    if (site.spec.tls?.clientCertificate !== undefined) continue;
+    if (frontendOf(site.gateway, site.spec.port) !== undefined) continue;
+    const message =
+      `Clients need a certificate here too: listener "${owner.key}" requires one on port ${site.spec.port}, and TLS asks before the host is known; use another port or address`;
+    report.warning(site.owner, { path: [...pathOf(site), "tls"], message });
+  }
+}
 
 /** TLS settings of a port, and the listeners that cannot be served with them. */
 export interface CompiledTls extends Pick<PortValidation, "rejected"> {
@@ -84,10 +235,10 @@ type CertificateSource = NonNullable<
 function findSecret(
   { owner }: ListenerSite,
   reference: ObjectRef,
-  { lookups, report, path }: PlacedContext,
+  { inputs, report, path }: PlacedContext,
 ): CertificateSource | undefined {
   try {
-    return readSecret(owner, reference, lookups);
+    return readSecret(owner, reference, inputs);
   } catch (error) {
     if (!(error instanceof PemReferenceError)) throw error;
     report.error(owner, {

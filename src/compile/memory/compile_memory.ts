@@ -26,6 +26,7 @@ interface Transaction {
  */
 export class CompileMemory {
   readonly #tables: Transaction[] = [];
+  readonly #views: View<unknown>[] = [];
   #recording: Recording | undefined;
   #report: Report | undefined;
 
@@ -38,9 +39,17 @@ export class CompileMemory {
     return table;
   }
 
+  /** Creates a view, which a pass of each compilation fills. */
+  view<Data>(): View<Data> {
+    const view = new View<Data>(this);
+    this.#views.push(view);
+    return view;
+  }
+
   /** Begins a compilation; problems of results that still hold go to `report`. */
   begin(report?: Report): void {
     this.#report = report;
+    for (const view of this.#views) view.empty();
     for (const table of this.#tables) table.begin();
   }
 
@@ -107,12 +116,51 @@ interface Remembered<Result> {
   readonly isRepeatable: boolean;
 }
 
+/** The data of one pass, which results depend on as far as they read it. */
+export class View<Data> {
+  readonly #memory: CompileMemory;
+  #data: { readonly filled: Data } | undefined;
+
+  constructor(memory: CompileMemory) {
+    this.#memory = memory;
+  }
+
+  /** Sets the data of this compilation. */
+  fill(data: Data): void {
+    this.#data = { filled: data };
+  }
+
+  /** Drops the data of the compilation before. */
+  empty(): void {
+    this.#data = undefined;
+  }
+
+  /** Returns a part of the data. @throws {TypeError} Before the pass that fills the view. */
+  read<Part>(select: (data: Data) => Part): Part {
+    return this.#memory.read(() => select(this.data));
+  }
+
+  /** Returns all of the data, so that the result that is being computed is not remembered. */
+  get all(): Data {
+    this.#memory.forgetThis();
+    return this.data;
+  }
+
+  /** The data, for what is not remembered. */
+  get data(): Data {
+    if (this.#data !== undefined) return this.#data.filled;
+    throw new TypeError("Read before the pass that has the data");
+  }
+}
+
 /** Results by key. */
 export class ResultTable<Key, Result> implements Transaction {
   readonly #memory: CompileMemory;
   readonly #drop: (result: Result) => void;
   #committed: ReadonlyMap<Key, Remembered<Result>> = new Map();
   #next = new Map<Key, Remembered<Result>>();
+  /** Inputs of results in this compilation; see `recallFrom`. */
+  readonly #inputs = new Map<Key, readonly unknown[]>();
 
   constructor(memory: CompileMemory, drop: (result: Result) => void) {
     this.#memory = memory;
@@ -130,6 +178,19 @@ export class ResultTable<Key, Result> implements Transaction {
     return found.result;
   }
 
+  /** Returns the result for a key as long as it is computed from the same `inputs`. */
+  recallFrom(
+    key: Key,
+    inputs: readonly unknown[],
+    compute: () => Result,
+  ): Result {
+    this.#inputs.set(key, inputs);
+    return this.recall(key, () => {
+      this.#memory.read(() => this.#inputs.get(key));
+      return compute();
+    });
+  }
+
   /** Returns the results that the last commit did not have. */
   added(): readonly Result[] {
     return this.#next.entries().filter(([key, each]) =>
@@ -139,6 +200,7 @@ export class ResultTable<Key, Result> implements Transaction {
 
   begin(): void {
     this.#next = new Map();
+    this.#inputs.clear();
   }
 
   commit(): void {

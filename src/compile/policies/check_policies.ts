@@ -1,4 +1,10 @@
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import type { CompileMemory, ResultTable } from "../memory/compile_memory.ts";
+import type {
+  CheckOptions,
+  PolicyKind,
+  PolicyProblem,
+} from "../../policy/contract/policy_kind.ts";
 import type {
   BackendFilter,
   HttpFilter,
@@ -6,14 +12,33 @@ import type {
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import type {
-  PolicyKind,
-  PolicyProblem,
-} from "../../policy/contract/policy_kind.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
-import type { ResultTable } from "../memory/compile_memory.ts";
 import type { Named, Report } from "../memory/report.ts";
-import type { PolicyChecks } from "./policy_checks.ts";
+
+/** Checks the policies of a configuration, each one once, however many routes it is attached to. */
+export class PolicyChecks {
+  readonly options: CheckOptions;
+  /** By configuration of one kind, such as the object in `traffic.cors`. */
+  readonly #problems: ResultTable<object, readonly PolicyProblem[]>;
+
+  constructor(options: CheckOptions, memory: CompileMemory) {
+    this.options = options;
+    this.#problems = memory.table();
+  }
+
+  /** Returns the problems of what `traffic` configures of a kind. */
+  problemsOf(
+    kind: PolicyKind,
+    traffic: TrafficPolicy,
+  ): readonly PolicyProblem[] {
+    const config = traffic[kind.name];
+    if (typeof config !== "object" || config === null) return [];
+    return this.#problems.recall(
+      config,
+      () => kind.check(traffic, this.options),
+    );
+  }
+}
 
 interface CheckContext {
   readonly policies: PolicyRegistry;
@@ -23,7 +48,7 @@ interface CheckContext {
 }
 
 /** A resource and the place in it where a policy or filter is configured. */
-export interface Site {
+interface Site {
   readonly resource: Named;
   readonly path: DiagnosticPath;
 }

@@ -1,4 +1,10 @@
-import { namespacedName } from "../resolve/precedence.ts";
+import { type Attached, backendOf } from "../attach/lookups.ts";
+import {
+  type Inputs,
+  mayRefer,
+  namespacedName,
+  readSecretValue,
+} from "../resolve/references.ts";
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
@@ -15,11 +21,9 @@ import type {
   PolicyServices,
 } from "../../policy/contract/policy_services.ts";
 import type { CompileMemory, ResultTable } from "../memory/compile_memory.ts";
-import type { Lookups } from "../attach/lookups.ts";
 import type { Named } from "../memory/report.ts";
-import { readSecretValue } from "../attach/secret_values.ts";
 import type { EffectivePolicy, PolicyLayer } from "./effective_policy.ts";
-import type { PolicyChecks } from "./policy_checks.ts";
+import type { PolicyChecks } from "./check_policies.ts";
 
 /** The listener port where a policy runs, and the resource that configures it. */
 interface PolicySite {
@@ -30,7 +34,8 @@ interface PolicySite {
 /** Dependencies of the policies of a configuration. */
 export interface PolicyFactoryOptions {
   readonly checks: PolicyChecks;
-  readonly lookups: Lookups;
+  readonly inputs: Inputs;
+  readonly attached: Attached;
   readonly memory: CompileMemory;
   /** Returns services for a policy. */
   readonly lease: () => PolicyLease;
@@ -158,7 +163,7 @@ export class PolicyFactory {
     { listenerPort, resource }: PolicySite,
     services: PolicyServices,
   ): PolicyOptions {
-    const { checks, lookups } = this.#options;
+    const { checks, inputs, attached } = this.#options;
     const { namespace } = resource.metadata;
     return {
       ...checks.options,
@@ -167,15 +172,15 @@ export class PolicyFactory {
       services,
       connectionOf(ref) {
         const key = `${ref.namespace ?? namespace}/${ref.name}`;
-        const backend = mayCall(namespace, ref, lookups)
-          ? lookups.backend(key)
+        const backend = mayCall(namespace, ref, inputs)
+          ? backendOf(key, attached)
           : undefined;
         if (backend === undefined || backend.tls === "invalid") {
           return undefined;
         }
         return { ...backend, tls: backend.tls };
       },
-      readSecret: secretsFor(namespace, lookups),
+      readSecret: secretsFor(namespace, inputs),
     };
   }
 }
@@ -184,9 +189,10 @@ export class PolicyFactory {
 export function mayCall(
   own: string,
   { group, kind, name, namespace = own }: PolicyBackendRef,
-  lookups: Lookups,
+  inputs: Inputs,
 ): boolean {
-  return lookups.isAllowed(referrerOf(own), { group, kind, namespace, name });
+  const to = { group, kind, namespace, name };
+  return mayRefer(referrerOf(own), to, inputs);
 }
 
 function referrerOf(namespace: string) {
@@ -196,12 +202,12 @@ function referrerOf(namespace: string) {
 /** Returns access to Secrets for policies of a namespace. */
 export function secretsFor(
   namespace: string,
-  lookups: Lookups,
+  inputs: Inputs,
 ): SecretAccess["readSecret"] {
   const from = referrerOf(namespace);
   return (ref, entry) => {
     try {
-      return readSecretValue(from, { ...ref, entry }, lookups);
+      return readSecretValue(from, { ...ref, entry }, inputs);
     } catch (error) {
       throw new UnusableReferenceError(describeError(error), { cause: error });
     }

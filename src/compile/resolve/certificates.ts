@@ -1,25 +1,16 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import type { ConfigMap, Secret } from "../../api/resources/cluster_kinds.ts";
+import type { Secret } from "../../api/resources/cluster_kinds.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate } from "../../snapshot/snapshot.ts";
-import type { Referent, Referrer } from "./reference_grants.ts";
-import type { Report } from "../memory/report.ts";
-
-/** Reads a text file by its path in the configuration; throws when it cannot. */
-export type ReadFile = (path: string) => string;
-
-/** Look-ups of certificates in Secrets and ConfigMaps, by `namespace/name`. */
-export interface PemLookups {
-  secret(key: string): Secret | undefined;
-  configMap(key: string): ConfigMap | undefined;
-  /** See `References.isAllowed`. */
-  isAllowed(from: Referrer, to: Referent): boolean;
-}
+import { type Inputs, mayRefer, type ReadFile } from "./references.ts";
+import type { Named, Report } from "../memory/report.ts";
+import type { ObjectRef } from "../../api/resources/gateway_resource.ts";
+import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
 
 /** Dependencies of reading certificates. */
 export interface TlsContext {
   readonly readFile: ReadFile;
-  readonly lookups: PemLookups;
+  readonly inputs: Inputs;
   readonly report: Report;
   /** Wall-clock time in milliseconds; without it, no certificate counts as expired. */
   readonly now?: number;
@@ -42,7 +33,7 @@ export function nameOfPem(pathOrPem: string): string {
 }
 
 /** Reports whether a value is inline PEM, not a path. */
-export function isPem(pathOrPem: string): boolean {
+function isPem(pathOrPem: string): boolean {
   return pathOrPem.includes("-----BEGIN ");
 }
 
@@ -102,4 +93,101 @@ function dnsNames({ subjectAltName }: X509Certificate): string[] {
   return names.filter((name) => name.startsWith("DNS:")).map((name) =>
     name.slice("DNS:".length).toLowerCase()
   );
+}
+
+/** A reference to a certificate that cannot be used. */
+export class PemReferenceError extends TypeError {
+  readonly reason: "NotPermitted" | "UnknownKind" | "Invalid";
+
+  constructor(reason: PemReferenceError["reason"], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** Returns the certificate of a Secret of type `kubernetes.io/tls`. @throws {PemReferenceError} */
+export function readSecret(
+  from: Named,
+  reference: ObjectRef,
+  inputs: Inputs,
+): { readonly cert: string; readonly key: string } {
+  const name = resolve(from, reference, { kind: "Secret", inputs });
+  const secret = inputs.read(({ references }) => references.secrets.get(name));
+  if (secret === undefined) {
+    throw new PemReferenceError("Invalid", `Secret "${name}" not found`);
+  }
+  const cert = secretValue(secret, "tls.crt");
+  const key = secretValue(secret, "tls.key");
+  if (cert === undefined || key === undefined) {
+    throw new PemReferenceError(
+      "Invalid",
+      `Secret "${name}" has no valid "tls.crt" and "tls.key"`,
+    );
+  }
+  return { cert, key };
+}
+
+/** Returns the CA certificates of a ConfigMap, PEM. @throws {PemReferenceError} @throws {TypeError} When one is invalid. */
+export function readCa(
+  from: Named,
+  reference: ObjectRef,
+  inputs: Inputs,
+): string {
+  const name = resolve(from, reference, { kind: "ConfigMap", inputs });
+  const configMap = inputs.read(({ references }) =>
+    references.configMaps.get(name)
+  );
+  if (configMap === undefined) {
+    throw new PemReferenceError("Invalid", `ConfigMap "${name}" not found`);
+  }
+  const pem = configMap.data?.["ca.crt"] ?? "";
+  parseCertificates(pem, `"ca.crt" of ConfigMap "${name}"`);
+  return pem;
+}
+
+/** Returns the `namespace/name` of a reference. */
+function resolve(
+  from: Named,
+  { group, kind, name, namespace = from.metadata.namespace }: ObjectRef,
+  { kind: expected, inputs }: {
+    readonly kind: "Secret" | "ConfigMap";
+    readonly inputs: Inputs;
+  },
+): string {
+  if (group !== "" || kind !== expected) {
+    throw new PemReferenceError(
+      "UnknownKind",
+      `kind "${kind}" is no "${expected}"`,
+    );
+  }
+  const referrer = {
+    group: GATEWAY_API_GROUP,
+    kind: from.kind,
+    namespace: from.metadata.namespace,
+  };
+  const key = `${namespace}/${name}`;
+  if (!mayRefer(referrer, { group, kind, namespace, name }, inputs)) {
+    throw new PemReferenceError(
+      "NotPermitted",
+      `no ReferenceGrant of namespace "${namespace}" allows ${kind} "${key}"`,
+    );
+  }
+  return key;
+}
+
+/** Returns a value of a Secret if it is PEM, so that it can never name a file. */
+function secretValue(
+  { data = {}, stringData = {} }: Secret,
+  name: string,
+): string | undefined {
+  const value = stringData[name] ?? decodeBase64(data[name] ?? "");
+  return isPem(value) ? value : undefined;
+}
+
+function decodeBase64(text: string): string {
+  try {
+    return new TextDecoder().decode(Uint8Array.fromBase64(text));
+  } catch {
+    return "";
+  }
 }

@@ -17,29 +17,35 @@ import type {
   Backend,
   BackendGroup,
   Mirror,
+  PersistentSessions,
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
 import { suggestBackend } from "../backends/compile_backends.ts";
-import { compileSessions } from "../backends/compile_session.ts";
 import { serviceBackendKey } from "../backends/service_backends.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
-import type { Forwarding } from "../policies/compiled_model.ts";
-import type { Lookups } from "../attach/lookups.ts";
+import type { Forwarding } from "../policies/effective_policy.ts";
+import { type Attached, backendOf, policiesAt } from "../attach/lookups.ts";
+import { type Inputs, mayRefer } from "../resolve/references.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
 import { findWebUi } from "./compile_web_ui.ts";
+import { createHmac } from "node:crypto";
+import type { SessionPersistence } from "../../api/resources/session_persistence.ts";
+import { parseDuration } from "../../api/schema/duration.ts";
+import { namespacedName } from "../resolve/references.ts";
 
 /** Dependencies of resolving references. */
 export interface ForwardingContext {
   readonly policies: PolicyRegistry;
-  readonly lookups: Lookups;
+  readonly inputs: Inputs;
+  readonly attached: Attached;
   readonly factory: PolicyFactory;
   readonly report: Report;
   /** As `ResourceSet.environment`. */
   readonly environment: readonly string[] | undefined;
   /** As `CompileOptions.sessionSecret`. */
-  readonly sessionSecret: string | undefined;
+  readonly sessionSecret?: string | undefined;
 }
 
 /**
@@ -134,20 +140,20 @@ function compileBackendRef(
 function backendPolicies(
   route: HttpRoute,
   ref: BackendRef,
-  { policies: registry, lookups, factory, environment }: ForwardingContext,
+  { policies: registry, attached, factory, environment }: ForwardingContext,
 ): Pick<WeightedBackend, "policies" | "describePolicies"> {
   const { namespace } = route.metadata;
   const resource = {
     metadata: { namespace: ref.namespace ?? namespace, name: ref.name },
   };
-  const attached = ref.kind === "GatewayBackend"
-    ? lookups.policiesAt({ kind: ref.kind, resource })
+  const own = ref.kind === "GatewayBackend"
+    ? policiesAt(attached, { kind: ref.kind, resource })
     : [];
   const layers = [
     ...(ref.filters ?? []).map((filter: BackendFilter) =>
       trafficOfFilter(filter)
     ),
-    ...attached.slice(0, 1).map(({ spec }) => spec.backend ?? {}),
+    ...own.slice(0, 1).map(({ spec }) => spec.backend ?? {}),
   ];
   const kinds = registry.running("backend");
   const policies = layers.flatMap((traffic) =>
@@ -244,7 +250,7 @@ function resolveBackend(
   const own = route.metadata.namespace;
   const namespace = ref.namespace ?? own;
   const from = { group: GATEWAY_API_GROUP, kind: route.kind, namespace: own };
-  if (!context.lookups.isAllowed(from, { group, kind, namespace, name })) {
+  if (!mayRefer(from, { group, kind, namespace, name }, context.inputs)) {
     const problem =
       `Cannot refer to ${kind} "${namespace}/${name}" from "${own}": no ReferenceGrant of "${namespace}" allows it`;
     return {
@@ -262,11 +268,11 @@ function resolveBackend(
 function resolveGatewayBackend(
   key: string,
   { name, port }: RequestMirror["backendRef"],
-  { lookups, report }: ForwardingContext,
+  { attached, report }: ForwardingContext,
 ): Resolved {
-  const backend = lookups.backend(key);
+  const backend = backendOf(key, attached);
   const denial = backend === undefined
-    ? lookups.denialOfBackend(key)
+    ? attached.read(({ invalidBackends }) => invalidBackends.get(key))
     : undefined;
   if (denial !== undefined) {
     const problem = `Backend "${key}": ${denial}`;
@@ -277,13 +283,16 @@ function resolveGatewayBackend(
       problem,
     };
   }
-  if (backend === undefined && lookups.isInvalidBackend(key)) {
+  if (
+    backend === undefined &&
+    attached.read(({ invalidBackends }) => invalidBackends.has(key))
+  ) {
     const problem = `Backend "${key}" is invalid`;
     return { backend, reason: NOT_FOUND, field: "name", problem };
   }
   if (backend === undefined) {
     const problem = `Backend "${key}" not found`;
-    const suggestion = suggestBackend(name, lookups.allBackends(), report);
+    const suggestion = suggestBackend(name, attached.all.backends, report);
     return { backend, reason: NOT_FOUND, field: "name", problem, suggestion };
   }
   if (port !== undefined && port !== backend.port) {
@@ -305,19 +314,48 @@ const NOT_FOUND = "BackendNotFound";
 function resolveService(
   key: string,
   port: number | undefined,
-  { lookups }: ForwardingContext,
+  { inputs, attached }: ForwardingContext,
 ): Resolved {
-  const service = lookups.service(key);
+  const service = inputs.read(({ references }) => references.services.get(key));
   if (service === undefined) {
-    const problem = lookups.backend(key) !== undefined
+    const problem = backendOf(key, attached) !== undefined
       ? `Service "${key}" not found; for the GatewayBackend of that name, set kind: GatewayBackend and group: ${POLICY_API_GROUP}`
       : `Service "${key}" not found`;
     return { backend: undefined, reason: NOT_FOUND, field: "name", problem };
   }
-  const backend = lookups.backend(serviceBackendKey(key, port ?? 0));
+  const backend = backendOf(serviceBackendKey(key, port ?? 0), attached);
   if (backend !== undefined) return { backend };
   const problem = port === undefined
     ? `The reference to Service "${key}" has no port`
     : `Service "${key}" has no TCP port ${port}`;
   return { backend, reason: NOT_FOUND, field: "port", problem };
+}
+
+/**
+ * Compiles the sessions of a rule. Every process with the same resources derives the same key, so that sessions go on at other
+ * replicas and after restarts.
+ * @param secret `config.sessionSecret`; without it, the key comes from the UID of the route, which clients do not know.
+ */
+export function compileSessions(
+  { kind, metadata }: HttpRoute,
+  { type, sessionName, absoluteTimeout, cookieConfig }: SessionPersistence,
+  secret: string | undefined,
+): PersistentSessions {
+  const name = `${kind}/${namespacedName({ metadata })}`;
+  const uid = typeof metadata.uid === "string" ? metadata.uid : "";
+  const key = createHmac("sha256", secret ?? uid)
+    .update(`session persistence of ${name}`).digest();
+  const ownName = createHmac("sha256", "").update(name).digest("hex");
+  return {
+    type,
+    name: sessionName ??
+      (type === "Header"
+        ? "x-gateway-session"
+        : `gateway-session-${ownName.slice(0, 8)}`),
+    lifetimeMs: absoluteTimeout === undefined
+      ? undefined
+      : parseDuration(absoluteTimeout),
+    isPermanent: cookieConfig?.lifetimeType === "Permanent",
+    key,
+  };
 }

@@ -1,8 +1,10 @@
 import type { BackendRef } from "../../api/resources/http_route.ts";
 import { POLICY_API_GROUP, WEB_UI_KIND } from "../../api/resources/group.ts";
 import type { Backend, WebUiAccess } from "../../snapshot/snapshot.ts";
-import type { CompiledListener } from "../policies/compiled_model.ts";
-import type { EffectivePolicy } from "../policies/effective_policy.ts";
+import type {
+  CompiledListener,
+  EffectivePolicy,
+} from "../policies/effective_policy.ts";
 import type { Report } from "../memory/report.ts";
 
 /** Returns the web UI when a reference of kind `WebUI` names it by its access, `read-only` or `read-write`. */

@@ -1,8 +1,5 @@
 import { optionalDuration } from "../../api/schema/duration.ts";
-import type {
-  GatewayPolicy,
-  TrafficPolicy,
-} from "../../api/resources/gateway_policy_schema.ts";
+import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type {
   HttpRoute,
   HttpRouteRule,
@@ -10,20 +7,21 @@ import type {
   RouteTimeouts,
 } from "../../api/resources/http_route.ts";
 import type { Retry } from "../../snapshot/snapshot.ts";
-import { namespacedName } from "../resolve/precedence.ts";
-import type { Lookups } from "../attach/lookups.ts";
+import { namespacedName } from "../resolve/references.ts";
+import { type Attached, policiesAt } from "../attach/lookups.ts";
 import { nameOfTarget, type PolicyTarget } from "../attach/attach_policies.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
 import { describeLater, routeFields } from "../describe/describe_effective.ts";
 import {
+  type CompiledRule,
   type EffectivePolicy,
   layersWith,
   mergePolicies,
   type OnConflict,
   type PolicyLayer,
   type PolicyLevel,
+  type Rule,
 } from "../policies/effective_policy.ts";
-import type { CompiledRule, Rule } from "../policies/compiled_model.ts";
 import { presenting } from "../backends/client_certificates.ts";
 import {
   compileForwarding,
@@ -50,7 +48,7 @@ export function compileRule(
   context: ForwardingContext,
 ): CompiledRule {
   const { route, index, forwarding } = rule;
-  const levels = levelsOf(rule, site, context.lookups);
+  const levels = levelsOf(rule, site, context.attached);
   const onConflict = reportConflict(context);
   const kinds = context.policies.running("route");
   const effective = mergePolicies(levels, kinds, onConflict);
@@ -74,7 +72,9 @@ export function compileRule(
         context.environment,
       ),
       ...presenting(
-        context.lookups.clientCertificate(site.gateway),
+        context.attached.read(({ clientCertificates }) =>
+          clientCertificates.get(site.gateway)
+        ),
         forwarding,
       ),
       requestTimeoutMs: optionalDuration(timeouts.request),
@@ -86,19 +86,12 @@ export function compileRule(
 
 /** Returns the policies that are attached to a target; `phase` is `spec.phase`. */
 export function levelAt(
-  lookups: Lookups,
+  attached: Attached,
   target: PolicyTarget,
-  phase?: "PreRouting",
-): PolicyLevel {
-  return levelOf(lookups.policiesAt(target, phase), target);
-}
-
-function levelOf(
-  policies: readonly GatewayPolicy[],
-  target: PolicyTarget,
+  phase?: "PreRouting" | "inline",
 ): PolicyLevel {
   const scope = nameOfTarget(target);
-  return policies.map((resource) => ({
+  return policiesAt(attached, target, phase).map((resource) => ({
     resource,
     traffic: resource.spec.traffic ?? {},
     scope,
@@ -134,16 +127,16 @@ function trafficOfRule(
 function levelsOf(
   { route, spec, own }: Rule,
   site: ListenerSite,
-  lookups: Lookups,
+  attached: Attached,
 ): PolicyLevel[] {
   const ofRoute: PolicyTarget = { kind: route.kind, resource: route };
   const { name: section } = spec;
   return [
     [{ resource: route, traffic: own, scope: nameOfTarget(ofRoute) }],
-    levelOf(lookups.inlinePoliciesOf(route), ofRoute),
-    section === undefined ? [] : levelAt(lookups, { ...ofRoute, section }),
-    levelAt(lookups, ofRoute),
-    ...targetsOf(site).map((target) => levelAt(lookups, target)),
+    levelAt(attached, ofRoute, "inline"),
+    section === undefined ? [] : levelAt(attached, { ...ofRoute, section }),
+    levelAt(attached, ofRoute),
+    ...targetsOf(site).map((target) => levelAt(attached, target)),
   ];
 }
 

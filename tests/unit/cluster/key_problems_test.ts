@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   conditionNo,
   conditionYes,
-} from "../../../src/compile/attach/conditions.ts";
+} from "../../../src/compile/outcomes/listener_outcomes.ts";
 import {
   keyProblemsOf,
   withKeyProblems,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { compileEndpoints } from "../../../../src/compile/backends/service_endpoints.ts";
+import { compileEndpoints } from "../../../../src/compile/backends/service_backends.ts";
 import { decode } from "../resources.ts";
 
 function slice(name: string, service: string, address: string) {

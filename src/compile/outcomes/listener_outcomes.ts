@@ -1,3 +1,4 @@
+import { gatewayOfSet, namespacedName } from "../resolve/references.ts";
 import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
 import type {
   Gateway,
@@ -10,8 +11,35 @@ import {
 } from "../../api/resources/resource_set.ts";
 import { canonicalAddress } from "../../base/wire/bind_address.ts";
 import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
-import { type Condition, conditionNo, conditionYes } from "./conditions.ts";
-import { namespacedName } from "../resolve/precedence.ts";
+
+/** A condition of a status, without times; Kubernetes `metav1.Condition`. */
+export interface Condition {
+  /** Such as `Accepted`. */
+  readonly type: string;
+  readonly status: boolean;
+  /** Such as `NoMatchingParent`. */
+  readonly reason: string;
+  /** Empty when there is nothing to say. */
+  readonly message: string;
+}
+
+/** Creates a condition that holds. */
+export function conditionYes(
+  type: string,
+  reason = type,
+  message = "",
+): Condition {
+  return { type, status: true, reason, message };
+}
+
+/** Creates a condition that does not hold. */
+export function conditionNo(
+  type: string,
+  reason: string,
+  message: string,
+): Condition {
+  return { type, status: false, reason, message };
+}
 
 /** State of a listener; Gateway API `ListenerStatus`. */
 export interface ListenerOutcome {
@@ -51,12 +79,6 @@ export function listenerKey(
   { name }: Pick<Listener, "name">,
 ): string {
   return `${resourceKey(owner)}/${name}`;
-}
-
-/** Returns the gateway of a listener set: `namespace/name`. */
-export function gatewayOfSet({ metadata, spec }: ListenerSet): string {
-  const { namespace = metadata.namespace, name } = spec.parentRef;
-  return `${namespace}/${name}`;
 }
 
 /** Derives the conditions of a gateway from what compilation reported; `attached` has the number of routes of each listener. */
