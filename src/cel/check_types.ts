@@ -1,5 +1,6 @@
 import type { Ast, Parsed } from "./library.ts";
-import { visitParts } from "./paths.ts";
+import { textOf, visitParts } from "./paths.ts";
+import { isAddress, isRange } from "./addresses.ts";
 import { isHeaderValue, type ResultType, resultTypeOf } from "./result_type.ts";
 import { isVariable } from "./variables.ts";
 
@@ -33,7 +34,15 @@ const operandTypes: Readonly<Record<string, Types>> = {
 /** Operators whose operands have one type; without the timestamps, to which durations can be added. */
 const needsEqualTypes = new Set(["_+_", "_<_", "_<=_", "_>_", "_>=_"]);
 const equality = new Set(["_==_", "_!=_"]);
+const address = { noun: "IP address", test: isAddress };
+/** Arguments of functions, as far as they are written in the expression. */
+const addressTests: Readonly<Record<string, typeof address>> = {
+  ip: address,
+  containsIP: address,
+  cidr: { noun: 'range of IP addresses, such as "10.0.0.0/8"', test: isRange },
+};
 const textMethods = new Set([
+  "containsIP",
   "startsWith",
   "endsWith",
   "contains",
@@ -86,6 +95,13 @@ function mistakeOfCall(
     return isNever(right, ["list", "map"])
       ? { message: `cannot look into a ${nameOf(right)} with "in"` }
       : undefined;
+  }
+  const literal = args[0] && textOf(args[0]);
+  const addresses = Object.hasOwn(addressTests, name)
+    ? addressTests[name]
+    : undefined;
+  if (literal !== undefined && addresses?.test(literal) === false) {
+    return { message: `${JSON.stringify(literal)} is no ${addresses.noun}` };
   }
   if (target !== undefined && textMethods.has(name)) {
     const receiver = typesOf(target);

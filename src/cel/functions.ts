@@ -1,4 +1,6 @@
 import { formatNumber } from "../base/log_text.ts";
+import { canonicalAddress } from "../base/wire/bind_address.ts";
+import { expectAddress, expectRange, isAddress, isRange } from "./addresses.ts";
 import { type ExpressionFunction, toJsonValue, type Value } from "./library.ts";
 import { jsonValue } from "./values.ts";
 
@@ -10,6 +12,13 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
   { name: "base64.decode", call: decodeBase64 },
   { name: "url.encode", call: (value) => encodeURIComponent(textOf(value)) },
   { name: "url.decode", call: decodeUrl },
+  {
+    name: "ip",
+    call: (value) => canonicalAddress(expectAddress(textOf(value))),
+  },
+  { name: "isIP", call: (value) => isAddress(textOf(value)) },
+  { name: "cidr", call: (value) => expectRange(textOf(value)) },
+  { name: "isCIDR", call: (value) => isRange(textOf(value)) },
 ];
 
 /**

@@ -21,6 +21,7 @@ import {
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
 import { formatNumber } from "../base/log_text.ts";
+import { containsIp } from "./addresses.ts";
 import {
   APPEND_FUNCTION,
   RANGE_FUNCTION,
@@ -28,17 +29,17 @@ import {
   withCountedFunctions,
   withCountedMacros,
 } from "./counting.ts";
-import { EvaluationFailure } from "./evaluation_failure.ts";
-import { faultOf, findDeepBracket, type SyntaxFault } from "./mistakes.ts";
-import { joinTexts, replaceText, splitText } from "./texts.ts";
 import {
+  EvaluationFailure,
   isUnknown,
   prefixFunctionName,
   prefixFunctions,
   readUnknown,
   UNKNOWN,
   UNKNOWN_FUNCTION,
-} from "./unknown.ts";
+} from "./evaluation_failure.ts";
+import { faultOf, findDeepBracket, type SyntaxFault } from "./mistakes.ts";
+import { joinTexts, replaceText, splitText } from "./texts.ts";
 
 /** A value in an expression: integers are `bigint`, objects maps, arrays lists. */
 export type Value = CelInput;
@@ -149,6 +150,7 @@ const textMethods = [
   celMethod("join", listType(STRING), [STRING], STRING, joined),
   celMethod("replace", STRING, [STRING, STRING], STRING, replaced),
   celMethod("replace", STRING, [STRING, STRING, INT], STRING, replaced),
+  celMethod("containsIP", STRING, [STRING], BOOL, contains),
   celMethod("split", STRING, [STRING], listType(STRING), parts),
   celMethod("split", STRING, [STRING, INT], listType(STRING), parts),
 ];
@@ -163,6 +165,10 @@ function joined(this: Iterable<unknown>, separator?: string) {
 
 function parts(this: string, separator: string, limit?: bigint) {
   return celList(splitText(this, separator, limit));
+}
+
+function contains(this: string, address: string) {
+  return containsIp(this, address);
 }
 
 /** A function that expressions can call, such as `json(text)`. It throws for invalid arguments. */

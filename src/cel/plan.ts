@@ -1,7 +1,12 @@
 import { expressionFunctions } from "./functions.ts";
 import { type Ast, Environment, type Value } from "./library.ts";
 import { describeError } from "../base/errors.ts";
-import { EvaluationFailure } from "./evaluation_failure.ts";
+import {
+  EvaluationFailure,
+  prefixFunctionName,
+  UNKNOWN,
+  UNKNOWN_FUNCTION,
+} from "./evaluation_failure.ts";
 import {
   type FieldPath,
   type FieldRead,
@@ -11,7 +16,6 @@ import {
   visitParts,
 } from "./paths.ts";
 import { typeName } from "./result_type.ts";
-import { prefixFunctionName, UNKNOWN, UNKNOWN_FUNCTION } from "./unknown.ts";
 import { isVariable, type Variables } from "./variables.ts";
 
 let made: Environment | undefined;

@@ -1,6 +1,6 @@
 import { JsonProblem } from "../../base/json/json_ambiguity.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import { UNKNOWN } from "../../cel/unknown.ts";
+import { UNKNOWN } from "../../cel/evaluation_failure.ts";
 import { mcpMessage } from "../expressions/expression_slots.ts";
 import {
   removeContentHeaders,

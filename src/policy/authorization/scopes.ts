@@ -1,5 +1,5 @@
 import { withSharedSteps } from "../../cel/counting.ts";
-import { UNKNOWN } from "../../cel/unknown.ts";
+import { UNKNOWN } from "../../cel/evaluation_failure.ts";
 import {
   findScopes,
   type ScopeClaim,

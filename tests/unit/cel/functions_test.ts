@@ -19,6 +19,9 @@ const functions: string[] = [
   "base64.encode('hi') == 'aGk=' && base64.encode(b'\\xff') == '/w=='",
   "base64.decode('_w') == b'\\xff' && base64.decode('/w==') == b'\\xff'",
   "url.decode(url.encode('a&b=ü/ %')) == 'a&b=ü/ %'",
+  "cidr('10.0.0.0/8').containsIP('10.1.2.3') && !cidr('10.0.0.0/8').containsIP('11.0.0.1')",
+  "cidr('fd00::/8').containsIP(ip('FD00:0::1')) && !cidr('fd00::/8').containsIP('10.0.0.1')",
+  "ip('FD00:0:0::1') == ip('fd00::1') && isIP('::1') && !isIP('10.0.0') && isCIDR('10.0.0.0/8') && !isCIDR('10.0.0.1')",
 ];
 for (const text of functions) {
   Deno.test(`${text} is true`, () => {
@@ -38,6 +41,9 @@ for (
     "toJson(timestamp('2026-01-02T03:04:05Z')) == ''",
     "toJson(1.0 / 0.0) == ''",
     "base64.decode('*') == b''",
+    "cidr(jwt.a).containsIP('10.0.0.1')",
+    "cidr('10.0.0.0/8').containsIP(jwt.a)",
+    "ip(jwt.a) == jwt.a",
     "base64.encode(1) == ''",
     "url.decode('%') == ''",
   ]
@@ -55,3 +61,20 @@ Deno.test("JSON that is nested too deep, or has too many values, fails", () => {
   const names = Array.from({ length: 10_001 }, (_, i) => `"${i}":1`).join(",");
   assert.equal(test("json(jwt.a) != 1", { a: `{${names}}` }), "failure");
 });
+
+for (
+  const [text, message] of [
+    ["cidr('10.0.0.0/33').containsIP(source.address)", "range"],
+    ["cidr('10.0.0.0').containsIP(source.address)", "range"],
+    ["cidr('10.0.0.0/8').containsIP('10.0.0.256')", "IP address"],
+    ["ip('localhost') == source.address", "IP address"],
+    ["source.port.containsIP('10.0.0.1')", "number has no containsIP()"],
+  ] as const
+) {
+  Deno.test(`${text} is rejected when it is compiled`, () => {
+    const compiled = compileExpression(text);
+
+    assert.ok(!(compiled instanceof Expression));
+    assert.match(compiled.message, new RegExp(message.replace("()", "\\(\\)")));
+  });
+}

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { EvaluationFailure } from "../../../src/cel/evaluation_failure.ts";
+import {
+  EvaluationFailure,
+  UNKNOWN,
+} from "../../../src/cel/evaluation_failure.ts";
 import { compileExpression, Expression } from "../../../src/cel/expression.ts";
 import { unknownField } from "../../../src/cel/plan.ts";
-import { UNKNOWN } from "../../../src/cel/unknown.ts";
 import { claimsValue } from "../../../src/cel/values.ts";
 
 const variables = {

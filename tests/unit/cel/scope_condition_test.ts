@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { compileExpression, Expression } from "../../../src/cel/expression.ts";
-import { UNKNOWN } from "../../../src/cel/unknown.ts";
+import { UNKNOWN } from "../../../src/cel/evaluation_failure.ts";
 import { claimsValue } from "../../../src/cel/values.ts";
 
 function conditionOf(text: string) {
