@@ -25,7 +25,10 @@ import {
   isGenerated,
   type Placed,
 } from "./short_form/placed.ts";
-import { checkReferences, declaredNames } from "./short_form/references.ts";
+import {
+  checkReferences,
+  declaredNames,
+} from "./short_form/short_references.ts";
 import {
   isKubernetes,
   mappingOf,
