@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden manifests chart bench bench-peers build clean interop-ratelimit interop-python interop-llm-python interop-bodies interop-h2spec interop-keycloak interop-dex interop-otel interop-monitoring packages screenshots conformance cluster cluster-drills
+.PHONY: help run test check fmt hooks e2e golden manifests chart bench bench-peers build clean interop-ratelimit interop-python interop-llm-python interop-agents interop-bodies interop-h2spec interop-keycloak interop-dex interop-otel interop-monitoring packages screenshots conformance cluster cluster-drills
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -71,6 +71,9 @@ interop-python: ## log in with real Python MCP clients; needs Python
 
 interop-llm-python: ## call LLM APIs with the official Python SDKs; needs Python
 	@sh .ci/interop/llm_python $(ARGS)
+
+interop-agents: ## run coding agents on every LLM provider; needs npm
+	@sh .ci/interop/agents $(ARGS)
 
 interop-keycloak: ## log in at a real Keycloak; needs Java, Maven and Python
 	@sh .ci/interop/keycloak $(ARGS)

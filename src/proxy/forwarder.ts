@@ -16,6 +16,7 @@ import {
 } from "./balancing/session_mark.ts";
 import type { Exchange } from "./exchange/exchange.ts";
 import { modelSources } from "./model_sources.ts";
+import { AnswerItems } from "./llm/answer_items.ts";
 import { sendToProvider } from "./llm/llm_sender.ts";
 import type { Mirrors } from "./mirrors.ts";
 import { isRepeatable, sendUntilGood } from "./failover/retry.ts";
@@ -69,6 +70,7 @@ export interface FoundSession {
 /** Sends requests to backends: mirrors, time limits, attempts. */
 export class Forwarder {
   readonly #options: ForwarderOptions;
+  readonly #items = new AnswerItems();
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
@@ -292,6 +294,7 @@ export class Forwarder {
           clock,
           maxBufferBytes,
           onRead: (bytes) => origin.readBody = bytes,
+          items: this.#items.of(request.owners?.at(-1) ?? ""),
           models: () => modelSources(exchange, route, this.#options.upstreams),
         });
       });

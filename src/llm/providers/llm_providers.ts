@@ -117,6 +117,7 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
             segment(call.model)
           }:${call.streaming ? "streamRawPredict" : "rawPredict"}`,
         hasModelInPath: true,
+        serves: (model) => !model.startsWith("gemini"),
         replacesModel: { anthropic_version: "vertex-2023-10-16" },
       },
     },

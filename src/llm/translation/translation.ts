@@ -13,6 +13,7 @@ import type {
   AnswerReader,
   AnswerWriter,
   ChatRequest,
+  ItemStore,
 } from "./conversation/conversation.ts";
 import { fitNames, type NameLimits } from "./conversation/fitted_names.ts";
 import {
@@ -21,6 +22,8 @@ import {
   type Unsupported,
 } from "./conversation/losses.ts";
 import { MessagesWriter } from "./clients/messages_writer.ts";
+import { readResponsesRequest } from "./clients/read_responses.ts";
+import { ResponsesWriter } from "./clients/responses_writer.ts";
 import { readMessagesRequest } from "./clients/read_messages.ts";
 import { ChatReader } from "./targets/chat_reader.ts";
 import { ConverseReader } from "./targets/converse_reader.ts";
@@ -33,9 +36,13 @@ import { writeMessagesRequest } from "./targets/write_messages.ts";
 
 /** An API that clients use and the gateway translates. */
 interface ClientApi {
-  readonly operation: string;
-  read(body: JsonObject, losses: Losses): ChatRequest;
-  createWriter(request: ChatRequest, now: number): AnswerWriter;
+  readonly family: LlmFamily;
+  read(body: JsonObject, losses: Losses, items: ItemStore): ChatRequest;
+  createWriter(
+    request: ChatRequest,
+    now: number,
+    items: ItemStore,
+  ): AnswerWriter;
 }
 
 /** An API of providers that the gateway translates to. */
@@ -50,18 +57,25 @@ interface TargetApi {
   createReader(request: ChatRequest, id: string): AnswerReader;
 }
 
-const clientApis: Readonly<Partial<Record<LlmFamily, ClientApi>>> = {
-  openai: {
-    operation: "chat/completions",
+/** By the names of their operations. */
+const clientApis: ReadonlyMap<string, ClientApi> = new Map<string, ClientApi>([
+  ["chat/completions", {
+    family: "openai",
     read: readChatRequest,
     createWriter: ({ includeUsage }, now) => new ChatWriter(includeUsage, now),
-  },
-  anthropic: {
-    operation: "messages",
+  }],
+  ["responses", {
+    family: "openai",
+    read: readResponsesRequest,
+    createWriter: (request, now, items) =>
+      new ResponsesWriter(request, now, items),
+  }],
+  ["messages", {
+    family: "anthropic",
     read: readMessagesRequest,
     createWriter: () => new MessagesWriter(),
-  },
-};
+  }],
+]);
 
 const targetApis: Readonly<Record<LlmFamily, TargetApi>> = {
   openai: {
@@ -112,7 +126,7 @@ export interface Translation {
 
 /** Reports whether the gateway translates an operation. */
 export function isTranslatable({ family, name }: LlmOperation): boolean {
-  return clientApis[family]?.operation === name;
+  return clientApis.get(name)?.family === family;
 }
 
 /** Options of a translation. */
@@ -127,23 +141,27 @@ export interface TranslationOptions {
   readonly now: number;
   /** Treatment of settings without a counterpart. */
   readonly unsupported: Unsupported;
+  /** Parts of earlier answers of the client. */
+  readonly items?: ItemStore;
 }
+
+const noItems: ItemStore = { keep: () => undefined, find: () => undefined };
 
 /**
  * Translates a request between APIs.
  * @throws {UntranslatableError} When it has something without a counterpart in the other API.
  */
 export function translate(
-  { family }: LlmOperation,
+  { name }: LlmOperation,
   body: JsonObject,
-  { target, model, id, now, unsupported }: TranslationOptions,
+  { target, model, id, now, unsupported, items = noItems }: TranslationOptions,
 ): Translation {
-  const client = clientApis[family];
-  if (client === undefined) throw noCounterpart(family);
+  const client = clientApis.get(name);
+  if (client === undefined) throw noCounterpart(name);
   const api = targetApis[target];
   const losses = new Losses(unsupported);
   const named = model === undefined ? body : { ...body, model };
-  const read = client.read(named, losses);
+  const read = client.read(named, losses, items);
   const { request, restore } = fitNames(read, api.names);
   return {
     operation: { family: target, name: api.operation(read.stream) },
@@ -151,7 +169,7 @@ export function translate(
     body: api.write(request, losses),
     stream: read.stream,
     reader: restoring(api.createReader(request, id), restore),
-    writer: client.createWriter(read, now),
+    writer: client.createWriter(read, now, items),
     losses: losses.names,
   };
 }

@@ -151,6 +151,19 @@ export async function readBytes(
   );
 }
 
+/**
+ * Returns the model at the provider that a body is for; `undefined` if it names none.
+ * @throws {LlmApiError}
+ */
+export async function readModel(
+  call: LlmCall,
+  bytes: Uint8Array,
+  family: LlmFamily,
+): Promise<string | undefined> {
+  const { model } = (await readJsonFields(call, bytes, family)).fields;
+  return modelOf(call.target, typeof model === "string" ? model : undefined);
+}
+
 async function readJsonFields(
   { target: { changes } }: LlmCall,
   bytes: Uint8Array,

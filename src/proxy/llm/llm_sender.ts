@@ -1,12 +1,14 @@
 import { LlmApiError } from "../../base/errors.ts";
+import { BytesBody } from "../../http/body.ts";
 import type { ResponseMessage } from "../../http/message.ts";
+import type { ProviderApi } from "../../llm/providers/llm_provider.ts";
 import {
   type LlmFamily,
   type LlmOperation,
   readOperation,
 } from "../../llm/providers/operation.ts";
 import { isTranslatable } from "../../llm/translation/translation.ts";
-import { prepareBody } from "./llm_body.ts";
+import { prepareBody, readBytes, readModel } from "./llm_body.ts";
 import { checkResponse, type LlmCall, sendAuthorized } from "./llm_call.ts";
 import { providerQuery } from "./llm_headers.ts";
 import { listModels } from "./model_list.ts";
@@ -37,7 +39,7 @@ async function sendOperation(
   call: LlmCall,
   operation: LlmOperation,
 ): Promise<ResponseMessage> {
-  const { target: { provider, place }, request, body } = call;
+  const { target: { provider }, body } = call;
   const api = provider.apis[operation.family];
   const isServed = api !== undefined &&
     (api.operations?.includes(operation.name) ?? true);
@@ -48,9 +50,27 @@ async function sendOperation(
     body?.cancel("unsupported operation");
     throw unknownPath(call, operation.family);
   }
+  if (api.serves !== undefined && isTranslatable(operation)) {
+    const { family } = operation;
+    const bytes = await readBytes(call, family);
+    const whole = { ...call, body: new BytesBody(bytes) };
+    const model = await readModel(whole, bytes, family);
+    return model === undefined || api.serves(model)
+      ? await sendAsItIs(whole, operation, api)
+      : await sendTranslated(whole, operation);
+  }
   if (operation.name === "realtime") {
     return await openRealtime(call, operation, api);
   }
+  return await sendAsItIs(call, operation, api);
+}
+
+async function sendAsItIs(
+  call: LlmCall,
+  operation: LlmOperation,
+  api: ProviderApi,
+): Promise<ResponseMessage> {
+  const { target: { place }, request } = call;
   const pending = prepareBody(call, operation, api);
   const prepared = pending instanceof Promise ? await pending : pending;
   const { model, streaming } = prepared;

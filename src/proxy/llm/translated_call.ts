@@ -114,7 +114,7 @@ function withConfigured(
 }
 
 function translateOrReject(
-  { clock, requestId, target }: LlmCall,
+  { clock, requestId, target, items }: LlmCall,
   operation: LlmOperation,
   { body, model, targetFamily }: {
     readonly body: JsonObject;
@@ -129,6 +129,7 @@ function translateOrReject(
       id: requestId,
       now: clock.now(),
       unsupported: target.unsupported,
+      items,
     });
   } catch (error) {
     if (!(error instanceof UntranslatableError)) throw error;

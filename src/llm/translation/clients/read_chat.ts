@@ -207,8 +207,11 @@ function readToolCall(call: FieldReader, json: BoundedJson): Part {
   };
 }
 
-/** Reads the arguments of a call, which are JSON in a string. */
-function readArguments(
+/**
+ * Reads the arguments of a call, which are JSON in a string.
+ * @throws {UntranslatableError}
+ */
+export function readArguments(
   called: FieldReader,
   json: BoundedJson,
 ): JsonObject {

@@ -136,6 +136,22 @@ export interface ChatRequest {
   readonly includeUsage: boolean;
   /** Names in the client's API. */
   readonly names: FieldNames;
+  /** Tools of OpenAI's responses by the names that other APIs know them by. */
+  readonly origins?: ReadonlyMap<string, ToolOrigin>;
+}
+
+/** A tool as OpenAI's responses have it. */
+export interface ToolOrigin {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  /** Its input is a text, no object. */
+  readonly isCustom: boolean;
+}
+
+/** Parts of answers by the ids that clients of OpenAI's responses got for them. */
+export interface ItemStore {
+  keep(id: string, part: TextPart | ThinkingPart): void;
+  find(id: string): TextPart | ThinkingPart | undefined;
 }
 
 /** Settings that not every provider has, and that only advise it. */

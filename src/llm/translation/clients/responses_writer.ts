@@ -1,0 +1,353 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../../base/json.ts";
+import type {
+  AnswerEvent,
+  AnswerUsage,
+  AnswerWriter,
+  ChatRequest,
+  FinishReason,
+  ItemStore,
+} from "../conversation/conversation.ts";
+import { joinCallId } from "../conversation/fitted_names.ts";
+import { sealReasoning } from "./reasoning_items.ts";
+
+/** The item that is being written. */
+interface OpenItem {
+  readonly type: "message" | "reasoning" | "function_call" | "custom_tool_call";
+  readonly id: string;
+  /** Of a call. */
+  readonly call: JsonObject;
+  text: string;
+  signature: string;
+  isRedacted: boolean;
+}
+
+type CallStart = Extract<AnswerEvent, { type: "toolCall" }>;
+
+/** Writes answers of OpenAI's responses. */
+export class ResponsesWriter implements AnswerWriter {
+  readonly #request: ChatRequest;
+  readonly #items: ItemStore;
+  readonly #createdAt: number;
+  readonly #output: JsonObject[] = [];
+  #id = "";
+  #model = "";
+  #sequence = 0;
+  #open: OpenItem | undefined;
+  #usage: AnswerUsage | undefined;
+  #reason: FinishReason = "stop";
+  #hasFailed = false;
+
+  /** @param createdAt Milliseconds since the epoch. */
+  constructor(request: ChatRequest, createdAt: number, items: ItemStore) {
+    this.#request = request;
+    this.#items = items;
+    this.#createdAt = Math.floor(createdAt / 1000);
+  }
+
+  whole(events: readonly AnswerEvent[]): JsonObject {
+    for (const event of events) this.event(event);
+    this.#close();
+    return this.#response(this.#status());
+  }
+
+  event(event: AnswerEvent): string {
+    switch (event.type) {
+      case "start":
+        this.#id = event.id;
+        this.#model = event.model;
+        return ["response.created", "response.in_progress"].map((type) =>
+          this.#emit(type, { response: this.#response("in_progress") })
+        ).join("");
+      case "text":
+        return this.#text(event.text);
+      case "thinking":
+        return this.#thinking(event.text);
+      case "signature":
+        return this.#signature(event.signature, false);
+      case "redacted":
+        return this.#close() + this.#signature(event.data, true);
+      case "image":
+        return this.#image(event.url);
+      case "toolCall":
+        return this.#call(event);
+      case "toolInput":
+        return this.#input(event.json);
+      case "usage":
+        this.#usage = event.usage;
+        return "";
+      case "finish":
+        this.#reason = event.reason;
+        return "";
+      case "error":
+        this.#hasFailed = true;
+        return this.#fail(event.status, event.message);
+    }
+  }
+
+  end(): string {
+    if (this.#hasFailed) return "";
+    const left = this.#close();
+    const status = this.#status();
+    return left +
+      this.#emit(`response.${status}`, { response: this.#response(status) });
+  }
+
+  #text(text: string): string {
+    const start = this.#enter("message", {
+      ...{ status: "in_progress", role: "assistant", content: [] },
+    });
+    const part = { type: "output_text", text: "", annotations: [] };
+    const opened = start &&
+      start + this.#emitPart("response.content_part.added", { part });
+    this.#append(text);
+    return opened + this.#emitPart("response.output_text.delta", {
+      delta: text,
+      logprobs: [],
+    });
+  }
+
+  #thinking(text: string): string {
+    const start = this.#enter("reasoning", { summary: [] });
+    const part = { type: "summary_text", text: "" };
+    const opened = start &&
+      start + this.#emitSummary("response.reasoning_summary_part.added", {
+          part,
+        });
+    this.#append(text);
+    return opened + this.#emitSummary("response.reasoning_summary_text.delta", {
+      delta: text,
+    });
+  }
+
+  #signature(signature: string, isRedacted: boolean): string {
+    const start = this.#enter("reasoning", { summary: [] });
+    if (this.#open !== undefined) {
+      this.#open.signature = signature;
+      this.#open.isRedacted = isRedacted;
+    }
+    return start + this.#close();
+  }
+
+  #image(url: string): string {
+    const left = this.#close();
+    const item = {
+      ...{ id: this.#itemId("ig"), type: "image_generation_call" },
+      ...{ status: "completed", result: url.replace(/^data:[^,]*,/, "") },
+    };
+    const index = this.#output.length;
+    this.#output.push(item);
+    return left + ["response.output_item.added", "response.output_item.done"]
+      .map((type) => this.#emit(type, { output_index: index, item })).join("");
+  }
+
+  #call({ id, name: flat, signature }: CallStart): string {
+    const left = this.#close();
+    const { name = flat, namespace, isCustom = false } =
+      this.#request.origins?.get(flat) ?? {};
+    const call = {
+      call_id: joinCallId(id, signature),
+      name,
+      ...(namespace !== undefined && { namespace }),
+    };
+    return left + this.#enter(
+      isCustom ? "custom_tool_call" : "function_call",
+      {
+        status: "in_progress",
+        ...call,
+        [isCustom ? "input" : "arguments"]: "",
+      },
+      call,
+    );
+  }
+
+  #input(json: string): string {
+    this.#append(json);
+    // The text of a custom tool is known when its object is complete.
+    return this.#open?.type === "function_call"
+      ? this.#emitItem("response.function_call_arguments.delta", {
+        delta: json,
+      })
+      : "";
+  }
+
+  #append(text: string): void {
+    if (this.#open !== undefined) this.#open.text += text;
+  }
+
+  /** Begins an item unless one of this type is open. */
+  #enter(
+    type: OpenItem["type"],
+    start: JsonObject,
+    call: JsonObject = {},
+  ): string {
+    if (this.#open?.type === type) return "";
+    const left = this.#close();
+    const id = this.#itemId(prefixes[type]);
+    const state = { text: "", signature: "", isRedacted: false };
+    this.#open = { type, id, call, ...state };
+    return left + this.#emit("response.output_item.added", {
+      output_index: this.#output.length,
+      item: { id, type, ...start },
+    });
+  }
+
+  #close(): string {
+    const open = this.#open;
+    if (open === undefined) return "";
+    const { item, events } = this.#finished(open);
+    const index = this.#output.length;
+    this.#output.push(item);
+    this.#open = undefined;
+    return events +
+      this.#emit("response.output_item.done", { output_index: index, item });
+  }
+
+  #finished(
+    { type, id, call, text, signature, isRedacted }: OpenItem,
+  ): { readonly item: JsonObject; readonly events: string } {
+    if (type === "message") {
+      this.#items.keep(id, { type: "text", text });
+      const part = { type: "output_text", text, annotations: [] };
+      const item = {
+        ...{ id, type, status: "completed", role: "assistant" },
+        content: [part],
+      };
+      const events =
+        this.#emitPart("response.output_text.done", { text, logprobs: [] }) +
+        this.#emitPart("response.content_part.done", { part });
+      return { item, events };
+    }
+    if (type === "reasoning") {
+      const thought = {
+        type: "thinking",
+        text,
+        signature,
+        isRedacted,
+      } as const;
+      this.#items.keep(id, thought);
+      const part = { type: "summary_text", text };
+      const item = {
+        ...{ id, type, summary: text === "" ? [] : [part] },
+        encrypted_content: sealReasoning(thought),
+      };
+      const events = text === ""
+        ? ""
+        : this.#emitSummary("response.reasoning_summary_text.done", { text }) +
+          this.#emitSummary("response.reasoning_summary_part.done", { part });
+      return { item, events };
+    }
+    const status = "completed";
+    if (type === "function_call") {
+      const args = text || "{}";
+      return {
+        item: { id, type, status, ...call, arguments: args },
+        events: this.#emitItem("response.function_call_arguments.done", {
+          arguments: args,
+          name: call["name"],
+        }),
+      };
+    }
+    const value = parseJson(text);
+    const input = isJsonObject(value) ? String(value["input"] ?? "") : text;
+    return {
+      item: { id, type, status, ...call, input },
+      events: this.#emitItem("response.custom_tool_call_input.delta", {
+        delta: input,
+      }) + this.#emitItem("response.custom_tool_call_input.done", { input }),
+    };
+  }
+
+  #fail(status: number, message: string): string {
+    const code = status === 429 ? "rate_limit_exceeded" : "server_error";
+    const response = this.#response("failed");
+    return this.#close() + this.#emit("response.failed", {
+      response: { ...response, error: { code, message } },
+    });
+  }
+
+  #status(): "completed" | "incomplete" {
+    const isCut = this.#reason === "length" || this.#reason === "contentFilter";
+    return isCut ? "incomplete" : "completed";
+  }
+
+  #response(status: string): JsonObject {
+    const { maxTokens, temperature, topP, parallelCalls } = this.#request;
+    return {
+      id: `resp_${this.#id}`,
+      object: "response",
+      created_at: this.#createdAt,
+      status,
+      error: null,
+      incomplete_details: status === "incomplete"
+        ? {
+          reason: this.#reason === "length"
+            ? "max_output_tokens"
+            : "content_filter",
+        }
+        : null,
+      instructions: null,
+      max_output_tokens: maxTokens ?? null,
+      metadata: {},
+      model: this.#model,
+      output: status === "in_progress" ? [] : this.#output,
+      parallel_tool_calls: parallelCalls ?? true,
+      previous_response_id: null,
+      temperature: temperature ?? null,
+      tool_choice: "auto",
+      tools: [],
+      top_p: topP ?? null,
+      usage: this.#usage === undefined || status === "in_progress"
+        ? null
+        : writeUsage(this.#usage),
+    };
+  }
+
+  #itemId(prefix: string): string {
+    return `${prefix}_${this.#id}_${this.#output.length}`;
+  }
+
+  #emitPart(type: string, fields: JsonObject): string {
+    return this.#emitItem(type, { content_index: 0, ...fields });
+  }
+
+  #emitSummary(type: string, fields: JsonObject): string {
+    return this.#emitItem(type, { summary_index: 0, ...fields });
+  }
+
+  #emitItem(type: string, fields: JsonObject): string {
+    const item = { item_id: this.#open?.id, output_index: this.#output.length };
+    return this.#emit(type, { ...item, ...fields });
+  }
+
+  #emit(type: string, fields: JsonObject): string {
+    const event = { type, sequence_number: this.#sequence++, ...fields };
+    return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+  }
+}
+
+/** Of ids, by the type of the item. */
+const prefixes: Readonly<Record<OpenItem["type"], string>> = {
+  message: "msg",
+  reasoning: "rs",
+  function_call: "fc",
+  custom_tool_call: "ctc",
+};
+
+function writeUsage(
+  { input, cachedInput, cacheWrite, output, reasoning = 0 }: AnswerUsage,
+): JsonObject {
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      cached_tokens: cachedInput,
+      cache_write_tokens: cacheWrite,
+    },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  };
+}
