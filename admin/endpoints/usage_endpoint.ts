@@ -8,7 +8,7 @@ import {
   requireKnown,
 } from "../http/query_parameters.ts";
 import type { AdminTarget } from "../target/target.ts";
-import { groups, sumBy, type UsageReport } from "./usage_report.ts";
+import { groups, sumBy, type UsageReport } from "./usage_sums.ts";
 
 /** Returns who used what: sums by key, model or route, the largest first. */
 export async function showUsage(

@@ -17,7 +17,7 @@ import type {
 import type { TrafficReport } from "../../src/telemetry/traffic/traffic_report.ts";
 import type { MemoryReport } from "../target/process_memory.ts";
 import type { PageProfile } from "../profiles/pprof.ts";
-import type { UsageReport } from "../endpoints/usage_report.ts";
+import type { UsageReport } from "../endpoints/usage_sums.ts";
 import type { BudgetSelection } from "./select_budgets.ts";
 
 /** The responses by the paths of their endpoints; `*` stands for a segment. */
