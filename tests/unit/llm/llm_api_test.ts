@@ -99,8 +99,8 @@ for (
   });
 }
 
-Deno.test("docs/limits.md lists every API with its paths", async () => {
-  const limits = new URL("../../../docs/limits.md", import.meta.url);
+Deno.test("docs/token_counting.md lists every API with its paths", async () => {
+  const limits = new URL("../../../docs/token_counting.md", import.meta.url);
   const rows = (await Deno.readTextFile(limits))
     .matchAll(/^\| [^|]+ \| `(\w+)` +\| (`.*`) +\|$/gm);
   const documented = Array.from(rows, ([, api, paths = ""]) => [
