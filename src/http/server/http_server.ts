@@ -19,7 +19,7 @@ import {
   type ServerOptions,
 } from "./server_options.ts";
 import { Http1ServerConnection } from "./http1/http1_server_connection.ts";
-import { Http2Connection } from "./http2/http2_server_connection.ts";
+import { Http2ServerConnection } from "./http2/http2_server_connection.ts";
 import { createDateSource } from "./http1/response_head.ts";
 import type { OpenConnection } from "./open_connection.ts";
 import { TlsAcceptor } from "./accept/tls_acceptor.ts";
@@ -257,7 +257,11 @@ export class HttpServer {
     client: Client,
     early?: Uint8Array,
   ): Promise<void> {
-    const connection = new Http2Connection(transport, client, this.#context);
+    const connection = new Http2ServerConnection(
+      transport,
+      client,
+      this.#context,
+    );
     this.#context.observer.connectionOpened(client.peer, "h2");
     return this.#whileOpen(client, connection, connection.run(early));
   }

@@ -18,7 +18,7 @@ import type { Deadline } from "../../timer_wheel.ts";
 import { UnansweredError } from "../upstream_errors.ts";
 import type { UpstreamRequest } from "../upstream.ts";
 import {
-  Http2Exchange,
+  Http2ClientExchange,
   type StreamConnection,
 } from "./http2_client_exchange.ts";
 
@@ -40,7 +40,7 @@ export async function connectHttp2(
   context: ConnectionContext,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const connection = new Http2Connection(transport, context);
+  const connection = new Http2ClientConnection(transport, context);
   const onAbort = () => connection.close();
   signal.addEventListener("abort", onAbort);
   try {
@@ -52,7 +52,7 @@ export async function connectHttp2(
 }
 
 /** An HTTP/2 connection with as many concurrent requests as the upstream allows. */
-class Http2Connection
+class Http2ClientConnection
   implements Connection, StreamConnection, SessionOwner, Deadline {
   readonly isShared = true;
   active = 0;
@@ -172,7 +172,7 @@ class Http2Connection
     this.close();
   }
 
-  #open(request: UpstreamRequest, body: Body | undefined): Http2Exchange {
+  #open(request: UpstreamRequest, body: Body | undefined): Http2ClientExchange {
     const { endpoint } = this.context;
     if (request.upgrade !== undefined) {
       this.release();
@@ -189,7 +189,7 @@ class Http2Connection
     }
     const stream = this.#session.openStream();
     if (!this.#session.streams.hasOwnLeft) this.retire();
-    return new Http2Exchange(this, stream, request, body);
+    return new Http2ClientExchange(this, stream, request, body);
   }
 
   get #hasRoom(): boolean {

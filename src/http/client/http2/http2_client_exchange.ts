@@ -40,7 +40,7 @@ export interface StreamConnection {
 }
 
 /** One request and its response on a stream of an HTTP/2 connection. */
-export class Http2Exchange
+export class Http2ClientExchange
   implements Deadline, UploadObserver, StreamOwner, StreamBodyOwner {
   dueAt = Infinity;
   readonly #connection: StreamConnection;

@@ -17,7 +17,7 @@ import {
   type ServerContext,
 } from "../server_options.ts";
 import type { TransferPace } from "../transfer_pace.ts";
-import { Http2Exchange } from "./http2_server_exchange.ts";
+import { Http2ServerExchange } from "./http2_server_exchange.ts";
 
 /** Receive window for the body of one request. */
 const STREAM_WINDOW = 128 * 1024;
@@ -32,7 +32,8 @@ const IN_FLIGHT_MS = 1000;
 const NEVER = Infinity;
 
 /** Serves one HTTP/2 connection of a client. */
-export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
+export class Http2ServerConnection
+  implements OpenConnection, Deadline, SessionOwner {
   readonly protocol = "h2";
   readonly openedAt: number;
   readonly #session: Http2Session;
@@ -40,9 +41,9 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
   readonly #pace: TransferPace;
   readonly #client: Client;
   readonly #context: ServerContext;
-  readonly #exchanges = new Set<Http2Exchange>();
+  readonly #exchanges = new Set<Http2ServerExchange>();
   /** Requests of the current batch of frames. */
-  #fresh: Http2Exchange[] = [];
+  #fresh: Http2ServerExchange[] = [];
   readonly #idle = Promise.withResolvers<void>();
   #endReason: string | undefined;
   /** True if requests were cut: `run` then awaits their outcome. */
@@ -154,7 +155,7 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
   }
 
   streamOpened(stream: Http2Stream, block: FieldBlock): void {
-    const exchange = new Http2Exchange(
+    const exchange = new Http2ServerExchange(
       stream,
       block,
       this.#client,
@@ -202,7 +203,7 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
   }
 
   /** Starts a request. It counts until its handler is done, even if the client resets it: it may still occupy an upstream. */
-  #begin(exchange: Http2Exchange): void {
+  #begin(exchange: Http2ServerExchange): void {
     const { stream } = exchange;
     if (this.#exchanges.size >= this.#context.limits.maxConcurrentStreams) {
       const busy = new Error("Too many requests are under way");
@@ -220,7 +221,7 @@ export class Http2Connection implements OpenConnection, Deadline, SessionOwner {
     void exchange.run().then(() => this.#finished(exchange));
   }
 
-  #finished(exchange: Http2Exchange): void {
+  #finished(exchange: Http2ServerExchange): void {
     const { wheel, limits } = this.#context;
     this.#exchanges.delete(exchange);
     if (this.#exchanges.size > 0) return;

@@ -34,7 +34,8 @@ const CONTINUE = "100";
 const NEVER = Infinity;
 
 /** One request and its response on an HTTP/2 stream. */
-export class Http2Exchange implements StreamOwner, StreamBodyOwner, Deadline {
+export class Http2ServerExchange
+  implements StreamOwner, StreamBodyOwner, Deadline {
   readonly #stream: Http2Stream;
   readonly #block: FieldBlock;
   readonly #client: Client;
