@@ -24,18 +24,19 @@ export interface BudgetOwner<Key> extends Limit, WindowRules {
   /** Converts monotonic time of this thread to that of the windows. */
   time(now: number): number;
   /** Returns the settled window of a key, which becomes the most recent one; valid until the next call. */
-  use(key: Key, time: number): BudgetWindow;
+  use(key: Key | undefined, time: number): BudgetWindow;
   /** Returns the settled window of a key, or an unused one for a key that is not there; valid until the next call. */
-  peek(key: Key, time: number): BudgetWindow;
+  peek(key: Key | undefined, time: number): BudgetWindow;
   count(name: CountName, by: number): void;
 }
 
 /** Budget of a key. Each call locks the limit. */
 export class KeyBudget<Key> implements Budget {
   readonly limit: BudgetOwner<Key>;
-  readonly #key: Key;
+  readonly #key: Key | undefined;
 
-  constructor(limit: BudgetOwner<Key>, key: Key) {
+  /** @param key `undefined` for a limit without keys. */
+  constructor(limit: BudgetOwner<Key>, key: Key | undefined) {
     this.limit = limit;
     this.#key = key;
   }

@@ -38,9 +38,9 @@ export class KeyLimit<Key> implements BudgetOwner<Key> {
   readonly capacity: number;
   readonly #isKeyed: boolean;
   readonly #thread: ThreadClock;
-  #bound: BudgetMemory<Key> | undefined;
-  /** The budget of a limit without keys. */
-  #only: KeyBudget<Key> | undefined;
+  /** The budget of a limit without keys; policies take it before the memory arrives. */
+  readonly #only: KeyBudget<Key> | undefined;
+  #bound: BudgetMemory<Key> & { readonly onlyKey: Key } | undefined;
 
   constructor(
     { scope, name, isKeyed }: Omit<LimitIdentity, "words">,
@@ -53,13 +53,11 @@ export class KeyLimit<Key> implements BudgetOwner<Key> {
     this.capacity = definition.base + definition.burst;
     this.#isKeyed = isKeyed;
     this.#thread = thread;
+    this.#only = isKeyed ? undefined : new KeyBudget<Key>(this, undefined);
   }
 
-  bind(memory: BudgetMemory<Key>): void {
-    this.#bound = memory;
-    if (!this.#isKeyed) {
-      this.#only = new KeyBudget(this, memory.table.keyOf(""));
-    }
+  bind({ table, lock, order }: BudgetMemory<Key>): void {
+    this.#bound = { table, lock, order, onlyKey: table.keyOf("") };
   }
 
   get order(): number {
@@ -85,15 +83,17 @@ export class KeyLimit<Key> implements BudgetOwner<Key> {
       : timeOf(this.definition, now, clock);
   }
 
-  use(key: Key, time: number): BudgetWindow {
-    const known = this.#memory.table.use(key);
-    if (known === undefined) return this.#add(key, time);
+  use(key: Key | undefined, time: number): BudgetWindow {
+    const { table, onlyKey } = this.#memory;
+    const known = table.use(key ?? onlyKey);
+    if (known === undefined) return this.#add(key ?? onlyKey, time);
     settle(known, this, time);
     return known;
   }
 
-  peek(key: Key, time: number): BudgetWindow {
-    const known = this.#memory.table.peek(key);
+  peek(key: Key | undefined, time: number): BudgetWindow {
+    const { table, onlyKey } = this.#memory;
+    const known = table.peek(key ?? onlyKey);
     if (known === undefined) return unusedWindow();
     settle(known, this, time);
     return known;
@@ -168,7 +168,7 @@ export class KeyLimit<Key> implements BudgetOwner<Key> {
     };
   }
 
-  get #memory(): BudgetMemory<Key> {
+  get #memory() {
     if (this.#bound !== undefined) return this.#bound;
     throw new TypeError(`Limit "${this.name}" was used before it was ready`);
   }

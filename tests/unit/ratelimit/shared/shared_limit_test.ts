@@ -184,6 +184,18 @@ Deno.test("a limit keeps its budgets while a configuration of some thread uses i
   assert.equal(anew.limits[0]?.budget("", 0).allows(0), true);
 });
 
+Deno.test("the budget of a limit without keys can be taken before the limit is ready", async () => {
+  const registry = new LimitRegistry(new FakeClock());
+  const lease = storeOf(registry).lease();
+  const { identity, definition } = requestOf("limit", { base: 1 });
+
+  const budget = lease.limit(identity, definition).budget("", 0);
+  await lease.ready();
+
+  budget.take(0);
+  assert.equal(budget.allows(0), false);
+});
+
 Deno.test("a lease that ends before it is ready uses nothing", () => {
   const registry = new LimitRegistry(new FakeClock());
   const lease = storeOf(registry).lease();
