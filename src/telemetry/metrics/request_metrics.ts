@@ -152,42 +152,49 @@ interface LlmSeries {
   readonly cost: Counter;
 }
 
+function createLlmFamilies(registry: MetricRegistry) {
+  const served = ["route", "backend"];
+  return {
+    tokens: registry.counter(
+      "gateway_llm_tokens_total",
+      "Tokens that LLM responses used, input or output",
+      [...served, "model", "type"],
+    ),
+    cached: registry.counter(
+      "gateway_llm_cached_input_tokens_total",
+      "Input tokens from the prompt cache; gateway_llm_tokens_total counts them too",
+      [...served, "model"],
+    ),
+    firstToken: registry.histogram(
+      "gateway_llm_time_to_first_token_seconds",
+      "From the acceptance of a request to the first output of the LLM",
+      [...served, "model"],
+      durationBounds,
+    ),
+    responses: registry.counter(
+      "gateway_llm_answers_total",
+      "LLM responses by source of their token counts: the provider, an estimate, or none",
+      [...served, "usage_source"],
+    ),
+    cost: registry.counter(
+      "gateway_llm_cost_usd_total",
+      "Cost of LLM responses in US dollars, of models with a price",
+      [...served, "model"],
+    ),
+    unpriced: registry.counter(
+      "gateway_llm_unpriced_answers_total",
+      "LLM responses of models without a price",
+      [...served, "model"],
+    ),
+  };
+}
+
 /** Adds the token metrics; the returned function counts a request in them. */
 function addLlmMetrics(
   registry: MetricRegistry,
 ): (request: FinishedRequest) => void {
-  const served = ["route", "backend"];
-  const tokens = registry.counter(
-    "gateway_llm_tokens_total",
-    "Tokens that LLM responses used, input or output",
-    [...served, "model", "type"],
-  );
-  const cached = registry.counter(
-    "gateway_llm_cached_input_tokens_total",
-    "Input tokens from the prompt cache; gateway_llm_tokens_total counts them too",
-    [...served, "model"],
-  );
-  const firstToken = registry.histogram(
-    "gateway_llm_time_to_first_token_seconds",
-    "From the acceptance of a request to the first output of the LLM",
-    [...served, "model"],
-    durationBounds,
-  );
-  const responses = registry.counter(
-    "gateway_llm_answers_total",
-    "LLM responses by source of their token counts: the provider, an estimate, or none",
-    [...served, "usage_source"],
-  );
-  const cost = registry.counter(
-    "gateway_llm_cost_usd_total",
-    "Cost of LLM responses in US dollars, of models with a price",
-    [...served, "model"],
-  );
-  const unpriced = registry.counter(
-    "gateway_llm_unpriced_answers_total",
-    "LLM responses of models without a price",
-    [...served, "model"],
-  );
+  const { tokens, cached, firstToken, responses, cost, unpriced } =
+    createLlmFamilies(registry);
   const known = new KnownSeries<LlmSeries>();
   return (request) => {
     const { route = "", backend = "", usage, uncounted, firstTokenMs } =
