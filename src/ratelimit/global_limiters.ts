@@ -2,15 +2,18 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { EgressPolicy } from "../base/wire/egress_policy.ts";
 import type { LimitSelection } from "./local/counter_store.ts";
-import type { GlobalLimit, GlobalLimiter } from "./limiter/global_limiter.ts";
+import type {
+  GlobalLimit,
+  GlobalLimiter,
+  GlobalLimitReading,
+} from "./limiter/global_limiter.ts";
 import type { ServiceAddress } from "./service/service_address.ts";
-import type { GlobalLimitReading } from "./global_limit.ts";
+import { KvLimiter } from "./kv/kv_limiter.ts";
 import {
-  createKvLimiter,
-  createServiceLimiter,
+  CountedLimiter,
   type LimiterCounts,
-  type LimiterHandle,
-} from "./limiter_handle.ts";
+} from "./limiter/counted_limiter.ts";
+import { ServiceLimiter } from "./service/service_limiter.ts";
 
 /** Place where the budgets of a domain are kept: a store, by its file or URL, or a service. Equal places share a limiter. */
 export type LimiterPlace =
@@ -36,7 +39,7 @@ export interface LimiterLease {
 
 /** A limiter and its users. */
 interface Entry {
-  readonly handle: LimiterHandle;
+  readonly limiter: CountedLimiter;
   /** Limits of each user. */
   readonly users: Set<readonly GlobalLimit[]>;
   isOpen: boolean;
@@ -83,7 +86,7 @@ export class GlobalLimiters {
           entry.users.delete(user);
           if (entry.users.size === 0) this.#retire(key, entry);
         });
-        return entry.handle.limiter;
+        return entry.limiter;
       },
       release() {
         for (const release of releases.splice(0)) release();
@@ -93,7 +96,7 @@ export class GlobalLimiters {
 
   /** Returns the limiter of a place, also of one that was released a while ago. @param key See `limiterKey`. */
   find(key: string): GlobalLimiter | undefined {
-    return this.#entries.get(key)?.handle.limiter;
+    return this.#entries.get(key)?.limiter;
   }
 
   /** Connects before the first request. */
@@ -101,28 +104,28 @@ export class GlobalLimiters {
     for (const entry of this.#entries.values()) {
       if (entry.isOpen) continue;
       entry.isOpen = true;
-      void this.#open(entry.handle);
+      void this.#open(entry.limiter);
     }
   }
 
   /** Describes every limit in use, each once. */
   describe(): readonly GlobalLimitReading[] {
-    return this.#inUse().flatMap(({ handle, users }) => {
+    return this.#inUse().flatMap(({ limiter, users }) => {
       const limits = [...users].flat().map((limit) =>
         [JSON.stringify(limit), limit] as const
       );
-      return handle.describe([...new Map(limits).values()]);
+      return limiter.describe([...new Map(limits).values()]);
     });
   }
 
   /** Makes budgets unused; returns how many. Rejects when a store fails. */
   async reset({ entry, key }: LimitSelection): Promise<number> {
     const counts = await Promise.all(
-      this.#inUse().map(({ handle, users }) => {
+      this.#inUse().map(({ limiter, users }) => {
         const limits = [...users].flat().filter(({ name }) =>
           entry === undefined || entry === name
         );
-        return handle.reset(limits, key);
+        return limiter.reset(limits, key);
       }),
     );
     return counts.reduce((sum, count) => sum + count, 0);
@@ -130,8 +133,8 @@ export class GlobalLimiters {
 
   /** Counts of every limiter in use. */
   count(): readonly LimiterCounts[] {
-    return this.#inUse().map(({ handle, users }) =>
-      handle.count([...users].flat())
+    return this.#inUse().map(({ limiter, users }) =>
+      limiter.count([...users].flat())
     );
   }
 
@@ -149,7 +152,7 @@ export class GlobalLimiters {
       return known;
     }
     const entry: Entry = {
-      handle: this.#create(place),
+      limiter: this.#create(place),
       users: new Set(),
       isOpen: false,
       cancelRetirement: undefined,
@@ -158,28 +161,29 @@ export class GlobalLimiters {
     return entry;
   }
 
-  #create(place: LimiterPlace): LimiterHandle {
+  #create(place: LimiterPlace): CountedLimiter {
     const { domain, timeoutMs } = place;
     const options = { domain, clock: this.#clock, log: this.#log };
-    return "kv" in place
-      ? createKvLimiter({
+    const limiter = "kv" in place
+      ? new KvLimiter({
         path: place.kv,
         ...options,
         ...(timeoutMs !== undefined && { waitMs: timeoutMs }),
       })
-      : createServiceLimiter({
+      : new ServiceLimiter({
         address: place.service,
         egress: this.#egress,
         ...options,
         ...(timeoutMs !== undefined && { deadlineMs: timeoutMs }),
       });
+    return new CountedLimiter(limiter, options);
   }
 
-  async #open(handle: LimiterHandle): Promise<void> {
+  async #open(limiter: CountedLimiter): Promise<void> {
     try {
-      await handle.open();
+      await limiter.open();
     } catch (error) {
-      const { domain, store } = handle.count([]);
+      const { domain, store } = limiter.status;
       this.#log.error(
         "Cannot reach the store or service of global limits: until then, requests get 503, or pass if failureMode is Open",
         {
@@ -213,7 +217,7 @@ export class GlobalLimiters {
   #end(key: string, entry: Entry): void {
     entry.cancelRetirement?.();
     this.#entries.delete(key);
-    const closing = entry.handle.close().finally(() =>
+    const closing = entry.limiter.close().finally(() =>
       this.#closing.delete(closing)
     );
     this.#closing.add(closing);

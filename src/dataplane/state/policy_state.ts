@@ -30,8 +30,8 @@ import type {
   LimitSelection,
 } from "../../ratelimit/local/counter_store.ts";
 import { LocalCounterStore } from "../../ratelimit/local/local_counter_store.ts";
-import type { GlobalLimitReading } from "../../ratelimit/global_limit.ts";
-import type { LimiterCounts } from "../../ratelimit/limiter_handle.ts";
+import type { GlobalLimitReading } from "../../ratelimit/limiter/global_limiter.ts";
+import type { LimiterCounts } from "../../ratelimit/limiter/counted_limiter.ts";
 import { GlobalLimiters } from "../../ratelimit/global_limiters.ts";
 import { createDocumentCache, createLoginState } from "./kv_stores.ts";
 import { globalLimits, limiterPlace } from "./limiter_place.ts";

@@ -3,17 +3,21 @@ import { amountOf, longestWait, noUse, type Use } from "../budget/budget.ts";
 import type {
   DescriptorReading,
   DescriptorUse,
-  GlobalLimiter,
+  ExchangeCounts,
+  GlobalLimit,
   HeldUse,
   LimiterDecision,
   LimiterFailure,
+  LimitState,
+  StoreLimiter,
 } from "../limiter/global_limiter.ts";
 import type { KvBucket } from "./kv_bucket.ts";
 import { KvBucketTable } from "./kv_bucket_table.ts";
 import {
   describeBuckets,
-  type KvBudgetState,
+  isBudgetOf,
   type KvLimiterState,
+  readKvLimit,
 } from "./kv_description.ts";
 import { FirstReadLimiter } from "./kv_first_reads.ts";
 import { isOverWithin } from "./kv_exchange.ts";
@@ -63,8 +67,9 @@ const CLOSE_MS = 2000;
  *
  * While the store is not available, decisions fail; it is retried on demand, at most once a second.
  */
-export class KvLimiter implements GlobalLimiter {
-  readonly #domain: string;
+export class KvLimiter implements StoreLimiter {
+  readonly domain: string;
+  readonly storeName = "KV";
   readonly #clock: Clock;
   readonly #waitMs: number;
   readonly #store: KvStore;
@@ -79,7 +84,7 @@ export class KvLimiter implements GlobalLimiter {
     const { domain, maxLease = 4096, maxBudgets = 10_000 } = options;
     const random = options.random ?? Math.random;
     const store = new KvStore({ open: () => open(path), clock, random });
-    this.#domain = domain;
+    this.domain = domain;
     this.#clock = clock;
     this.#waitMs = options.waitMs ?? 250;
     this.#store = store;
@@ -148,7 +153,7 @@ export class KvLimiter implements GlobalLimiter {
   /** Describes the limiter and the `count` most recently used budgets. */
   describe(count = 100): KvLimiterState {
     return {
-      domain: this.#domain,
+      domain: this.domain,
       error: this.#store.lastError,
       kept: this.#table.size,
       counters: {
@@ -161,15 +166,40 @@ export class KvLimiter implements GlobalLimiter {
     };
   }
 
-  /** Makes budgets unused that this process knows; returns how many. Rejects when the store fails. */
+  get storeError(): unknown {
+    return this.#store.lastError;
+  }
+
+  get exchanges(): ExchangeCounts {
+    const { writes, conflicts, locks, failures } = this.#store.counters;
+    return {
+      waits: this.#waits,
+      exchanges: {
+        written: writes,
+        conflict: conflicts,
+        locked: locks,
+        failed: failures,
+      },
+      lostTokens: this.#sweeper.lostDebits,
+    };
+  }
+
+  readLimits(limits: readonly GlobalLimit[]): readonly LimitState[] {
+    const { budgets } = this.describe(Infinity);
+    return limits.map((limit) => readKvLimit(limit, budgets));
+  }
+
   async reset(
-    selects: (budget: KvBudgetState) => boolean,
+    limits: readonly GlobalLimit[],
+    key: string | undefined,
   ): Promise<number> {
-    const buckets = this.#table.latest(Infinity).filter((bucket) =>
-      describeBuckets([bucket]).some(selects)
+    const selected = this.#table.latest(Infinity).filter(
+      ({ budget: definition, entries }) =>
+        limits.some((limit) => isBudgetOf(limit, { definition, entries })) &&
+        (key === undefined || entries.some(([, value]) => value === key)),
     );
-    await Promise.all(buckets.map((bucket) => bucket.reset()));
-    return buckets.length;
+    await Promise.all(selected.map((bucket) => bucket.reset()));
+    return selected.length;
   }
 
   /** Returns leases, settles debits and closes the store. Takes at most two seconds. */

@@ -95,3 +95,72 @@ export interface GlobalLimiter {
    */
   refund(uses: readonly DescriptorUse[], held: HeldUse): void;
 }
+
+/** Identity and availability of a limiter. */
+export interface LimiterStatus {
+  readonly domain: string;
+  /** `KV`, or the address of a service such as `ratelimit:8081`. */
+  readonly store: string;
+  /** `ready`, `failing`, or another state of the connection to a service. */
+  readonly state: string;
+  /** Error of the last decision; `undefined` if it succeeded. */
+  readonly lastError: string | undefined;
+}
+
+/**
+ * A global limit as `/config_dump` shows it: of several keys, the budget with the least left. Fields that this process does not know
+ * are missing: only the service knows them, or no key was read from the store yet.
+ */
+export interface GlobalLimitReading
+  extends
+    LimiterStatus,
+    Pick<BudgetReading, "unit" | "limit" | "windowMs">,
+    Partial<Pick<BudgetReading, "remaining" | "resetMs">> {
+  readonly name: string;
+  /** Keys whose budgets this process knows. */
+  readonly keys?: number;
+  /** Held for requests of this process in progress, over all keys, by limits that reserve. */
+  readonly held?: number;
+  /** Requests that this process can admit without contacting the store, over all keys. */
+  readonly leased?: number;
+  /** Tokens or US dollars not yet visible to other processes, over all keys. */
+  readonly pending?: number;
+}
+
+/** What is known of a limit itself, without the limiter. */
+export type LimitState = Omit<GlobalLimitReading, keyof LimiterStatus>;
+
+/** Exchanges of a limiter with its store or service since it was created. */
+export interface ExchangeCounts {
+  /** Requests that waited for a decision. */
+  readonly waits: number;
+  /** Exchanges with the store or the service, by result. */
+  readonly exchanges: Readonly<Record<string, number>>;
+  /** Tokens that were used and not counted. */
+  readonly lostTokens: number;
+}
+
+/** A limiter over a store or a service, with its lifecycle. */
+export interface StoreLimiter extends GlobalLimiter {
+  readonly domain: string;
+  /** `KV`, or the address of a service. */
+  readonly storeName: string;
+  /** State of the connection; `undefined` where errors alone tell it. */
+  readonly connection?: string;
+  /** Error of the store; `undefined` while it works. */
+  readonly storeError?: unknown;
+  readonly exchanges: ExchangeCounts;
+  /** Rejects when the store or service cannot be reached now; it is retried on demand. */
+  open(): Promise<void>;
+  /** Rejects while the store or service cannot be reached. */
+  probe(): Promise<void>;
+  /** Returns leases and settles pending charges. Takes at most two seconds. */
+  close(): Promise<void>;
+  /** Describes limits, in their order. */
+  readLimits(limits: readonly GlobalLimit[]): readonly LimitState[];
+  /** Makes budgets of these limits unused, as far as this process knows them; returns how many. Services reset theirs. */
+  reset(
+    limits: readonly GlobalLimit[],
+    key: string | undefined,
+  ): Promise<number>;
+}

@@ -4,8 +4,11 @@ import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { amountOf, type Use } from "../budget/budget.ts";
 import type {
   DescriptorUse,
-  GlobalLimiter,
+  ExchangeCounts,
+  GlobalLimit,
   LimiterDecision,
+  LimitState,
+  StoreLimiter,
 } from "../limiter/global_limiter.ts";
 import { formatAddress, type ServiceAddress } from "./service_address.ts";
 import { serviceUnitOf } from "./service_budgets.ts";
@@ -65,7 +68,10 @@ const admittedWithoutCall: LimiterDecision = {
  * from other limiters: most services charge requests even if another budget is exhausted, a token budget that is used up to the
  * last token admits one more request, and nothing is refunded.
  */
-export class ServiceLimiter implements GlobalLimiter {
+export class ServiceLimiter implements StoreLimiter {
+  readonly domain: string;
+  /** Such as `ratelimit:8081`. */
+  readonly storeName: string;
   readonly #options: ServiceLimiterOptions;
   readonly #reports: UsageReports;
   #connecting: Promise<ServiceConnection> | undefined;
@@ -79,6 +85,8 @@ export class ServiceLimiter implements GlobalLimiter {
 
   /** Does not connect yet. */
   constructor(options: ServiceLimiterOptions) {
+    this.domain = options.domain;
+    this.storeName = formatAddress(options.address);
     this.#options = options;
     this.#reports = new UsageReports({
       clock: options.clock,
@@ -90,6 +98,10 @@ export class ServiceLimiter implements GlobalLimiter {
   /** Connects before the first request. Rejects when the service cannot be reached now. */
   async open(): Promise<void> {
     await (await this.#connect()).open();
+  }
+
+  probe(): Promise<void> {
+    return this.open();
   }
 
   admit(
@@ -114,12 +126,40 @@ export class ServiceLimiter implements GlobalLimiter {
   /** Does nothing: the protocol has no refunds. */
   refund(_uses: readonly DescriptorUse[]): void {}
 
-  describe(): ServiceLimiterState {
-    const { address, domain } = this.#options;
+  get connection(): ConnectionState {
+    return this.#isClosed ? "closed" : this.#connection?.state ?? "idle";
+  }
+
+  get exchanges(): ExchangeCounts {
+    const failed = this.#failures - this.#unknown;
+    const answered = this.#calls - this.#failures;
     return {
-      address: formatAddress(address),
-      domain,
-      connection: this.#isClosed ? "closed" : this.#connection?.state ?? "idle",
+      waits: this.#calls,
+      exchanges: { answered, failed, unknown: this.#unknown },
+      lostTokens: this.#reports.counters.droppedTokens,
+    };
+  }
+
+  /** Only the service knows what is left. */
+  readLimits(limits: readonly GlobalLimit[]): readonly LimitState[] {
+    return limits.map(({ name, definition: { unit, base, windowMs } }) => ({
+      name,
+      unit,
+      limit: base,
+      windowMs,
+    }));
+  }
+
+  /** Services reset their budgets themselves. */
+  reset(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  describe(): ServiceLimiterState {
+    return {
+      address: this.storeName,
+      domain: this.domain,
+      connection: this.connection,
       calls: this.#calls,
       failures: this.#failures,
       unknown: this.#unknown,
