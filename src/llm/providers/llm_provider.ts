@@ -45,6 +45,8 @@ export interface ProviderApi {
   path(call: ProviderCall): string;
   /** The path has the model, which other providers have in the body. */
   readonly hasModelInPath?: true;
+  /** A request to count tokens has the request that it is about as a member. */
+  readonly wrapsCount?: true;
   /** Reports whether the provider serves a model with this API; all of them unless given. */
   serves?(model: string): boolean;
   /** Fields that the body has in place of `model`. */

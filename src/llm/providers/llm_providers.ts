@@ -66,6 +66,7 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
         path: ({ basePath = "/v1beta", model, operation }) =>
           `${basePath}/models/${segment(model)}:${operation.name}`,
         hasModelInPath: true,
+        wrapsCount: true,
       },
       openai: below("/v1beta/openai", ["embeddings", "images/generations"]),
     },

@@ -7,12 +7,14 @@ import {
   type LlmOperation,
   readOperation,
 } from "../../llm/providers/operation.ts";
+import { countsTokens } from "../../llm/translation/token_count.ts";
 import { isTranslatable } from "../../llm/translation/translation.ts";
 import { prepareBody, readBytes, readModel } from "./llm_body.ts";
 import { checkResponse, type LlmCall, sendAuthorized } from "./llm_call.ts";
 import { providerQuery } from "./llm_headers.ts";
 import { listModels } from "./model_list.ts";
 import { openRealtime, readRealtimeOperation } from "./realtime_call.ts";
+import { countTokens } from "./token_count_call.ts";
 import { sendTranslated } from "./translated_call.ts";
 
 /**
@@ -43,6 +45,9 @@ async function sendOperation(
   const api = provider.apis[operation.family];
   const isServed = api !== undefined &&
     (api.operations?.includes(operation.name) ?? true);
+  if (!isServed && countsTokens(operation)) {
+    return await countTokens(call, operation);
+  }
   if (!isServed && isTranslatable(operation)) {
     return await sendTranslated(call, operation);
   }

@@ -84,7 +84,11 @@ export async function sendTranslated(
   );
 }
 
-async function readBody(
+/**
+ * Reads the whole body as JSON.
+ * @throws {LlmApiError}
+ */
+export async function readBody(
   call: LlmCall,
   family: LlmFamily,
 ): Promise<JsonObject> {
@@ -122,18 +126,33 @@ function translateOrReject(
     readonly targetFamily: LlmFamily;
   },
 ): Translation {
+  return rejectingUntranslatable(
+    operation.family,
+    () =>
+      translate(operation, body, {
+        target: targetFamily,
+        model,
+        id: requestId,
+        now: clock.now(),
+        unsupported: target.unsupported,
+        items,
+      }),
+  );
+}
+
+/**
+ * Returns the result of a translation.
+ * @throws {LlmApiError} `llm_request_invalid` in place of `UntranslatableError`.
+ */
+export function rejectingUntranslatable<Result>(
+  family: LlmFamily,
+  translation: () => Result,
+): Result {
   try {
-    return translate(operation, body, {
-      target: targetFamily,
-      model,
-      id: requestId,
-      now: clock.now(),
-      unsupported: target.unsupported,
-      items,
-    });
+    return translation();
   } catch (error) {
     if (!(error instanceof UntranslatableError)) throw error;
-    throw invalidRequest(operation.family, error.message);
+    throw invalidRequest(family, error.message);
   }
 }
 
@@ -215,7 +234,8 @@ async function translateError(
   return { status, headers, body: textBody(JSON.stringify(body)) };
 }
 
-async function readText(
+/** Reads the text of a response; `undefined` if it is too long. */
+export async function readText(
   response: ResponseMessage,
   maxBytes: number,
   held?: HeldBytes,

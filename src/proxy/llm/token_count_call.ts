@@ -1,0 +1,73 @@
+import { parseJson } from "../../base/json.ts";
+import { BytesBody, textBody } from "../../http/body.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import { modelOf } from "../../llm/llm_target.ts";
+import type { LlmOperation } from "../../llm/providers/operation.ts";
+import { InputEstimate } from "../../llm/request/input_estimate.ts";
+import {
+  readCount,
+  translateCount,
+} from "../../llm/translation/token_count.ts";
+import { checkResponse, type LlmCall, sendAuthorized } from "./llm_call.ts";
+import {
+  readBody,
+  readText,
+  rejectingUntranslatable,
+} from "./translated_call.ts";
+
+const MAX_COUNT_BYTES = 64 * 1024;
+
+/**
+ * Counts the tokens of a request at the provider of its model; estimates them, and says so, where that does not count.
+ * @throws {LlmApiError}
+ */
+export async function countTokens(
+  call: LlmCall,
+  { family }: LlmOperation,
+): Promise<ResponseMessage> {
+  const { target: { provider, place } } = call;
+  const read = await readBody(call, family);
+  const requested = read["model"];
+  const model = modelOf(
+    call.target,
+    typeof requested === "string" ? requested : undefined,
+  );
+  const target = provider.translatesTo(model);
+  const api = provider.apis[target];
+  const count = rejectingUntranslatable(
+    family,
+    () =>
+      translateCount(model === undefined ? read : { ...read, model }, {
+        target,
+        wrapsCount: api?.wrapsCount,
+      }),
+  );
+  let tokens = 0;
+  if (count !== undefined && api !== undefined) {
+    const { operation, body, field } = count;
+    const path = api.path({ ...place, operation, model, streaming: false });
+    const bytes = new TextEncoder().encode(JSON.stringify(body));
+    const response = await sendAuthorized(
+      call,
+      { method: "POST", target: path, isOwn: true },
+      new BytesBody(bytes),
+      bytes,
+    );
+    await checkResponse(call, family, response);
+    if (response.status === 429) return response;
+    const text = await readText(response, MAX_COUNT_BYTES) ?? "";
+    if (response.status === 200) tokens = readCount(parseJson(text), field);
+  }
+  call.held?.release();
+  if (tokens > 0) return respond(tokens, false);
+  const bytes = new TextEncoder().encode(JSON.stringify(read));
+  return respond(InputEstimate.ofBody(bytes).tokens(model), true);
+}
+
+function respond(tokens: number, isEstimate: boolean): ResponseMessage {
+  const headers = HeaderList.from([["content-type", "application/json"]]);
+  if (isEstimate) headers.append("x-gateway-token-count", "estimate");
+  const body = textBody(JSON.stringify({ input_tokens: tokens }));
+  return { status: 200, headers, body };
+}
