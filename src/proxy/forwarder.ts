@@ -267,6 +267,7 @@ export class Forwarder {
     attempts.providerRequestId = undefined;
     attempts.limitedBy = undefined;
     attempts.dropped = [];
+    attempts.isTooLong = false;
     const { request, trace, span } = exchange;
     trace?.callStarts(target.label);
     const send = (traceparent = "") =>

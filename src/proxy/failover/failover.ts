@@ -112,7 +112,9 @@ export class Failover {
         }
         body?.endAttempt();
         responseOf(outcome)?.body?.cancel("failed over");
-        const after = reason ?? reasonOfRetry(outcome);
+        const after = exchange.attempts?.isTooLong
+          ? "context_too_long"
+          : reason ?? reasonOfRetry(outcome);
         this.#record(exchange, target, next, {
           outcome,
           reason: after,
@@ -300,6 +302,8 @@ function mayMove(
       (isUnsent(outcome) || outcome.code === "no_endpoints")
     ) return true;
   }
+  // A model with a larger context may take it.
+  if (replaysFailures && attempts?.isTooLong === true) return true;
   if (retry === undefined || (attempts?.retries ?? 0) >= retry.attempts) {
     return false;
   }

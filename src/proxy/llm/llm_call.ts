@@ -99,25 +99,25 @@ export function sendAuthorized(
   return applied === undefined ? send() : applied.then(send);
 }
 
-/** An error that says more is not one of a key. */
+/** Longer errors are not read. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-async function rejectsKey(
-  { provider }: LlmTarget,
-  response: ResponseMessage,
-): Promise<boolean> {
-  if (provider.rejectsKey === undefined) return false;
+/** Reads the text of an error, which stays in the response. */
+async function peekError(response: ResponseMessage): Promise<string> {
   const coding = response.headers.getJoined("content-encoding") ?? "";
   const bytes = await peekBody(response, MAX_ERROR_BYTES);
-  if (bytes === undefined) return false;
+  if (bytes === undefined) return "";
   const { bytes: content } = await readRequestContent(
     bytes,
     coding,
     MAX_ERROR_BYTES,
   );
-  if (content === undefined) return false;
-  return provider.rejectsKey(parseJson(new TextDecoder().decode(content)));
+  return new TextDecoder().decode(content);
 }
+
+/** Words of providers for a request that is longer than the context of its model; 2026-11. */
+const tooLong =
+  /context_length_exceeded|context (?:length|window|limit)|(?:prompt|input) is too long|input token count[^"]{0,40} exceeds/i;
 
 /** Fields of responses that name the account of the gateway, or track it. */
 const accountFields = [
@@ -128,7 +128,7 @@ const accountFields = [
 ];
 
 /**
- * Records the provider's id of the request, and whose limit it exceeded.
+ * Records the provider's id of the request, whose limit it exceeded, and whether it is too long for its model.
  * @throws {LlmApiError} `llm_key_rejected`: that is no matter of the client, whose own key the gateway has accepted.
  */
 export async function checkResponse(
@@ -143,8 +143,12 @@ export async function checkResponse(
   const { status } = response;
   attempts.limitedBy = status === 429 ? name : undefined;
   if (status === 429) response.headers.set("x-gateway-limited-by", name);
+  const error = status === 400 || status === 413
+    ? await peekError(response)
+    : "";
+  attempts.isTooLong = tooLong.test(error);
   const isRejected = status === 401 || status === 403 ||
-    status === 400 && await rejectsKey(target, response);
+    status === 400 && provider.rejectsKey?.(parseJson(error)) === true;
   if (!isRejected) return response;
   response.body?.cancel("key rejected");
   throw new LlmApiError(

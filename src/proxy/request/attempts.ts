@@ -36,6 +36,8 @@ export class Attempts {
   providerRequestId: string | undefined;
   /** LLM provider whose limit the latest attempt exceeded. */
   limitedBy: string | undefined;
+  /** The latest attempt was longer than the context of the model. */
+  isTooLong = false;
   /** Fields of the client that the provider of the latest attempt did not get: `["tools[].strict"]`. */
   dropped: readonly string[] = none;
   retries = 0;
@@ -71,6 +73,7 @@ export class Attempts {
     this.status = undefined;
     this.limitedBy = undefined;
     this.dropped = none;
+    this.isTooLong = false;
     this.providerRequestId = undefined;
     this.target = undefined;
     this.retry(now);
