@@ -52,19 +52,12 @@ export function addTraceCommand(
   call: Call,
   isHidden = false,
 ): void {
-  parent.command("trace", { hidden: isHidden })
+  const command = parent.command("trace", { hidden: isHidden })
     .description("Trace requests step by step")
     .argument("[gateway...]", "gateway/<name> (default: the only one)")
     .usage("[gateway/<name>] [options] [-- <url> [curl args]]")
-    .option("--local", "the gateway on this machine (default)")
-    .option(
-      "-n, --namespace <namespace>",
-      "namespace in the cluster (default: that of the kubeconfig)",
-    )
-    .option(
-      "--kubeconfig <path>",
-      "credentials of the cluster (default: KUBECONFIG, then ~/.kube/config)",
-    )
+    .option("--local", "the gateway on this machine (default)");
+  withClusterOptions(command)
     .addOption(
       new Option("--port <listener>", "port of a listener")
         .argParser(parsePort),
