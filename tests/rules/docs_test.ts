@@ -82,11 +82,15 @@ Deno.test("every source file that the map and the recipes name exists", async ()
   const files = await repositoryFiles();
   const missing: string[] = [];
   for (const document of ["src/README.md", "CONTRIBUTING.md"]) {
+    const text = await readFile(document);
+    const written = [...text.matchAll(/\bWrite\s+`([^`]+)`/g)]
+      .map(([, name]) => name);
     for (
-      const [, name = ""] of (await readFile(document)).matchAll(
-        /(?<!\bWrite )`((?:\.\.\/)?[a-z_.]+\/[a-z0-9_/.]+)`/g,
+      const [, name = ""] of text.matchAll(
+        /`((?:\.\.\/)?[a-z_.]+\/[a-z0-9_/.]+)`/g,
       )
     ) {
+      if (written.includes(name)) continue;
       const path = new URL(name, new URL(document, root)).href.slice(
         root.href.length,
       );
