@@ -13,7 +13,7 @@ import { withPods } from "./for_proxies.ts";
 
 /** Traces requests to a gateway in a cluster: follows all its proxies, and stays with the first that sees one. */
 export async function watchReplicas(
-  { namespace, kubeconfig, tokenFile }: TraceOptions,
+  options: TraceOptions,
   plan: WatchPlan | InjectPlan,
   show: Show,
 ): Promise<number> {
@@ -23,12 +23,7 @@ export async function watchReplicas(
       "Cannot send requests to a gateway in a cluster: trace without a URL, and send the request yourself",
     );
   }
-  const target = {
-    ...(namespace !== undefined && { namespace }),
-    ...(kubeconfig !== undefined && { kubeconfig }),
-    ...(tokenFile !== undefined && { tokenFile }),
-  };
-  return await withPods(target, gateway ?? "", async (pods) => {
+  return await withPods(options, gateway ?? "", async (pods) => {
     using streams = new DisposableStack();
     const addresses = pods.map(({ address }) => address);
     // The proxies serve only this gateway.

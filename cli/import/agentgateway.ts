@@ -190,7 +190,7 @@ function importSettings(source: SourceNode | undefined) {
     adminAddr: source.get("adminAddr")?.text(),
     statsAddr: source.get("statsAddr")?.text(),
     sensitiveHeaders: source.get("sensitiveHeaders")?.texts(),
-    ...(format !== undefined && { logging: { format } }),
+    logging: format && { format },
   };
   return Object.values(settings).some((value) => value !== undefined)
     ? settings

@@ -86,16 +86,14 @@ function importListener(source: SourceNode) {
   const protocol = source.get("protocol")?.text();
   const name = source.get("name")?.text();
   return {
-    ...(name !== undefined && { name }),
-    ...(hostname !== undefined && hostname !== "*" && { hostname }),
-    ...((protocol === "HTTPS" || tls !== undefined) && { protocol: "HTTPS" }),
-    ...(tls !== undefined && {
-      tls: {
-        cert: tls.get("cert")?.text(),
-        key: tls.get("key")?.text(),
-        ...(clientCa !== undefined &&
-          { clientCa, clientCertificate: "Require" }),
-      },
-    }),
+    name,
+    hostname: hostname === "*" ? undefined : hostname,
+    protocol: protocol === "HTTPS" || tls !== undefined ? "HTTPS" : undefined,
+    tls: tls && {
+      cert: tls.get("cert")?.text(),
+      key: tls.get("key")?.text(),
+      clientCa,
+      clientCertificate: clientCa && "Require",
+    },
   };
 }

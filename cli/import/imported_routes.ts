@@ -44,7 +44,7 @@ export function importRoute(
     name,
     gateways: context.gateways,
     ...(hosts.length > 0 && { hostnames: hosts }),
-    ...(matches !== undefined && { matches }),
+    matches,
   };
   const guards = rejectRestrictions(policies?.get("ai"));
   const lacking = [...imported.missing, ...missing, ...guards];
@@ -64,8 +64,8 @@ function open(
   };
   const all = { ...policies, ...rewrite };
   return {
-    ...(timeouts !== undefined && { timeouts }),
-    ...(retry !== undefined && { retry }),
+    timeouts,
+    retry,
     ...(Object.keys(all).length > 0 && { policies: all }),
     ...(backends.length > 0 && { backends }),
   };
@@ -78,10 +78,7 @@ export function closed(
 ): Readonly<Record<string, unknown>> {
   const body = `not imported: ${missing.join(", ")}`;
   return {
-    name,
-    gateways,
-    ...(hostnames !== undefined && { hostnames }),
-    ...(matches !== undefined && { matches }),
+    ...{ name, gateways, hostnames, matches },
     policies: { directResponse: { status: 503, body } },
   };
 }
@@ -93,7 +90,7 @@ export function importMatch(source: SourceNode) {
     .map((name) => [pathTypes[name], path?.get(name)?.text()] as const)
     .find(([, value]) => value !== undefined) ?? [];
   return {
-    ...(type !== undefined && { path: { type, value } }),
+    path: type && { type, value },
     ...conditions("headers", source.get("headers")),
     ...conditions("queryParams", source.get("query")),
     ...method(source.get("method")),
