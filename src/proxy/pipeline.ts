@@ -7,7 +7,6 @@ import type {
 } from "../http/message.ts";
 import { clientKey } from "../base/wire/ip_address.ts";
 import { clientOf } from "../policy/authentication/request_identity.ts";
-import { clientAddress } from "../policy/login/client_origin.ts";
 import { normalizeTarget } from "../route/normalize_target.ts";
 import type { PortId, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { awaitShortBody } from "./body/early_body.ts";
@@ -201,9 +200,7 @@ export class Pipeline {
     const { request, requestId, originalRequest } = exchange;
     const { trustsPeer } = this.#options;
     const isTrusted = trustsPeer(request.source);
-    const address = clientKey(
-      isTrusted ? clientAddress(request, trustsPeer) : request.source.address,
-    );
+    const address = clientKey(exchange.client.address);
     const identity = clientOf(exchange.slots);
     request.owners = identity === ""
       ? [address]

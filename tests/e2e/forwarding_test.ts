@@ -292,3 +292,33 @@ Deno.test("gateway rejects a path that has no single meaning", async () => {
     assert.equal(statusOf(response), 400, path);
   }
 });
+
+Deno.test("source.address is that of the client only behind a trusted proxy", async () => {
+  await using upstream = echoUpstream();
+  const [route] = routeTo(upstream).routes;
+  const rule = "cidr('203.0.113.0/24').containsIP(source.address)";
+  const routes = [{
+    ...route,
+    policies: { authorization: { policy: { matchExpressions: [rule] } } },
+  }];
+  await using direct = await startTestGateway({ routes });
+  await using behind = await startTestGateway({
+    config: { trustedProxies: ["127.0.0.0/8", "198.51.100.7"] },
+    routes,
+  });
+  const statusAt = async (port: number, forwardedFor: string) =>
+    statusOf(
+      await exchangeRaw(
+        port,
+        `GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${forwardedFor}\r\n\r\n`,
+      ),
+    );
+
+  assert.equal(await statusAt(direct.port, "203.0.113.9"), 403);
+  assert.equal(
+    await statusAt(behind.port, "6.6.6.6, 203.0.113.9, 198.51.100.7"),
+    200,
+  );
+  assert.equal(await statusAt(behind.port, "203.0.113.9, 6.6.6.6"), 403);
+  assert.equal(await statusAt(behind.port, "unknown"), 403);
+});

@@ -195,9 +195,9 @@ const eventStream = /^text\/event-stream(?:$|[\t ;])/i;
 
 /** Copies what rules read: later policies change the request. Items are used with POST, also those of a stream that a GET opened. */
 export function copyForItems(
-  { request, slots, acceptedAt, gateway }: PolicyContext,
+  { request, client, slots, acceptedAt, gateway }: PolicyContext,
 ): VariableSource {
-  const { scheme, authority, target, version, headers, source } = request;
+  const { scheme, authority, target, version, headers } = request;
   return {
     request: {
       method: "POST",
@@ -206,8 +206,8 @@ export function copyForItems(
       target,
       version,
       headers: headers.copy(),
-      source,
     },
+    client,
     slots: slots.copy(),
     acceptedAt,
     gateway,

@@ -12,6 +12,8 @@ export type ReadableBy = "every page" | "no page";
 export interface PolicyContext {
   /** Current state: earlier policies may have changed it. */
   readonly request: RequestMessage;
+  /** The peer, or the client that a trusted proxy names. */
+  readonly client: RequestMessage["source"];
   /** Value of `x-request-id`. */
   readonly requestId: string;
   /** When the request was accepted, in milliseconds since the epoch. */

@@ -24,9 +24,11 @@ export interface TransformedMessages {
 }
 
 /** The part of a request that expressions read. */
-export interface VariableSource
-  extends
-    Pick<PolicyContext, "acceptedAt" | "gateway" | "slots" | "responseUsage"> {
+export interface VariableSource extends
+  Pick<
+    PolicyContext,
+    "acceptedAt" | "client" | "gateway" | "slots" | "responseUsage"
+  > {
   readonly request: Pick<
     RequestMessage,
     | "method"
@@ -35,7 +37,6 @@ export interface VariableSource
     | "target"
     | "version"
     | "headers"
-    | "source"
   >;
 }
 
@@ -71,7 +72,7 @@ export class RequestVariables implements Variables {
   }
 
   get source(): Value {
-    const { address, port } = this.#context.request.source;
+    const { address, port } = this.#context.client;
     return claimsValue({ address, port });
   }
 

@@ -34,17 +34,28 @@ function firstOf(headers: HeaderList, name: string): string | undefined {
   return headers.get(name)?.split(",", 1)[0]?.trim();
 }
 
-/** Returns the IP address of the client: the last in `X-Forwarded-For` that is no trusted proxy, if the peer is one. */
-export function clientAddress(
+/**
+ * Returns the client of a request: the peer, or if that is a trusted proxy, the last address in `X-Forwarded-For` that is none. The port
+ * is that of the connection.
+ */
+export function clientOf(
   { headers, source }: Pick<RequestMessage, "headers" | "source">,
   trustsPeer: PolicyServices["trustsPeer"],
-): string {
+): RequestMessage["source"] {
+  if (!trustsPeer(source)) return source;
   let client = source;
   const forwarded = headers.getAll("x-forwarded-for").join(",").split(",");
   while (trustsPeer(client)) {
     const address = forwarded.pop()?.trim() ?? "";
     if (!isIpAddress(address)) break;
-    client = { address, port: 0 };
+    client = { address, port: source.port };
   }
-  return client.address;
+  return client;
+}
+
+/** Returns the IP address of the client. */
+export function clientAddress(
+  ...request: Parameters<typeof clientOf>
+): string {
+  return clientOf(...request).address;
 }

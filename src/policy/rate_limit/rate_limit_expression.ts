@@ -123,7 +123,7 @@ type SubjectOf = (context: PolicyContext) => object | undefined;
 const subjects: { readonly [name in VariableName]?: SubjectOf } = {
   jwt: ({ slots }) => slots.get(jwtClaims),
   apiKey: ({ slots }) => slots.get(apiKeyMetadata),
-  source: ({ request }) => request.source,
+  source: ({ client }) => client,
 };
 
 /** Returns the object that the result of an expression can be cached with. */

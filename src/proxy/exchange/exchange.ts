@@ -13,7 +13,8 @@ import type {
 } from "../../snapshot/snapshot.ts";
 import type { Attempts } from "../request/attempts.ts";
 import type { UsageMeter } from "../metering/meter/usage_meter.ts";
-import { requestIdOf } from "../request/forwarding_headers.ts";
+import { requestIdOf, type TrustsPeer } from "../request/forwarding_headers.ts";
+import { clientOf } from "../../policy/login/client_origin.ts";
 import { PolicyRun } from "./policy_run.ts";
 import {
   RequestContext,
@@ -28,6 +29,7 @@ export interface ExchangeOptions {
   readonly snapshots: SnapshotStore;
   readonly clock: Clock;
   readonly bodyMemory: BodyMemory;
+  readonly trustsPeer: TrustsPeer;
 }
 
 /**
@@ -36,6 +38,8 @@ export interface ExchangeOptions {
  */
 export class Exchange implements RequestFacts {
   readonly request: RequestMessage;
+  /** The peer, or the client that a trusted proxy names. */
+  readonly client: RequestMessage["source"];
   /** The configuration in force when the request was accepted; it holds to the end. */
   readonly snapshot: Snapshot;
   /** Port of the configuration that the request arrived on. */
@@ -71,9 +75,10 @@ export class Exchange implements RequestFacts {
   constructor(
     request: RequestMessage,
     arrivedOn: PortId,
-    { snapshots, clock, bodyMemory }: ExchangeOptions,
+    { snapshots, clock, bodyMemory, trustsPeer }: ExchangeOptions,
   ) {
     this.request = request;
+    this.client = clientOf(request, trustsPeer);
     this.snapshot = snapshots.current;
     this.port = arrivedOn.port;
     this.#arrivedOn = arrivedOn;

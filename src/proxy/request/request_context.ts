@@ -11,6 +11,7 @@ import type { RoutedRequest } from "./routed_request.ts";
 /** The facts of a request that never change. */
 export interface RequestFacts {
   readonly request: RequestMessage;
+  readonly client: RequestMessage["source"];
   readonly requestId: string;
   readonly acceptedAt: number;
   readonly routed: RoutedRequest;
@@ -20,6 +21,7 @@ export interface RequestFacts {
 /** A request as policies see it, with what they leave for each other. */
 export class RequestContext implements PolicyContext {
   readonly request: RequestMessage;
+  readonly client: RequestMessage["source"];
   readonly requestId: string;
   readonly acceptedAt: number;
   readonly slots = new Slots();
@@ -28,8 +30,9 @@ export class RequestContext implements PolicyContext {
   readonly #facts: RequestFacts;
 
   constructor(facts: RequestFacts) {
-    const { request, requestId, acceptedAt, routed } = facts;
+    const { request, client, requestId, acceptedAt, routed } = facts;
     this.request = request;
+    this.client = client;
     this.requestId = requestId;
     this.acceptedAt = acceptedAt;
     this.#routed = routed;

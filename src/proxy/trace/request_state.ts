@@ -78,10 +78,10 @@ export function describeMirrors(mirrors: readonly Mirror[]): JsonValue {
 }
 
 function readArrival(
-  { request, context: { acceptedAt } }: TracedRequest,
+  { request, context: { acceptedAt, client } }: TracedRequest,
   redactor: TraceRedactor,
 ): Pick<RequestState, "request" | "source"> {
-  const { method, scheme, version, source } = request;
+  const { method, scheme, version } = request;
   const target = redactor.target(request.target);
   const path = pathOf(target);
   return describeArrival({
@@ -93,7 +93,7 @@ function readArrival(
     version,
     headers: redactor.headers(request.headers),
     acceptedAt,
-    source,
+    source: client,
   });
 }
 

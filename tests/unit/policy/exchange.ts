@@ -41,6 +41,7 @@ export function context(
   };
   return {
     request,
+    client: request.source,
     requestId: "test",
     acceptedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
     gateway: "public",
