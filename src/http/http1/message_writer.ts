@@ -61,7 +61,12 @@ export class MessageWriter {
     assertLength(body, framing, sent);
     // The messages of one turn are written one after the other, which wakes peers less often.
     if (sent > 0) await undefined;
-    await this.#flush();
+    const bytes = this.#takeGathered();
+    // One write nearly always suffices; `writeAll` would cost every message another promise.
+    const written = bytes.length > 0 ? await this.#transport.write(bytes) : 0;
+    if (written < bytes.length) {
+      await writeAll(this.#transport, bytes.subarray(written));
+    }
     return sent;
   }
 
@@ -133,10 +138,19 @@ export class MessageWriter {
   }
 
   #flush(): Promise<void> {
-    if (this.#used === 0) return Promise.resolve();
-    const bytes = this.#out.subarray(0, this.#used);
+    const bytes = this.#takeGathered();
+    return bytes.length > 0
+      ? writeAll(this.#transport, bytes)
+      : Promise.resolve();
+  }
+
+  /** Returns the bytes that are not sent yet, as a view that is valid until the next message. */
+  #takeGathered(): Uint8Array {
+    const { buffer, byteOffset } = this.#out;
+    // `subarray` of a buffer takes longer.
+    const bytes = new Uint8Array(buffer, byteOffset, this.#used);
     this.#used = 0;
-    return writeAll(this.#transport, bytes);
+    return bytes;
   }
 }
 

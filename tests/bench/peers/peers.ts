@@ -46,9 +46,9 @@ async function measureRow(
   const speeds = new Map<Peer["name"], Speed[]>();
   for (const peer of peers) {
     speeds.set(peer.name, []);
-    for (let sent = 0; sent < WARM_UP_REQUESTS;) {
-      sent += (await measure(peer)).rate * SECONDS;
-    }
+    // The others are compiled ahead.
+    let missing = peer.name === "gateway" ? WARM_UP_REQUESTS : 1;
+    while (missing > 0) missing -= (await measure(peer)).rate * SECONDS;
   }
   for (let round = 0; round < ROUNDS; round++) {
     for (const peer of peers) speeds.get(peer.name)?.push(await measure(peer));
