@@ -11,7 +11,8 @@ const PARSED_BYTES = 2048;
 /** Finds usage in JSON responses, NDJSON and arrays of responses, without buffering them. */
 export class JsonUsage {
   readonly #tracker: UsageTracker;
-  readonly #scanner: JsonScanner;
+  /** Created for what is not parsed. */
+  #scanner: JsonScanner | undefined;
   #document: Record<string, unknown> = {};
   #pushedBytes = 0;
   /** Bytes at the beginning that the scanner did not get. */
@@ -21,7 +22,20 @@ export class JsonUsage {
 
   constructor(tracker: UsageTracker) {
     this.#tracker = tracker;
-    this.#scanner = new JsonScanner(usagePathsOf(tracker.api), {
+  }
+
+  push(bytes: Uint8Array): void {
+    const isWhole = this.#pushedBytes === 0 && bytes.length <= PARSED_BYTES &&
+      this.#observeWhole(bytes);
+    if (!isWhole) (this.#scanner ??= this.#createScanner()).push(bytes);
+    this.#pushedBytes += bytes.length;
+    if (this.#countedTo !== undefined) this.#countTo(this.#pushedBytes);
+  }
+
+  finish(): void {}
+
+  #createScanner(): JsonScanner {
+    return new JsonScanner(usagePathsOf(this.#tracker.api), {
       open: (path, offset) => {
         if (path === "") this.#countedTo = this.#parsedBytes + offset;
       },
@@ -29,16 +43,6 @@ export class JsonUsage {
       end: (offset) => this.#observe(this.#parsedBytes + offset),
     });
   }
-
-  push(bytes: Uint8Array): void {
-    const isWhole = this.#pushedBytes === 0 && bytes.length <= PARSED_BYTES &&
-      this.#observeWhole(bytes);
-    if (!isWhole) this.#scanner.push(bytes);
-    this.#pushedBytes += bytes.length;
-    if (this.#countedTo !== undefined) this.#countTo(this.#pushedBytes);
-  }
-
-  finish(): void {}
 
   /** Returns false for what is no complete response of a known API. */
   #observeWhole(bytes: Uint8Array): boolean {

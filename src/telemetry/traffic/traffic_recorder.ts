@@ -69,8 +69,10 @@ export class TrafficRecorder {
   #recordUsage(request: FinishedRequest): void {
     if (request.usage === undefined && request.uncounted === undefined) return;
     const sums = createSums();
-    const counted = request.countedInParts ? undefined : request.usage;
-    addRequest(sums, { ...request, usage: counted });
+    addRequest(
+      sums,
+      request.countedInParts ? { ...request, usage: undefined } : request,
+    );
     this.#usage.add({ ...identify(request), ...sums });
   }
 
