@@ -99,6 +99,37 @@ Deno.test("NodeTransport half-closes", async () => {
   await end();
 });
 
+Deno.test("NodeTransport delivers what arrives before the first read, and the end", async () => {
+  const { client, server, end } = await connect();
+  const large = "x".repeat(40_000);
+  client.write(large);
+  client.end("end");
+  await once(client, "finish");
+
+  const into = new Uint8Array(1000);
+  let text = "";
+  for (;;) {
+    const count = await server.read(into);
+    if (count === null) break;
+    text += new TextDecoder().decode(into.subarray(0, count));
+  }
+
+  assert.equal(text, `${large}end`);
+  await end();
+});
+
+Deno.test("NodeTransport reports a connection that is reset", async () => {
+  const { client, server, end } = await connect();
+
+  const reading = server.read(new Uint8Array(64));
+  client.destroy(new Error("gone"));
+  await reading.catch(() => null);
+  server.close();
+
+  await assert.rejects(server.write(new Uint8Array(1)), Error);
+  await end();
+});
+
 Deno.test("NodeTransport ends a waiting read when it is closed", async () => {
   const { server, end } = await connect();
 

@@ -111,12 +111,12 @@ Deno.test("MessageWriter rejects a body with a wrong length", async () => {
   }
 });
 
-/** Creates a body with one chunk of 30 kB, `room` bytes into its buffer. */
-function behind(room: number, hasHeadroom: boolean) {
-  const buffer = new TextEncoder().encode(".".repeat(room) + LARGE);
+/** Creates a body with one chunk, by default of 30 kB, `room` bytes into its buffer. */
+function behind(room: number, hasHeadroom: boolean, content = LARGE) {
+  const buffer = new TextEncoder().encode(".".repeat(room) + content);
   const chunks = [buffer.subarray(room)];
   const body: Body = {
-    length: LARGE.length,
+    length: content.length,
     trailers: undefined,
     hasHeadroom,
     read: () => chunks.shift(),
@@ -151,4 +151,28 @@ Deno.test("MessageWriter does not overwrite used bytes before a chunk", async ()
     assert.equal(transport.written, "HEAD\r\n\r\n" + LARGE);
     assert.ok(buffer.subarray(0, room).every((byte) => byte === 0x2e));
   }
+});
+
+Deno.test("MessageWriter copies the head, not the end of a body of some KiB", async () => {
+  const transport = new MemoryTransport();
+  const content = "x".repeat(5000);
+  const { buffer, body } = behind(500, true, content);
+
+  await new MessageWriter(transport)
+    .writeMessage("HEAD\r\n\r\n", body, "length");
+
+  assert.equal(transport.written, "HEAD\r\n\r\n" + content);
+  assert.equal(transport.writes, 1);
+  const before = new TextDecoder().decode(buffer.subarray(492, 500));
+  assert.equal(before, "HEAD\r\n\r\n");
+});
+
+Deno.test("MessageWriter goes on after a write that took only a part", async () => {
+  const transport = new MemoryTransport();
+  transport.takes = 3;
+
+  await new MessageWriter(transport)
+    .writeMessage("HEAD\r\n\r\n", textBody("body"), "length");
+
+  assert.equal(transport.written, "HEAD\r\n\r\nbody");
 });
