@@ -46,7 +46,11 @@ export class BodyChanges {
 }
 
 /** Names of one field of OpenAI's API; servers that know both use only one of them. */
-const outputLimits: readonly string[] = ["max_tokens", "max_completion_tokens"];
+const outputLimits: readonly string[] = [
+  "max_tokens",
+  "max_completion_tokens",
+  "max_output_tokens",
+];
 
 /** Returns all names of a field. */
 function namesOf(field: string): readonly string[] {

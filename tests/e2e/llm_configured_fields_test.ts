@@ -190,10 +190,35 @@ Deno.test("an override of max_tokens bounds reasoning at another provider too", 
     [2000, { type: "enabled", budget_tokens: 1600 }],
   );
 
-  const refused = await forward(
+  const small = await forward(
     { provider: "Anthropic", overrides: { max_tokens: 500 } },
     "/v1/chat/completions",
     { model: "claude", messages, reasoning_effort: "low" },
   );
-  assert.equal(refused, 400);
+  assert.deepEqual(
+    [Object(small).max_tokens, Object(small).thinking],
+    [500, undefined],
+  );
+});
+
+Deno.test("an override of max_tokens holds for clients of responses and of Gemini", async () => {
+  const settings = { provider: "Anthropic", overrides: { max_tokens: 500 } };
+  const responses = await forward(settings, "/v1/responses", {
+    model: "claude",
+    input: "Hi",
+    max_output_tokens: 100_000,
+  });
+  const gemini = await forward(
+    settings,
+    "/v1beta/models/claude:generateContent",
+    {
+      contents: [{ parts: [{ text: "Hi" }] }],
+      generationConfig: { maxOutputTokens: 100_000 },
+    },
+  );
+
+  for (const seen of [responses, gemini]) {
+    assert.equal(Object(seen).max_tokens, 500);
+    assert.equal(Object(seen).model, "claude");
+  }
 });

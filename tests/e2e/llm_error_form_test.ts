@@ -140,7 +140,9 @@ Deno.test("403, 413 and 404 have the form of the client's API", async () => {
     forbidden.response.headers.get("request-id"),
     forbidden.body.request_id,
   );
-  const unknown = await llm.post("gemini", key);
+  const unknown = await llm.post("gemini", key, {
+    path: "/v1beta/models/m:embedContent",
+  });
   assert.equal(unknown.response.status, 404);
   assert.equal(unknown.body.error.status, "NOT_FOUND");
   const outside = await llm.post("openai", key, {

@@ -22,6 +22,8 @@ import {
   type Unsupported,
 } from "./conversation/losses.ts";
 import { MessagesWriter } from "./clients/messages_writer.ts";
+import { GeminiWriter } from "./clients/gemini_writer.ts";
+import { readGeminiRequest } from "./clients/read_gemini.ts";
 import { readResponsesRequest } from "./clients/read_responses.ts";
 import { ResponsesWriter } from "./clients/responses_writer.ts";
 import { readMessagesRequest } from "./clients/read_messages.ts";
@@ -70,6 +72,14 @@ const clientApis: ReadonlyMap<string, ClientApi> = new Map<string, ClientApi>([
     createWriter: (request, now, items) =>
       new ResponsesWriter(request, now, items),
   }],
+  ...["generateContent", "streamGenerateContent"].map((name) =>
+    [name, {
+      family: "gemini",
+      read: (body, losses) =>
+        readGeminiRequest(body, losses, name === "streamGenerateContent"),
+      createWriter: () => new GeminiWriter(),
+    }] as const satisfies readonly [string, ClientApi]
+  ),
   ["messages", {
     family: "anthropic",
     read: readMessagesRequest,

@@ -129,4 +129,8 @@ export const agentClients: readonly AgentClient[] = [
     "OpenAICompatible",
   ]),
   script("Vercel AI SDK, messages", "programs/ai_messages.mjs", ["Anthropic"]),
+  script("Vercel AI SDK, Gemini", "programs/ai_gemini.mjs", [
+    "Gemini",
+    "Vertex",
+  ]),
 ];

@@ -100,9 +100,11 @@ export const compatibleRules: RequestRules = (body) => {
 
 /** Any API, for requests that are not translated. */
 export const anyRules: RequestRules = (body, path) => ({
-  tools: list(body["tools"]).map(({ name, function: called }) =>
-    String(name ?? object(called)["name"])
-  ),
+  tools: list(body["tools"]).flatMap((tool) =>
+    Array.isArray(tool["functionDeclarations"])
+      ? list(tool["functionDeclarations"])
+      : [tool["function"] === undefined ? tool : object(tool["function"])]
+  ).map(({ name }) => String(name)),
   results: JSON.stringify(body).match(
     /"type":"(?:tool_result|function_call_output)"|"role":"tool"|"functionResponse"/g,
   )?.length ?? 0,

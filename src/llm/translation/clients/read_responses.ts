@@ -71,7 +71,9 @@ export function readResponsesRequest(
     tools: tools.filter(({ name }) => choice.allowed?.has(name) ?? true),
     toolChoice: choice.choice,
     parallelCalls: fields.boolean("parallel_tool_calls"),
-    maxTokens: fields.number("max_output_tokens"),
+    maxTokens: fields.number("max_output_tokens") ??
+      // Of a backend's settings.
+      fields.number("max_tokens") ?? fields.number("max_completion_tokens"),
     temperature: fields.number("temperature"),
     topP: fields.number("top_p"),
     topK: undefined,
@@ -95,6 +97,7 @@ export function readResponsesRequest(
     );
   }
   fields.ignore("include", "stream_options", "store");
+  fields.ignore("max_tokens", "max_completion_tokens");
   fields.accept("background", false);
   fields.accept("top_logprobs", 0);
   fields.hints(hints);

@@ -3,6 +3,7 @@ import {
   type Effort,
   efforts,
   type Reasoning,
+  type Turn,
 } from "./conversation.ts";
 import type { ClaudeFacts } from "./model_facts.ts";
 
@@ -67,7 +68,7 @@ export interface ClaudeReasoning {
 
 /** Translates reasoning to what a model of Anthropic accepts. */
 export function claudeReasoning(
-  { reasoning, maxTokens, toolChoice }: ChatRequest,
+  { reasoning, maxTokens, toolChoice, turns }: ChatRequest,
   { adaptive, budget: hasBudget, efforts: accepted = [] }: ClaudeFacts,
 ): ClaudeReasoning {
   if (reasoning === undefined) return { budget: 0, isChanged: false };
@@ -85,7 +86,8 @@ export function claudeReasoning(
   if (adaptive) return { ...own, thinking: { type: "adaptive" }, budget: 0 };
   const isForced = typeof toolChoice === "object" || toolChoice === "required";
   const tokens = thinkingBudget(tokensFor(reasoning), maxTokens);
-  if (isForced || tokens === undefined || !hasBudget) {
+  const cannot = isForced || tokens === undefined || !hasBudget;
+  if (cannot || lacksReasoning(turns)) {
     return { ...own, budget: 0, isChanged: true };
   }
   return {
@@ -93,6 +95,17 @@ export function claudeReasoning(
     thinking: { type: "enabled", budget_tokens: tokens },
     budget: tokens,
   };
+}
+
+/** Reports whether the calls that the model waits for were made without reasoning, or by a client that has left it out: Claude cannot begin to think then. */
+function lacksReasoning(turns: readonly Turn[]): boolean {
+  const calls = turns.at(-1)?.parts.some(({ type }) => type === "toolResult")
+    ? turns.findLast(({ role }) => role === "assistant")
+    : undefined;
+  return calls !== undefined &&
+    !calls.parts.some((part) =>
+      part.type === "thinking" && part.signature !== ""
+    );
 }
 
 /**
