@@ -8,6 +8,7 @@ export const logModules: readonly string[] = [
   "gateway",
   "http",
   "identity",
+  "mcp",
   "otlp",
   "policy",
   "process",

@@ -14,6 +14,8 @@ import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
 import { UnsettledCounts } from "../proxy/metering/meter/unsettled_counts.ts";
 import { Cooldowns } from "../proxy/failover/cooldowns.ts";
+import { McpEndpoints, randomSecret } from "../proxy/mcp/mcp_endpoints.ts";
+import { trustedProxies } from "../proxy/request/forwarding_headers.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/balancing/web_ui_upstream.ts";
 import { SnapshotStore } from "../snapshot/snapshot.ts";
@@ -51,6 +53,7 @@ export interface LocalDataPlaneOptions extends
     RequestPathOptions,
     | "snapshots"
     | "upstreams"
+    | "mcp"
     | "cooldowns"
     | "debugging"
     | "traffic"
@@ -79,6 +82,8 @@ export interface LocalDataPlaneOptions extends
   readonly bodyMemory?: BodyMemory;
   /** Profiles of this thread, if it is a worker. */
   readonly profiles?: ThreadProfiles;
+  /** Of several data planes, for sessions of MCP clients; by default, this one has its own. */
+  readonly sessionSecret?: string;
   /** Shared by several data planes; by default, this one has its own. */
   readonly counted?: CountedOutputs;
 }
@@ -138,15 +143,25 @@ export class LocalDataPlane implements DataPlane {
       clock,
       log: logger.module("ratelimit"),
     });
+    const upstreams = new Upstreams({
+      ...options,
+      egress,
+      log: logger.module("proxy"),
+      healthTurns: options.shared?.healthTurns,
+    });
     const parts = {
+      mcp: new McpEndpoints({
+        destinationOf: (backend) => upstreams.get(backend),
+        clock,
+        log: logger.module("mcp"),
+        secret: settings.sessionSecret ?? options.sessionSecret ??
+          randomSecret(),
+        trustsPeer: trustedProxies(settings.trustedProxies),
+        maxBufferBytes: settings.limits.maxBufferBytes,
+      }),
       cooldowns: new Cooldowns(clock),
       debugging: new Debugging({ ...options, snapshots: this.#snapshots }),
-      upstreams: new Upstreams({
-        ...options,
-        egress,
-        log: logger.module("proxy"),
-        healthTurns: options.shared?.healthTurns,
-      }),
+      upstreams,
       bodyMemory: options.bodyMemory ??
         new BodyMemory(createBodyMemory(1, bodyMemoryBytes(settings.limits))),
     };
@@ -241,6 +256,7 @@ export class LocalDataPlane implements DataPlane {
     const leftMs = timeoutMs - (clock.monotonic() - startedAt);
     await telemetry.close(Math.max(leftMs, MIN_EXPORT_MS));
     this.#thread.debugging.tracing.close();
+    await this.#thread.mcp.close();
     this.#thread.upstreams.close();
     this.#compilations.release();
     this.#recorder.send();
@@ -304,6 +320,7 @@ export class LocalDataPlane implements DataPlane {
     this.#compiled = compiled;
     this.#thread.upstreams.replaceEndpoints(compiled.endpoints);
     this.#thread.upstreams.retainOnly(compiled.snapshot);
+    this.#thread.mcp.retainOnly(compiled.snapshot);
     this.#thread.cooldowns.retainOnly(compiled.snapshot.backends);
     this.#options.metrics.compiledRoutes.inc(this.#compilations.compiledRoutes);
     this.#compilations.commit();

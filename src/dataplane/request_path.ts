@@ -13,6 +13,7 @@ import type { Cooldowns } from "../proxy/failover/cooldowns.ts";
 import { Failover } from "../proxy/failover/failover.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
 import { Listeners } from "../proxy/ports/listeners.ts";
+import type { McpEndpoints } from "../proxy/mcp/mcp_endpoints.ts";
 import { Mirrors } from "../proxy/mirrors.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
 import { createPortLog, type PortObserver } from "../proxy/ports/port_log.ts";
@@ -38,6 +39,7 @@ export interface RequestPathOptions {
   readonly snapshots: SnapshotStore;
   readonly prices: PriceBook;
   readonly upstreams: Upstreams;
+  readonly mcp: McpEndpoints;
   readonly cooldowns: Cooldowns;
   readonly debugging: Debugging;
   readonly traffic: TrafficRecorder;
@@ -99,7 +101,8 @@ export function createListeners(options: RequestPathOptions): Listeners {
 }
 
 function createForwarder(
-  { upstreams, clock, random, logger, metrics, settings }: RequestPathOptions,
+  { upstreams, mcp, clock, random, logger, metrics, settings }:
+    RequestPathOptions,
 ): Forwarder {
   const log = logger.module("proxy");
   const mirrors = new Mirrors({
@@ -112,7 +115,7 @@ function createForwarder(
     },
   });
   const { maxBufferBytes } = settings.limits;
-  return new Forwarder({ upstreams, mirrors, clock, log, maxBufferBytes });
+  return new Forwarder({ upstreams, mirrors, mcp, clock, log, maxBufferBytes });
 }
 
 function createFailover(

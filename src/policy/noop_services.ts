@@ -3,7 +3,7 @@ import type { Log } from "../base/log.ts";
 import { openEgress } from "../base/wire/egress_policy.ts";
 import { noDocumentCache } from "../identity/documents/document_cache.ts";
 import { IdentityStore } from "../identity/identity_store.ts";
-import { createMemoryLoginState } from "../oauth/grants/login_state.ts";
+import { createMemoryLoginState } from "../identity/oauth/grants/login_state.ts";
 import { LocalCounterStore } from "../ratelimit/local/local_counter_store.ts";
 import type {
   PolicyLease,

@@ -18,6 +18,7 @@ import type { Exchange } from "./exchange/exchange.ts";
 import { modelSources } from "./model_sources.ts";
 import { AnswerItems } from "./llm/answer_items.ts";
 import { sendToProvider } from "./llm/llm_sender.ts";
+import type { McpEndpoints } from "./mcp/mcp_endpoints.ts";
 import type { Mirrors } from "./mirrors.ts";
 import { isRepeatable, sendUntilGood } from "./failover/retry.ts";
 import {
@@ -35,6 +36,7 @@ const MAX_REPLAY_BYTES = 64 * 1024;
 export interface ForwarderOptions {
   readonly upstreams: Upstreams;
   readonly mirrors: Mirrors;
+  readonly mcp: McpEndpoints;
   readonly clock: Clock;
   readonly log: Log;
   /** Limit of bytes that are buffered to change the body of a request to an LLM. */
@@ -272,7 +274,15 @@ export class Forwarder {
     trace?.callStarts(target.label);
     const send = (traceparent = "") =>
       withinLimit(cancellation, limit, (limited) => {
-        const { llm } = backend;
+        const { llm, mcp } = backend;
+        if (mcp !== undefined) {
+          const { slots, originalRequest: { authority } } = exchange;
+          const call = { request, authority, slots, body: unread };
+          return this.#options.mcp.send(backend, mcp, {
+            ...call,
+            cancellation: limited,
+          });
+        }
         if (llm === undefined) {
           const body = span === undefined
             ? unread

@@ -18,6 +18,7 @@ import {
   type HealthTurns,
 } from "./balancing/health/health_records.ts";
 import type { LookupReading } from "./balancing/host_addresses.ts";
+import { mcpDestination } from "./balancing/mcp_destination.ts";
 import { createWebUi, type WebUiHandler } from "./balancing/web_ui_upstream.ts";
 
 /** Dependencies of the upstreams. */
@@ -90,9 +91,11 @@ export class Upstreams {
   get(backend: Backend): Destination {
     const known = this.#byBackend.get(backend);
     if (known !== undefined) return known;
-    const destination = backend.webUi === undefined
-      ? this.#findOrCreate(backend)
-      : createWebUi(this.#options.webUi, backend.webUi);
+    const destination = backend.webUi !== undefined
+      ? createWebUi(this.#options.webUi, backend.webUi)
+      : backend.mcp !== undefined
+      ? mcpDestination
+      : this.#findOrCreate(backend);
     this.#byBackend.set(backend, destination);
     return destination;
   }
@@ -201,7 +204,8 @@ export class Upstreams {
   #keyOf(backend: Backend): string {
     const known = this.#keys.get(backend);
     if (known !== undefined) return known;
-    const { key: _key, name: _name, llm: _llm, ...connection } = backend;
+    const { key: _key, name: _name, llm: _llm, mcp: _mcp, ...connection } =
+      backend;
     const key = JSON.stringify(connection);
     this.#keys.set(backend, key);
     return key;

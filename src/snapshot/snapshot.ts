@@ -1,5 +1,9 @@
 import type { JsonValue } from "../base/json.ts";
 import type { UpstreamOptions, UpstreamTls } from "../http/client/upstream.ts";
+import type {
+  McpAddress,
+  McpServerSettings,
+} from "../mcp/servers/mcp_settings.ts";
 import type { LlmTarget } from "../llm/llm_target.ts";
 import type { Identity } from "../policy/contract/identity.ts";
 import type { HashKey } from "../policy/http/hash_key.ts";
@@ -207,6 +211,8 @@ export interface Backend extends Omit<UpstreamOptions, "tls" | "egress"> {
   readonly failoverAfterMs?: number | undefined;
   /** Set when the backend is an LLM provider, whose requests get its paths and its key. */
   readonly llm?: LlmTarget;
+  /** Set when the backend is an endpoint of MCP servers; then nothing connects to `host`. */
+  readonly mcp?: McpTarget;
   /** `invalid` when its TLS policy cannot be applied: nothing connects to it, least of all in plain text. */
   readonly tls: UpstreamTls | "invalid" | undefined;
   /** Hosts and ports of a backend with several; the first is `host` and `port`. */
@@ -217,6 +223,19 @@ export interface Backend extends Omit<UpstreamOptions, "tls" | "egress"> {
   readonly healthCheck?: HealthCheck;
   /** Omitted for the defaults. */
   readonly lookups?: LookupSettings;
+}
+
+/** MCP servers behind one endpoint. */
+export interface McpTarget {
+  readonly servers: readonly McpTargetServer[];
+}
+
+/** One of the servers, and the backend that its requests go to. */
+export interface McpTargetServer {
+  readonly settings: McpServerSettings;
+  readonly address: McpAddress;
+  /** Its key is that of the endpoint's backend with `#` and the name of the server. */
+  readonly backend: Backend;
 }
 
 /** Settings that spread the requests of a backend over its endpoints. */

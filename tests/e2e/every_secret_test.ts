@@ -39,6 +39,8 @@ const secrets: Readonly<Record<string, string>> = {
     "another planted key",
   )}`,
   "llm.credentials.key": "planted/provider+key-e2c1",
+  "mcp.servers.*.credentials.key": "planted/server+key-77d0",
+  "mcp.servers.*.headers.*": "planted/server+header-19b4",
   "tls.key": key,
   "tls.certificates.*.key": key,
 };
@@ -172,6 +174,20 @@ function configuration(collector: string, provider: string) {
         directResponse: { status: 200 },
       }),
       {
+        name: "servers",
+        matches: [{ path: { value: "/servers" } }],
+        backends: [{
+          mcp: {
+            servers: [{
+              name: "planted",
+              url: `http://${provider}/mcp`,
+              headers: { "x-api-key": secrets["mcp.servers.*.headers.*"] },
+              credentials: { key: secrets["mcp.servers.*.credentials.key"] },
+            }],
+          },
+        }],
+      },
+      {
         name: "llm",
         matches: [{ path: { value: "/v1/" } }],
         backends: [{
@@ -205,6 +221,7 @@ async function useAll(origin: string): Promise<void> {
   await get("/body");
   await get("/remote", `Bearer ${await issuer.sign()}`);
   await get("/limited");
+  await initializeMcp(`${origin}/servers`);
   await get("/login", "Bearer wrong");
   await get("/.well-known/oauth-authorization-server/login");
   await get("/login/authorize?client_id=none");
@@ -218,6 +235,22 @@ async function useAll(origin: string): Promise<void> {
     body,
   });
   await sent.text();
+}
+
+/** Begins a session, for which the gateway connects to the server. */
+async function initializeMcp(url: string): Promise<void> {
+  const params = { protocolVersion: "2025-11-25", capabilities: {} };
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params,
+    }),
+  });
+  await response.text();
 }
 
 /** Reads all that the admin interface, the metrics and the web UI on the gateway show. */

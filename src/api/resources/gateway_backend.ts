@@ -14,6 +14,7 @@ import {
 } from "../schema/scalars.ts";
 import { policyApiVersion } from "./group.ts";
 import { llmBackendSchema } from "./llm_backend.ts";
+import { mcpBackendSchema } from "./mcp_backend.ts";
 import { resource } from "./resource.ts";
 
 /** Spreads requests over the endpoints of a backend. */
@@ -153,6 +154,10 @@ export const backendEntries = {
     "An LLM provider, instead of `static`.",
     s.optional(llmBackendSchema),
   ),
+  mcp: s.field(
+    "MCP servers behind one endpoint, instead of `static`.",
+    s.optional(mcpBackendSchema),
+  ),
   endpoints: s.field(
     "Addresses of a backend with several instances, instead of `static`.",
     s.optional(s.list(address, { min: 1, max: 256 })),
@@ -217,6 +222,7 @@ export const backendAddress: s.Rule<object> = s.exactlyOne(
   "static",
   "endpoints",
   "llm",
+  "mcp",
 );
 
 /** A destination of requests. */

@@ -29,7 +29,8 @@ const environmentName = s.named(
   ),
 );
 
-const credentials = s.refine(
+/** A key, by reference or as it is. */
+export const keyCredentials = s.refine(
   s.object({
     fromEnv: s.field(
       "Name of the environment variable with the key, in configuration files.",
@@ -58,6 +59,9 @@ const credentials = s.refine(
     '"fromEnv", "key", "file" and "secretRef" cannot be used together',
   ),
 );
+
+/** A key, by reference or as it is. */
+export type KeyCredentials = s.Infer<typeof keyCredentials>;
 
 function given(value: object): readonly string[] {
   return ["fromEnv", "key", "file", "secretRef"].filter((name) =>
@@ -114,7 +118,7 @@ export const llmBackendSchema = s.object({
   ),
   credentials: s.field(
     "Key of the provider, which clients never see. Clients' own credentials do not reach the provider. Default: none.",
-    s.optional(credentials),
+    s.optional(keyCredentials),
   ),
   model: s.field(
     "Model for all requests, whatever the client requests.",

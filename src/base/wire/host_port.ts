@@ -25,3 +25,12 @@ export function isConfidential({ protocol, hostname }: URL): boolean {
     protocol === "http:" &&
       ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 }
+
+/** Returns host and port of a valid `http` or `https` URL; IPv6 addresses have no brackets. */
+export function addressOfUrl(url: string): HostPort {
+  const { protocol, hostname, port } = new URL(url);
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
+  };
+}

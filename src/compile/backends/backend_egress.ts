@@ -2,6 +2,7 @@ import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import { parseLlmHost } from "../../api/resources/llm_backend.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
+import { addressOfUrl } from "../../base/wire/host_port.ts";
 import type { Endpoint } from "../../snapshot/snapshot.ts";
 import type { Inputs } from "../resolve/references.ts";
 
@@ -17,7 +18,7 @@ export function findDeniedHost(
   { spec }: GatewayBackend,
   inputs: Inputs,
 ): DeniedHost | undefined {
-  const { static: single, endpoints = [], llm } = spec;
+  const { static: single, endpoints = [], llm, mcp } = spec;
   const written = [
     ...(single === undefined ? [] : [{ ...single, path: ["static", "host"] }]),
     ...endpoints.map((each, index) => ({
@@ -25,6 +26,10 @@ export function findDeniedHost(
       path: ["endpoints", index, "host"],
     })),
     ...(llm === undefined ? [] : llmHosts(llm)),
+    ...(mcp?.servers ?? []).map(({ url }, index) => ({
+      ...addressOfUrl(url),
+      path: ["mcp", "servers", index, "url"],
+    })),
   ];
   const loopbackPorts = loopbackPortsOf(written, inputs);
   for (const { host, port, path } of written) {

@@ -6,18 +6,9 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import {
-  comparePrecedence,
-  namespacedName,
-  readFileOf,
-} from "../resolve/references.ts";
-import {
-  loadPem,
-  nameOfPem,
-  parseCertificates,
-  PemReferenceError,
-  readCa,
-} from "../resolve/certificates.ts";
+import { comparePrecedence, namespacedName } from "../resolve/references.ts";
+import { PemReferenceError } from "../resolve/certificates.ts";
+import { loadCa } from "./backend_ca.ts";
 import type { Report } from "../memory/report.ts";
 import { findDeniedHost, loopbackPortsOf } from "./backend_egress.ts";
 import {
@@ -26,7 +17,9 @@ import {
   compileLookups,
   compileTimeouts,
 } from "./compile_balancing.ts";
-import { type BackendContext, compileLlm } from "./llm_backends.ts";
+import type { BackendContext } from "./backend_context.ts";
+import { compileLlm } from "./llm_backends.ts";
+import { compileMcp } from "./mcp_backends.ts";
 import {
   compileService,
   referencedServicePorts,
@@ -52,6 +45,9 @@ export function* compileBackends(
       compile,
     );
     if (backend !== undefined) backends.set(key, backend);
+    for (const { backend: server } of backend?.mcp?.servers ?? []) {
+      backends.set(server.key, server);
+    }
     yield;
   }
   const { references } = context;
@@ -127,11 +123,13 @@ function compileBackend(
   context: BackendContext,
 ): Backend | undefined {
   const { metadata, spec } = resource;
-  const { endpoints: hosts = spec.static && [spec.static], llm } = spec;
+  const { endpoints: hosts = spec.static && [spec.static], llm, mcp } = spec;
   const [first] = hosts ?? [];
-  const address = llm === undefined
-    ? first && { ...first, tls }
-    : compileLlm(resource, llm, tls, context);
+  const address = llm !== undefined
+    ? compileLlm(resource, llm, tls, context)
+    : mcp !== undefined
+    ? compileMcp(resource, mcp, context)
+    : first && { ...first, tls };
   const denied = findDeniedHost(resource, context.inputs);
   if (denied !== undefined) {
     const message = `Cannot connect to "${denied.host}": ${denied.denial}`;
@@ -244,24 +242,4 @@ function compileTls(
     ),
     caCertificates: caCertificates?.filter((pem) => pem !== undefined),
   };
-}
-
-type CaReference = NonNullable<
-  BackendTlsPolicy["spec"]["validation"]["caCertificateRefs"]
->[number];
-
-function loadCa(
-  reference: CaReference,
-  policy: BackendTlsPolicy,
-  { inputs }: BackendContext,
-): string {
-  const { file, inline } = reference;
-  const source = inline ?? file;
-  if (source !== undefined) {
-    const pem = loadPem(source, readFileOf(inputs));
-    parseCertificates(pem, nameOfPem(source));
-    return pem;
-  }
-  const { group = "", kind = "ConfigMap", name = "" } = reference;
-  return readCa(policy, { group, kind, name }, inputs);
 }

@@ -1,13 +1,5 @@
-import {
-  type Inputs,
-  readFileOf,
-  readSecretValue,
-  type References,
-} from "../resolve/references.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
-import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 import {
-  LLM_SECRET_ENTRY,
   type LlmBackend,
   parseLlmHost,
 } from "../../api/resources/llm_backend.ts";
@@ -22,21 +14,11 @@ import type {
 } from "../../llm/providers/llm_provider.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
-import type { Report } from "../memory/report.ts";
-import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
-import type { ResultTable } from "../memory/compile_memory.ts";
+import type { BackendContext } from "./backend_context.ts";
+import { readKey } from "./backend_credentials.ts";
 
 const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
-
-/** Dependencies of compiling backends. */
-export interface BackendContext {
-  readonly references: References;
-  readonly inputs: Inputs;
-  readonly report: Report;
-  readonly backendMemory: ResultTable<string, Backend | undefined>;
-  readonly tlsMemory: ResultTable<BackendTlsPolicy, Backend["tls"]>;
-}
 
 /** Address and settings of an LLM provider. */
 type CompiledLlm = Pick<Backend, "host" | "port" | "tls"> & {
@@ -106,40 +88,11 @@ function readAuthorization(
     context.report.error(resource, { path, message });
     return "invalid" as const;
   };
-  const { fromEnv, key, file, secretRef } = credentials;
-  const isFromCluster = resource.metadata.uid !== undefined;
   const field = Object.keys(credentials)[0] ?? "";
   try {
-    if (isFromCluster && secretRef === undefined) {
-      return reject(field, `a backend of the cluster needs "secretRef"`);
-    }
-    if (fromEnv !== undefined && key === undefined) {
-      return reject(field, `environment variable "${fromEnv}" is not set`);
-    }
-    const text = key ??
-      (file === undefined
-        ? readSecretValue(
-          {
-            group: POLICY_API_GROUP,
-            kind: "GatewayBackend",
-            namespace: resource.metadata.namespace,
-          },
-          { ...secretRef ?? { name: "" }, entry: LLM_SECRET_ENTRY },
-          context.inputs,
-        )
-        : readKeyFile(file, context)).trim();
-    if (text === "") return reject(field, "it is empty");
-    return llmProviders[provider].authorization(text, place);
+    const key = readKey(resource, credentials, context);
+    return llmProviders[provider].authorization(key, place);
   } catch (error) {
     return reject(field, describeError(error));
-  }
-}
-
-function readKeyFile(file: string, { inputs }: BackendContext): string {
-  try {
-    return readFileOf(inputs)(file);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new TypeError(`no such file "${file}"`);
   }
 }

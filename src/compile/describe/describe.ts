@@ -6,7 +6,7 @@ import {
 import { mapInSlices } from "../../base/slices.ts";
 import { httpMatchSchema } from "../../api/resources/http_match.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
-import type { Backend, Port } from "../../snapshot/snapshot.ts";
+import type { Backend, McpTarget, Port } from "../../snapshot/snapshot.ts";
 import type {
   CompiledListener,
   CompiledModel,
@@ -194,6 +194,20 @@ function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
   };
 }
 
+/** Describes servers without the header fields that they get, which have credentials. */
+function describeMcp({ servers }: McpTarget) {
+  return {
+    servers: servers.map(({ settings, address, backend }) => ({
+      name: settings.name,
+      backend: backend.key,
+      target: `${address.authority}${address.path.split("?", 1)[0]}`,
+      prefix: settings.prefix,
+      tools: settings.tools,
+      timeouts: settings.timeouts,
+    })),
+  };
+}
+
 /** Describes all but the expression, which may contain secrets. */
 function describeBalancing(balancing: Backend["balancing"]) {
   if (balancing === undefined) return undefined;
@@ -216,6 +230,7 @@ function describeBackend(backend: Backend) {
     healthCheck: backend.healthCheck,
     dns: backend.lookups,
     llm: backend.llm && describeLlm(backend.llm),
+    mcp: backend.mcp && describeMcp(backend.mcp),
     maxConnections: backend.maxConnections,
     maxPendingRequests: backend.maxPendingRequests,
     connectTimeoutMs: backend.connectTimeoutMs,

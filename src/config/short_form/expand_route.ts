@@ -191,11 +191,13 @@ function routeOrigins(
         ...path,
         "backends",
         index,
-        item.host !== undefined ? "host" : item.llm ? "llm" : "backend",
+        inlineKinds.find((kind) => item[kind] !== undefined) ?? "backend",
       ],
     })),
   ];
 }
+
+const inlineKinds = ["host", "llm", "mcp"] as const;
 
 function expandRouteBackend(
   { value, path, document }: ShortItem<ShortRoute>,
@@ -206,9 +208,11 @@ function expandRouteBackend(
   const target = item?.host === undefined
     ? undefined
     : splitHostPort(item.host);
-  const spec = item?.llm === undefined
-    ? target && { static: target }
-    : { llm: item.llm };
+  const spec = item?.llm !== undefined
+    ? { llm: item.llm }
+    : item?.mcp !== undefined
+    ? { mcp: item.mcp }
+    : target && { static: target };
   if (spec === undefined) return [];
   const from = [...path, "backends", index];
   const parts = { name: generatedName(name, `backend${index}`), spec };

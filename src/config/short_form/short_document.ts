@@ -225,19 +225,23 @@ function checkTlsHostnames(
   for (const { value, path } of backends) check(path, value);
   for (const { value, path } of routes) {
     for (
-      const [index, { host, llm, tls }] of (value.backends ?? []).entries()
+      const [index, { host, llm, mcp, tls }] of (value.backends ?? []).entries()
     ) {
       const address = host === undefined ? undefined : splitHostPort(host);
       check([...path, "backends", index], {
         ...(address && { static: address }),
         ...(llm && { llm }),
+        ...(mcp && { mcp }),
         ...(tls && { tls }),
       });
     }
   }
 }
 
-type TlsBackend = Pick<ShortBackend, "static" | "endpoints" | "llm" | "tls">;
+type TlsBackend = Pick<
+  ShortBackend,
+  "static" | "endpoints" | "llm" | "mcp" | "tls"
+>;
 
 /** Returns why `tls` of a backend cannot be used. */
 function tlsProblem(backend: TlsBackend): string | undefined {
@@ -246,6 +250,7 @@ function tlsProblem(backend: TlsBackend): string | undefined {
   if (llm?.plainText === true) {
     return '"tls" and "plainText" cannot be used together';
   }
+  if (backend.mcp !== undefined) return 'set "tls" of each MCP server';
   const host = hostOf(backend);
   if (host === undefined) {
     return llm !== undefined && tls.hostname === undefined

@@ -11,6 +11,7 @@ import {
   backendEntries,
 } from "../../api/resources/gateway_backend.ts";
 import { llmBackendSchema } from "../../api/resources/llm_backend.ts";
+import { mcpBackendSchema } from "../../api/resources/mcp_backend.ts";
 import type { PolicySchemas } from "../../api/resources/gateway_policy_schema.ts";
 import { shortFilterSchema } from "../../api/resources/http_filter.ts";
 import { shortMatchSchema } from "../../api/resources/http_match.ts";
@@ -131,10 +132,14 @@ const routeBackend = s.refine(
       "An LLM provider, instead of `host`.",
       s.optional(llmBackendSchema),
     ),
+    mcp: s.field(
+      "MCP servers behind one endpoint, instead of `host`.",
+      s.optional(mcpBackendSchema),
+    ),
     ...backendUseEntries,
     tls: shortTls,
   }),
-  s.exactlyOne("host", "backend", "llm"),
+  s.exactlyOne("host", "backend", "llm", "mcp"),
   s.rule(
     (item) => item.backend === undefined || item.tls === undefined,
     'set "tls" of a named backend in "backends"',

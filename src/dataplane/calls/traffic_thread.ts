@@ -4,6 +4,7 @@ import type { Logger } from "../../base/log.ts";
 import type { Compiled } from "../../compile/compile.ts";
 import type { BodyMemory } from "../../http/body_memory.ts";
 import type { Cooldowns } from "../../proxy/failover/cooldowns.ts";
+import type { McpEndpoints } from "../../proxy/mcp/mcp_endpoints.ts";
 import type { Listeners } from "../../proxy/ports/listeners.ts";
 import type { Upstreams } from "../../proxy/upstreams.ts";
 import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
@@ -23,6 +24,7 @@ export interface TrafficThread {
   readonly registry: MetricRegistry;
   readonly listeners: Listeners;
   readonly upstreams: Upstreams;
+  readonly mcp: McpEndpoints;
   readonly cooldowns: Cooldowns;
   readonly state: PolicyState;
   readonly debugging: Debugging;

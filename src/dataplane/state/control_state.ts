@@ -1,7 +1,7 @@
 import { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import type { ReservedAddress } from "../../base/wire/egress_rules.ts";
 import { IdentityStore } from "../../identity/identity_store.ts";
-import type { LoginState } from "../../oauth/grants/login_state.ts";
+import type { LoginState } from "../../identity/oauth/grants/login_state.ts";
 import { LocalRegistrationTurns } from "../../policy/login/registration_turns.ts";
 import { HealthRecords } from "../../proxy/balancing/health/health_records.ts";
 import { GlobalLimiters } from "../../ratelimit/global_limiters.ts";

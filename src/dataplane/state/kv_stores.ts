@@ -20,7 +20,7 @@ import {
   createMemoryLoginState,
   KvLoginState,
   type LoginState,
-} from "../../oauth/grants/login_state.ts";
+} from "../../identity/oauth/grants/login_state.ts";
 
 /** Dependencies of stores that processes may share. */
 export interface KvStoreOptions {

@@ -9,7 +9,7 @@ import {
   type SharedDocuments,
 } from "../../identity/documents/document_cache.ts";
 import type { PriceBook } from "../../llm/cost/price_book.ts";
-import type { LoginState } from "../../oauth/grants/login_state.ts";
+import type { LoginState } from "../../identity/oauth/grants/login_state.ts";
 import {
   LocalRegistrationTurns,
   type RegistrationTurns,

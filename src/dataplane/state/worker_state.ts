@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { LoginState } from "../../oauth/grants/login_state.ts";
+import type { LoginState } from "../../identity/oauth/grants/login_state.ts";
 import type { Use } from "../../ratelimit/budget/budget.ts";
 import type {
   DescriptorUse,

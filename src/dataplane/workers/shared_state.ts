@@ -8,6 +8,7 @@ import {
 } from "../state/shared_connections.ts";
 import { createCountedMemory } from "../../llm/batch/counted_outputs.ts";
 import { createHeartbeats, type HeartbeatMemory } from "./heartbeat.ts";
+import { randomSecret } from "../../proxy/mcp/mcp_endpoints.ts";
 import { createTraceTurns } from "./shared_turns.ts";
 
 /**
@@ -23,6 +24,8 @@ export interface SharedState {
   readonly bodyMemory: BodyMemoryState;
   /** See `CountedOutputs`. */
   readonly countedOutputs: SharedArrayBuffer;
+  /** Seals sessions of MCP clients, where the configuration has no secret. */
+  readonly sessionSecret: string;
   /** Number of requests that were rejected before they could be read. */
   readonly refusals: SharedArrayBuffer;
 }
@@ -47,6 +50,7 @@ export function createSharedState(
     heartbeats: createHeartbeats(workers, lookMs),
     bodyMemory: createBodyMemory(workers, bodyMemoryBytes),
     countedOutputs: createCountedMemory(),
+    sessionSecret: randomSecret(),
     refusals: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
   };
 }

@@ -70,6 +70,7 @@ export async function runWorker(): Promise<void> {
       { settings, clock, logger },
       shared.countedOutputs,
     ),
+    sessionSecret: shared.sessionSecret,
     thread,
     profiles: new ThreadProfiles(worker, clock),
     onTraffic: (news) => control.notify("addTraffic", news),

@@ -1,5 +1,5 @@
 import type { IdentityLease } from "../../identity/identity_store.ts";
-import type { LoginState } from "../../oauth/grants/login_state.ts";
+import type { LoginState } from "../../identity/oauth/grants/login_state.ts";
 import { defineSlot } from "../contract/slot.ts";
 import type { RegistrationTurns } from "./registration_turns.ts";
 

@@ -15,21 +15,21 @@ import {
   isOAuthEndpoint,
   type OAuthEndpoint,
   oauthEndpoints,
-} from "../../oauth/authorization_server.ts";
-import type { ServerUrls } from "../../oauth/endpoints/authorization_services.ts";
-import { ClientDocuments } from "../../oauth/clients/client_documents.ts";
+} from "../../identity/oauth/authorization_server.ts";
+import type { ServerUrls } from "../../identity/oauth/endpoints/authorization_services.ts";
+import { ClientDocuments } from "../../identity/oauth/clients/client_documents.ts";
 import {
   storeUnavailable,
   withClientErrors,
-} from "../../oauth/grants/grant_store.ts";
-import { OAuthError } from "../../oauth/protocol/oauth_error.ts";
+} from "../../identity/oauth/grants/grant_store.ts";
+import { OAuthError } from "../../identity/oauth/protocol/oauth_error.ts";
 import {
   jsonErrorReply,
   type OAuthReply,
   pageErrorReply,
-} from "../../oauth/protocol/oauth_reply.ts";
-import { ProviderClient } from "../../oauth/provider/provider_client.ts";
-import { Seal } from "../../oauth/protocol/seal.ts";
+} from "../../identity/oauth/protocol/oauth_reply.ts";
+import { ProviderClient } from "../../identity/oauth/provider/provider_client.ts";
+import { Seal } from "../../identity/oauth/protocol/seal.ts";
 import { clientAddress } from "./client_origin.ts";
 import type { PolicyOutcome } from "../contract/policy.ts";
 import { Rejection } from "../contract/rejection.ts";

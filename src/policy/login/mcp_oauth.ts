@@ -20,7 +20,7 @@ import type { ProviderAdapter } from "../../identity/providers/provider.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
 import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
-import { OAuthError } from "../../oauth/protocol/oauth_error.ts";
+import { OAuthError } from "../../identity/oauth/protocol/oauth_error.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import {
   adaptServerMetadata,
@@ -40,7 +40,7 @@ import type {
 } from "../contract/policy.ts";
 import { type LoginSecrets, McpLogin } from "./mcp_login.ts";
 import { waitFor } from "../contract/policy_trace.ts";
-import { removeLoginCookies } from "../../oauth/endpoints/login_session.ts";
+import { removeLoginCookies } from "../../identity/oauth/endpoints/login_session.ts";
 import { ProviderRegistration } from "./registration_turns.ts";
 import type { ProtectedResource } from "../authentication/request_identity.ts";
 import { clientOrigin, resourceMetadataUrl } from "./client_origin.ts";

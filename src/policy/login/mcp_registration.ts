@@ -6,7 +6,7 @@ import { type Body, textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { readText } from "../../identity/documents/document_client.ts";
-import { publicHeaders } from "../../oauth/protocol/oauth_reply.ts";
+import { publicHeaders } from "../../identity/oauth/protocol/oauth_reply.ts";
 import { rejectPublicly } from "./mcp_responses.ts";
 import type { PolicyOutcome } from "../contract/policy.ts";
 import { type PolicyTrace, waitFor } from "../contract/policy_trace.ts";

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import { publicHeaders } from "../../oauth/protocol/oauth_reply.ts";
+import { publicHeaders } from "../../identity/oauth/protocol/oauth_reply.ts";
 import {
   type AuthRejection,
   rejectWith,

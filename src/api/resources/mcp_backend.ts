@@ -1,0 +1,107 @@
+import { duration, positiveDuration } from "../schema/duration.ts";
+import { headerName, httpUrl } from "../schema/scalars.ts";
+import * as s from "../schema/schema.ts";
+import { backendTlsEntries } from "./backend_tls_policy.ts";
+import { keyCredentials } from "./llm_backend.ts";
+
+const serverName = s.named(
+  "server name",
+  s.pattern(
+    /^[A-Za-z](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?$/,
+    'a name of letters, digits and "-", such as "github"',
+    32,
+  ),
+);
+
+const prefix = s.pattern(
+  /^(?:[A-Za-z](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?)?$/,
+  'letters, digits and "-", such as "github", or an empty string',
+  32,
+);
+
+const serverTls = s.object({
+  hostname: s.field(
+    "Server name (SNI) that the gateway sends and that the certificate must match. Default: the host of the URL.",
+    s.optional(backendTlsEntries.hostname),
+  ),
+  caCertificateRefs: backendTlsEntries.caCertificateRefs,
+});
+
+const mcpServerSchema = s.object({
+  name: s.field("Name in messages, metrics and rules.", serverName),
+  url: s.field(
+    "Streamable HTTP endpoint, such as `https://mcp.example.com/mcp`.",
+    httpUrl,
+  ),
+  headers: s.field(
+    "Header fields of all requests to the server. Clients' own credentials do not reach it.",
+    s.optional(s.map(headerName, s.secret())),
+  ),
+  credentials: s.field(
+    "Token for the server, sent as `Authorization: Bearer`. Default: none.",
+    s.optional(keyCredentials),
+  ),
+  tls: s.field(
+    "Verification of the server's certificate, for `https` URLs.",
+    s.optional(serverTls),
+  ),
+  prefix: s.field(
+    "Beginning of the names of its tools and prompts, and of the URIs of its resources. Default: its name, as `prefix` of the backend says.",
+    s.optional(prefix),
+  ),
+  tools: s.field(
+    "Tools that clients can see and call, by the server's own names; a `*` at the end stands for any rest. Default: all.",
+    s.optional(s.list(s.text(256), { max: 1024 })),
+  ),
+  descriptions: s.field(
+    "Descriptions that replace those of the server, by its own names of tools.",
+    s.optional(s.map(s.text(256), s.text(16_384))),
+  ),
+  timeouts: s.field(
+    "Time-outs of the server.",
+    s.optional(s.object({
+      connect: s.field(
+        "Time limit to connect and to agree on a protocol version.",
+        s.optional(positiveDuration),
+        "3s",
+      ),
+      list: s.field(
+        "Time limit for a list; a server that needs longer is missing in it.",
+        s.optional(positiveDuration),
+        "3s",
+      ),
+      call: s.field(
+        "Time limit between two messages of a call. `0s` is unlimited.",
+        s.optional(duration),
+        "5m",
+      ),
+    })),
+  ),
+});
+
+/** Several MCP servers as one backend. */
+export const mcpBackendSchema = s.refine(
+  s.object({
+    servers: s.field(
+      "The servers, in the order in which clients see their tools.",
+      s.list(mcpServerSchema, { min: 1, max: 64 }),
+    ),
+    prefix: s.field(
+      "When names of tools and prompts begin with the name of their server: `Auto` if there are several servers. Names that two servers have are not listed.",
+      s.optional(s.oneOf(["Auto", "Always", "Never"])),
+      "Auto",
+    ),
+  }),
+  s.rule(
+    ({ servers }) =>
+      new Set(servers.map(({ name }) => name)).size === servers.length,
+    "two servers have the same name",
+    ["servers"],
+  ),
+);
+
+/** Several MCP servers as one backend. */
+export type McpBackend = s.Infer<typeof mcpBackendSchema>;
+
+/** One of the servers. */
+export type McpServerResource = McpBackend["servers"][number];

@@ -1,0 +1,229 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import { type JsonObject, parseJson } from "../../base/json.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import { ClientCounts } from "../../http/server/client_counts.ts";
+import { readText } from "../documents/document_client.ts";
+import type {
+  AuthorizationServices,
+  ServerUrls,
+} from "./endpoints/authorization_services.ts";
+import {
+  type ClientDocuments,
+  isDocumentUrl,
+} from "./clients/client_documents.ts";
+import { LoginEndpoints } from "./endpoints/login_endpoints.ts";
+import {
+  type OAuthClient,
+  openOAuthClient,
+  registerOAuthClient,
+} from "./clients/oauth_client.ts";
+import { OAuthError } from "./protocol/oauth_error.ts";
+import {
+  type OAuthParameters,
+  readOAuthParameters,
+} from "./protocol/oauth_parameters.ts";
+import {
+  jsonErrorReply,
+  jsonReply,
+  type OAuthReply,
+  pageErrorReply,
+} from "./protocol/oauth_reply.ts";
+import { TokenEndpoints } from "./endpoints/token_endpoints.ts";
+
+/** Endpoints by the last part of their path. */
+export const oauthEndpoints = {
+  authorize: "GET",
+  consent: "POST",
+  callback: "GET",
+  token: "POST",
+  register: "POST",
+  revoke: "POST",
+} as const;
+
+/** An endpoint of the authorization server. */
+export type OAuthEndpoint = keyof typeof oauthEndpoints;
+
+/** Returns whether an endpoint has this name. */
+export function isOAuthEndpoint(name: string): name is OAuthEndpoint {
+  return Object.hasOwn(oauthEndpoints, name);
+}
+
+/** Reports whether the browser of the user visits an endpoint; clients call the others. */
+export function isLoginPage(endpoint: OAuthEndpoint): boolean {
+  return ["authorize", "consent", "callback"].includes(endpoint);
+}
+
+/** Dependencies of the authorization server. */
+export interface AuthorizationServerOptions
+  extends Omit<AuthorizationServices, "findClient"> {
+  readonly documents: ClientDocuments;
+}
+
+const MAX_FORM_BYTES = 64 * 1024;
+/** Half of what the provider gets at a time (`MAX_CALLS`), so that one client cannot lock out the others. */
+const MAX_REQUESTS_PER_CLIENT = 16;
+
+/**
+ * The authorization server for MCP clients of issuer mode `Proxied`: it accepts any client, and is itself one client of the
+ * identity provider.
+ *
+ * Clients and their browsers keep all state, sealed; `docs/mcp_login.md` describes the steps of a login.
+ */
+export class AuthorizationServer {
+  readonly #options: AuthorizationServerOptions;
+  readonly #login: LoginEndpoints;
+  readonly #tokens: TokenEndpoints;
+  readonly #clients = new ClientCounts();
+
+  constructor(options: AuthorizationServerOptions) {
+    this.#options = options;
+    const services = {
+      ...options,
+      findClient: (id: string, cancellation: Cancellation) =>
+        this.#findClient(id, cancellation),
+    };
+    this.#login = new LoginEndpoints(services);
+    this.#tokens = new TokenEndpoints(services);
+  }
+
+  /** Responds to a request; the caller has checked its method. */
+  async serve(
+    endpoint: OAuthEndpoint,
+    request: RequestMessage,
+    { urls, address }: {
+      readonly urls: ServerUrls;
+      /** IP address of the client, for the bound per client. */
+      readonly address: string;
+    },
+  ): Promise<OAuthReply> {
+    const finished = this.#clients.add(address);
+    try {
+      if (this.#clients.of(address) > MAX_REQUESTS_PER_CLIENT) {
+        throw tooManyRequests();
+      }
+      return await this.#serve(endpoint, request, urls);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      return isLoginPage(endpoint)
+        ? pageErrorReply(error)
+        : jsonErrorReply(error);
+    } finally {
+      finished();
+    }
+  }
+
+  /**
+   * Returns the metadata of the authorization server (RFC 8414): its own endpoints, the provider's keys and scopes.
+   * @throws {OAuthError} When the provider's metadata is not available.
+   */
+  async metadata(
+    { issuer, base }: ServerUrls,
+    scopes: readonly string[] | undefined,
+  ): Promise<JsonObject> {
+    const provider = await this.#options.provider.metadata();
+    return {
+      issuer,
+      authorization_endpoint: `${base}/authorize`,
+      token_endpoint: `${base}/token`,
+      registration_endpoint: `${base}/register`,
+      revocation_endpoint: `${base}/revoke`,
+      jwks_uri: provider["jwks_uri"],
+      scopes_supported: scopes ?? provider["scopes_supported"],
+      response_types_supported: ["code"],
+      response_modes_supported: ["query"],
+      grant_types_supported: ["authorization_code", "refresh_token"],
+      token_endpoint_auth_methods_supported: ["none"],
+      revocation_endpoint_auth_methods_supported: ["none"],
+      code_challenge_methods_supported: ["S256"],
+      authorization_response_iss_parameter_supported: true,
+      client_id_metadata_document_supported: true,
+    };
+  }
+
+  async #serve(
+    endpoint: OAuthEndpoint,
+    request: RequestMessage,
+    urls: ServerUrls,
+  ): Promise<OAuthReply> {
+    switch (endpoint) {
+      case "authorize":
+        return await this.#login.authorize(request, urls);
+      case "callback":
+        return await this.#login.callback(request, urls);
+      case "consent":
+        return await this.#login.consent(
+          request,
+          urls,
+          await readForm(request),
+        );
+      case "token":
+        return await this.#tokens.token(
+          await readForm(request),
+          urls,
+          request.cancellation,
+        );
+      case "revoke":
+        return await this.#tokens.revoke(
+          await readForm(request),
+          request.cancellation,
+        );
+      case "register": {
+        const metadata = parseJson(await readBody(request));
+        const { seal, clock } = this.#options;
+        return jsonReply(201, registerOAuthClient(metadata, seal, clock.now()));
+      }
+    }
+  }
+
+  async #findClient(
+    id: string,
+    cancellation: Cancellation,
+  ): Promise<OAuthClient> {
+    if (isDocumentUrl(id)) {
+      return await this.#options.documents.find(id, cancellation);
+    }
+    const client = openOAuthClient(id, this.#options.seal);
+    if (client !== undefined) return client;
+    throw new OAuthError(
+      "invalid_client",
+      "client_id is not registered here; register again",
+    );
+  }
+}
+
+function tooManyRequests(): OAuthError {
+  return new OAuthError(
+    "temporarily_unavailable",
+    "too many requests from your address at a time",
+    undefined,
+    1,
+  );
+}
+
+async function readForm(request: RequestMessage): Promise<OAuthParameters> {
+  const type = request.headers.getAll("content-type").join(",");
+  if (
+    !/^application\/x-www-form-urlencoded(?:;\s*charset=utf-8)?$/i.test(type)
+  ) {
+    throw new OAuthError(
+      "invalid_request",
+      "expected content type application/x-www-form-urlencoded",
+    );
+  }
+  return readOAuthParameters(await readBody(request));
+}
+
+async function readBody({ body, headers }: RequestMessage): Promise<string> {
+  if (headers.has("content-encoding")) {
+    throw new OAuthError("invalid_request", "expected an uncompressed body");
+  }
+  try {
+    return await readText(body, MAX_FORM_BYTES);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new OAuthError(
+      "invalid_request",
+      `the body is longer than ${MAX_FORM_BYTES} bytes`,
+    );
+  }
+}

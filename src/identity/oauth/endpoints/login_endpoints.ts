@@ -1,0 +1,306 @@
+import type { RequestMessage } from "../../../http/message.ts";
+import type {
+  AuthorizationServices,
+  ServerUrls,
+} from "./authorization_services.ts";
+import { CODE_MS, sealCode } from "../grants/authorization_code.ts";
+import {
+  expectSecureOrigin,
+  MAX_STATE_LENGTH,
+  readAuthorizationRequest,
+  readForwardedParameters,
+} from "./authorization_request.ts";
+import { isDocumentUrl } from "../clients/client_documents.ts";
+import { renderConsentPage } from "../protocol/login_pages.ts";
+import {
+  type Consent,
+  consentTo,
+  type Cookies,
+  endLogin,
+  hasConsent,
+  LOGIN_MS,
+  type LoginSession,
+  readLogin,
+  readLoginCookies,
+  rememberConsent,
+  writeLogin,
+} from "./login_session.ts";
+import {
+  chooseRedirectUri,
+  fingerprintOf,
+  type OAuthClient,
+} from "../clients/oauth_client.ts";
+import { OAuthError, type OAuthErrorCode } from "../protocol/oauth_error.ts";
+import {
+  type OAuthParameters,
+  readOAuthParameters,
+  requiredParameter,
+} from "../protocol/oauth_parameters.ts";
+import {
+  type OAuthReply,
+  pageReply,
+  redirectReply,
+  withResponseParameters,
+} from "../protocol/oauth_reply.ts";
+import { opensProgram, withoutLoopbackPort } from "../clients/redirect_uri.ts";
+import { randomText } from "../protocol/seal.ts";
+
+/** Error codes in the provider's redirects, and the codes that clients get for them. */
+const clientErrorCodes: Readonly<Record<string, OAuthErrorCode>> = {
+  access_denied: "access_denied",
+  invalid_scope: "invalid_scope",
+  invalid_target: "invalid_target",
+  login_required: "login_required",
+  consent_required: "access_denied",
+  interaction_required: "login_required",
+  temporarily_unavailable: "temporarily_unavailable",
+};
+
+/** The endpoints that a browser visits during a login: `authorize`, `consent` and `callback`. */
+export class LoginEndpoints {
+  readonly #services: AuthorizationServices;
+
+  constructor(services: AuthorizationServices) {
+    this.#services = services;
+  }
+
+  /** Validates the client's request, then shows the consent page or redirects to the provider. */
+  async authorize(
+    request: RequestMessage,
+    urls: ServerUrls,
+  ): Promise<OAuthReply> {
+    const { findClient } = this.#services;
+    const parameters = readOAuthParameters(queryOf(request.target));
+    expectSecureOrigin(urls);
+    const client = await findClient(
+      requiredParameter(parameters, "client_id"),
+      request.cancellation,
+    );
+    const redirectUri = chooseRedirectUri(
+      client,
+      parameters.get("redirect_uri"),
+    );
+    const start = () =>
+      this.#start(parameters, { request, client, redirectUri, urls });
+    // Without a click, no request opens a program: whoever made the link may have registered the client (RFC 9700 section 4.11.2).
+    if (opensProgram(redirectUri)) return await start();
+    // The redirect URI is now known to be the client's, so errors go there (RFC 6749 section 4.1.2.1).
+    return await redirectingErrors(
+      { redirectUri, state: parameters.get("state"), issuer: urls.issuer },
+      start,
+    );
+  }
+
+  async #start(
+    parameters: OAuthParameters,
+    { request, client, redirectUri, urls }: {
+      readonly request: RequestMessage;
+      readonly client: OAuthClient;
+      readonly redirectUri: string;
+      readonly urls: ServerUrls;
+    },
+  ): Promise<OAuthReply> {
+    const { clock, seal } = this.#services;
+    const session: LoginSession = {
+      ...readAuthorizationRequest(parameters, urls),
+      client: fingerprintOf(client.id),
+      redirectUri,
+      verifier: randomText(),
+      approved: false,
+      expiresAt: clock.now() + LOGIN_MS,
+    };
+    const id = randomText();
+    const cookies = readLoginCookies(request.headers);
+    const isKnown = hasConsent(consentOf(session), {
+      seal,
+      cookies,
+      issuer: urls.issuer,
+      nowMs: clock.now(),
+    });
+    const forwarded = readForwardedParameters(parameters);
+    return isKnown
+      ? await this.#redirectToProvider(id, session, {
+        urls,
+        cookies,
+        forwarded,
+      })
+      : this.#requestConsent(id, session, { client, urls, cookies });
+  }
+
+  /** Handles the form of the consent page. */
+  async consent(
+    request: RequestMessage,
+    urls: ServerUrls,
+    form: OAuthParameters,
+  ): Promise<OAuthReply> {
+    // `SameSite=Lax` keeps the login cookie out of cross-site posts; browsers that send `Origin` are checked twice.
+    const origin = request.headers.get("origin");
+    if (origin !== undefined && origin !== urls.origin) {
+      throw new OAuthError(
+        "invalid_request",
+        "the form was posted by another site",
+      );
+    }
+    const { clock, seal } = this.#services;
+    const cookies = readLoginCookies(request.headers);
+    const id = requiredParameter(form, "login");
+    const session = this.#find(id, cookies, urls);
+    const options = { seal, cookies, issuer: urls.issuer, nowMs: clock.now() };
+    return await redirectingErrors(session, async () => {
+      if (form.get("answer") !== "allow") {
+        throw new OAuthError("access_denied", "the user did not agree");
+      }
+      return await this.#redirectToProvider(id, session, {
+        urls,
+        cookies,
+        forwarded: {},
+        more: [rememberConsent(consentOf(session), options)],
+      });
+    }, [endLogin(id)]);
+  }
+
+  /** Handles the provider's redirect: sends the client back with a code of the gateway. */
+  async callback(
+    request: RequestMessage,
+    urls: ServerUrls,
+  ): Promise<OAuthReply> {
+    const parameters = readOAuthParameters(queryOf(request.target));
+    const cookies = readLoginCookies(request.headers);
+    const id = requiredParameter(parameters, "state");
+    const session = this.#find(id, cookies, urls);
+    if (!session.approved) {
+      throw new OAuthError("invalid_request", "the user has not agreed yet");
+    }
+    const { provider, seal, clock } = this.#services;
+    return await redirectingErrors(session, async () => {
+      await provider.expectIssuer(parameters);
+      expectSuccess(parameters);
+      const code = sealCode(seal, {
+        id: randomText(),
+        client: session.client,
+        redirectUri: session.redirectUri,
+        challenge: session.challenge,
+        scope: session.scope,
+        issuer: session.issuer,
+        providerCode: requiredParameter(parameters, "code"),
+        verifier: session.verifier,
+        expiresAt: clock.now() + CODE_MS,
+      });
+      const location = withResponseParameters(session.redirectUri, {
+        code,
+        state: session.state,
+        iss: session.issuer,
+      });
+      return redirectReply(location, [endLogin(id)]);
+    }, [endLogin(id)]);
+  }
+
+  #requestConsent(
+    id: string,
+    session: LoginSession,
+    { client, urls, cookies }: {
+      readonly client: OAuthClient;
+      readonly urls: ServerUrls;
+      readonly cookies: Cookies;
+    },
+  ): OAuthReply {
+    const html = renderConsentPage({
+      clientName: client.name,
+      clientUrl: isDocumentUrl(client.id) ? client.id : undefined,
+      redirectUri: session.redirectUri,
+      resource: urls.issuer,
+      scopes: session.scope?.split(" ") ?? [],
+      login: id,
+      action: `${urls.base}/consent`,
+    });
+    return pageReply(html, this.#remember(id, session, cookies));
+  }
+
+  async #redirectToProvider(
+    id: string,
+    session: LoginSession,
+    { urls, cookies, forwarded, more = [] }: {
+      readonly urls: ServerUrls;
+      readonly cookies: Cookies;
+      readonly forwarded: Readonly<Record<string, string>>;
+      readonly more?: readonly string[];
+    },
+  ): Promise<OAuthReply> {
+    const { verifier, scope } = session;
+    const location = await this.#services.provider.loginUrl({
+      state: id,
+      verifier,
+      callback: `${urls.base}/callback`,
+      scope,
+      forwarded,
+    });
+    const approved = { ...session, approved: true };
+    return redirectReply(location, [
+      ...this.#remember(id, approved, cookies),
+      ...more,
+    ]);
+  }
+
+  #remember(id: string, session: LoginSession, cookies: Cookies): string[] {
+    const { seal } = this.#services;
+    const written = writeLogin(id, session, { seal, cookies });
+    if (written !== undefined) return written;
+    throw new OAuthError("invalid_request", "the request is too long");
+  }
+
+  #find(id: string, cookies: Cookies, { issuer }: ServerUrls): LoginSession {
+    const { seal, clock } = this.#services;
+    const session = readLogin(id, { seal, cookies, nowMs: clock.now() });
+    if (session?.issuer === issuer) return session;
+    throw new OAuthError(
+      "invalid_request",
+      "this login was not started in this browser, or more than ten minutes ago",
+    );
+  }
+}
+
+function expectSuccess(parameters: OAuthParameters): void {
+  const error = parameters.get("error");
+  if (error === undefined) return;
+  throw new OAuthError(
+    clientErrorCodes[error] ?? "server_error",
+    "the identity provider did not log the user in",
+    `error ${JSON.stringify(error.slice(0, 100))}`,
+  );
+}
+
+function consentOf({ client, redirectUri, scope }: LoginSession): Consent {
+  const portless = withoutLoopbackPort(redirectUri) ?? redirectUri;
+  return consentTo(client, portless, scope);
+}
+
+interface Destination {
+  readonly redirectUri: string;
+  readonly state: string | undefined;
+  readonly issuer: string;
+}
+
+/** Turns errors into a redirect to the client, with `iss` against mix-up attacks (RFC 9207 section 2). */
+async function redirectingErrors(
+  { redirectUri, state, issuer }: Destination,
+  action: () => Promise<OAuthReply> | OAuthReply,
+  cookies: readonly string[] = [],
+): Promise<OAuthReply> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    const location = withResponseParameters(redirectUri, {
+      error: error.code,
+      error_description: error.description,
+      state: (state?.length ?? 0) > MAX_STATE_LENGTH ? undefined : state,
+      iss: issuer,
+    });
+    return redirectReply(location, cookies, error.message);
+  }
+}
+
+function queryOf(target: string): string {
+  const at = target.indexOf("?");
+  return at < 0 ? "" : target.slice(at + 1);
+}

@@ -1,0 +1,134 @@
+import type { Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import { closeOnceOpen, type KvHandle } from "../../../kv/kv_handle.ts";
+import { openKv } from "../../../kv/open_kv.ts";
+import { type GrantStore, MemoryGrantStore } from "./grant_store.ts";
+import { randomText } from "../protocol/seal.ts";
+
+/** State of logins that outlives a configuration: the secret that seals them, and the used codes. */
+export interface LoginState {
+  readonly grants: GrantStore;
+  /** Returns the secret for configurations without one. Rejects while its store is not available. */
+  secret(): Promise<string>;
+  /** Called by configurations without a secret: warns, once, if that of this process ends with it. */
+  warnOfLoss(): void;
+  close(): Promise<void>;
+}
+
+/** Keeps the state in this process: logins end with it. */
+export function createMemoryLoginState(
+  clock: Clock,
+  log: Pick<Log, "warn">,
+): LoginState {
+  const secret = randomText();
+  let hasWarned = false;
+  return {
+    grants: new MemoryGrantStore(clock),
+    secret: () => Promise.resolve(secret),
+    warnOfLoss() {
+      if (hasWarned) return;
+      hasWarned = true;
+      log.warn(
+        'Clients and logins end when the gateway restarts, and other replicas do not know them: set "stateSecret" of issuer mode Proxied, or "config.kv"',
+      );
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+const secretKey = ["oauth", "secret"];
+const TIMEOUT_MS = 2000;
+const RETRY_MS = 20;
+
+/** Keeps the state in Deno KV or Redis: logins survive restarts, and all processes with the same store share them. */
+export class KvLoginState implements LoginState {
+  readonly grants: GrantStore;
+  readonly #clock: Clock;
+  readonly #store: string;
+  #kv: Promise<KvHandle> | undefined;
+  #secret: string | undefined;
+
+  /** @param store File, or URL of a remote store; opened by the first login that needs it. */
+  constructor(store: string, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.grants = {
+      spend: (code, untilMs) =>
+        this.#use((kv) => this.#mark(kv, ["oauth", "code", code], untilMs)),
+      release: (code) => this.#use((kv) => kv.delete(["oauth", "code", code])),
+      end: async (grant, untilMs) => {
+        const key = ["oauth", "ended", grant];
+        // A mark that is there already is that of the same grant.
+        await this.#use((kv) => this.#mark(kv, key, untilMs));
+      },
+      isEnded: (grant) =>
+        this.#use(async (kv) => {
+          const { value } = await kv.read(["oauth", "ended", grant]);
+          return value !== null;
+        }),
+    };
+  }
+
+  async secret(): Promise<string> {
+    return this.#secret ??= await this.#use(async (kv) => {
+      await kv.replace(secretKey, null, { value: randomText() });
+      const { value } = await kv.read(secretKey);
+      if (typeof value === "string" && value.length >= 32) return value;
+      throw new TypeError("Cannot use the login secret of the store");
+    });
+  }
+
+  warnOfLoss(): void {}
+
+  async close(): Promise<void> {
+    const opening = this.#kv;
+    this.#kv = undefined;
+    await closeOnceOpen(opening);
+  }
+
+  /** Writes a mark that expires; resolves to `false` when it was there already. */
+  #mark(kv: KvHandle, key: Deno.KvKey, untilMs: number): Promise<boolean> {
+    const expireInMs = Math.max(1, untilMs - this.#clock.now());
+    return kv.replace(key, null, { value: true, expireInMs });
+  }
+
+  /** Retries while another process has the store locked, as SQLite does for a moment when both open it. */
+  async #use<T>(action: (kv: KvHandle) => Promise<T>): Promise<T> {
+    const deadline = this.#clock.monotonic() + TIMEOUT_MS;
+    while (true) {
+      const opening = this.#kv ??= openKv(this.#store);
+      opening.catch(() => this.#drop(opening));
+      try {
+        return await this.#withDeadline(opening.then(action));
+      } catch (error) {
+        const isLocked = error instanceof Error &&
+          error.message.includes("database is locked");
+        if (!isLocked) this.#drop(opening);
+        if (!isLocked || this.#clock.monotonic() >= deadline) throw error;
+        const { promise, resolve } = Promise.withResolvers<void>();
+        this.#clock.setTimer(resolve, RETRY_MS);
+        await promise;
+      }
+    }
+  }
+
+  /** Closes a store that failed: the next login opens it again. */
+  #drop(opening: Promise<KvHandle>): void {
+    if (this.#kv !== opening) return;
+    this.#kv = undefined;
+    void closeOnceOpen(opening);
+  }
+
+  async #withDeadline<T>(action: Promise<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const stopTimer = this.#clock.setTimer(
+      () => late.reject(new Error(`no response after ${TIMEOUT_MS} ms`)),
+      TIMEOUT_MS,
+    );
+    try {
+      return await Promise.race([action, late.promise]);
+    } finally {
+      stopTimer();
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { CatalogReader } from "../catalog/catalog.ts";
+import type { Era } from "../protocol/revisions.ts";
+import type { McpServer } from "../servers/remote_server.ts";
+import type { ServerConnection } from "../servers/server_connection.ts";
+
+/** A client, as the methods of the endpoint see it. */
+export interface Client extends CatalogReader {
+  readonly era: Era;
+  readonly capabilities: JsonObject;
+  /**
+   * Runs `work` in a conversation with a server in which calls may have effects.
+   * @throws {ServerFailure}
+   */
+  converse<T>(
+    server: McpServer,
+    work: (connection: ServerConnection) => Promise<T>,
+  ): Promise<T>;
+}
+
+/** Capabilities of clients that the gateway passes to servers, with the parts that it knows. */
+const known: Readonly<Record<string, readonly string[]>> = {
+  roots: ["listChanged"],
+  sampling: ["context", "tools"],
+  elicitation: ["form", "url"],
+};
+
+/** Returns the capabilities that servers are to know: those for which the gateway carries the requests. */
+export function passedCapabilities(declared: unknown): JsonObject {
+  if (!isJsonObject(declared)) return {};
+  return Object.fromEntries(
+    Object.entries(known).flatMap(([name, parts]) => {
+      const value = declared[name];
+      if (!isJsonObject(value)) return [];
+      const kept = parts.filter((part) => Boolean(value[part])).map((part) => [
+        part,
+        part === "listChanged" ? true : {},
+      ]);
+      return [[name, Object.fromEntries(kept)]];
+    }),
+  );
+}
+
+/** Returns the capability that a client needs for a request of a server. */
+export function neededCapability(method: string): string | undefined {
+  switch (method) {
+    case "elicitation/create":
+      return "elicitation";
+    case "sampling/createMessage":
+      return "sampling";
+    case "roots/list":
+      return "roots";
+    default:
+      return undefined;
+  }
+}

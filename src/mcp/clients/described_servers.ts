@@ -1,0 +1,60 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { CatalogReader, CatalogServer } from "../catalog/catalog.ts";
+import type { ServerAbout } from "../servers/server_connection.ts";
+
+const MAX_INSTRUCTIONS = 32 * 1024;
+
+/** Capabilities that the gateway declares to a client: those of all servers that respond in time. */
+export interface DescribedServers {
+  readonly capabilities: JsonObject;
+  readonly instructions?: string;
+}
+
+/** Connects to all servers, and describes them as one. */
+export async function describeServers(
+  servers: readonly CatalogServer[],
+  client: CatalogReader,
+): Promise<DescribedServers> {
+  const known = await Promise.allSettled(
+    servers.map(async ({ server }): Promise<[string, ServerAbout]> => {
+      const { failure } = server.health;
+      if (failure !== undefined) throw failure;
+      return [server.name, (await client.connect(server)).about];
+    }),
+  );
+  const abouts = known.flatMap((each) =>
+    each.status === "fulfilled" ? [each.value] : []
+  );
+  // A server that comes back may have anything.
+  const isPartial = abouts.length < servers.length;
+  const has = (name: string) =>
+    abouts.some(([, { capabilities }]) => capabilities[name] !== undefined);
+  const subscribes = abouts.some(([, { capabilities: { resources } }]) =>
+    isJsonObject(resources) && Boolean(resources["subscribe"])
+  );
+  const listed = { listChanged: true };
+  const instructions = joinInstructions(abouts);
+  return {
+    capabilities: {
+      ...((has("tools") || isPartial) && { tools: listed }),
+      ...((has("prompts") || isPartial) && { prompts: listed }),
+      ...((has("resources") || isPartial) && {
+        resources: { ...listed, ...(subscribes && { subscribe: true }) },
+      }),
+      ...(has("completions") && { completions: {} }),
+      ...(has("logging") && { logging: {} }),
+    },
+    ...(instructions !== "" && { instructions }),
+  };
+}
+
+function joinInstructions(
+  abouts: readonly (readonly [name: string, about: ServerAbout])[],
+): string {
+  const texts = abouts.flatMap(([name, { instructions = "" }]) =>
+    instructions === "" ? [] : [
+      abouts.length === 1 ? instructions : `# ${name}\n\n${instructions}`,
+    ]
+  );
+  return texts.join("\n\n").slice(0, MAX_INSTRUCTIONS);
+}

@@ -1,0 +1,38 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Seal } from "../../base/sealed_values.ts";
+import type { CatalogServer } from "../catalog/catalog.ts";
+import type { McpServer } from "../servers/remote_server.ts";
+import type { McpSealPurpose } from "./list_cursors.ts";
+import type { Methods } from "./methods.ts";
+import type { CommonConnections } from "./common_connections.ts";
+
+/** Services that the parts of an endpoint share. */
+export interface EndpointServices {
+  readonly servers: readonly CatalogServer[];
+  readonly methods: Methods;
+  readonly common: CommonConnections;
+  readonly seal: Seal<McpSealPurpose>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Number of the worker that this is, from 1. */
+  readonly worker: number;
+  /** Called when a server fails or comes back, or has changed its lists. */
+  readonly changes: Changes;
+}
+
+/** Tells those who watch that the lists of a server have changed. */
+export class Changes {
+  readonly #watchers = new Set<(server: McpServer) => void>();
+
+  /** The returned function ends the watch. */
+  watch(watcher: (server: McpServer) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Reports that the lists of a server have changed. */
+  report(server: McpServer): void {
+    for (const watcher of this.#watchers) watcher(server);
+  }
+}

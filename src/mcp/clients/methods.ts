@@ -1,0 +1,212 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { Catalog, Place } from "../catalog/catalog.ts";
+import { exposeResult } from "../catalog/exposed_content.ts";
+import type { ParameterHeader } from "../protocol/header_values.ts";
+import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
+import { listFacts, type ListKind, listKinds } from "../servers/list_items.ts";
+import type { McpServer } from "../servers/remote_server.ts";
+import type { RequestSide } from "../servers/server_connection.ts";
+import { ServerFailure } from "../servers/server_failure.ts";
+import type { Client } from "./client.ts";
+import { ListCursors } from "./list_cursors.ts";
+
+/** Member of `_meta` with the servers that are missing in a list. */
+const UNAVAILABLE = "gateway/unavailableServers";
+
+const kindOfMethod = new Map<string, ListKind>(
+  listKinds.map((kind) => [listFacts[kind].method, kind]),
+);
+
+/** The requests of clients that servers handle, the same for both eras. */
+export class Methods {
+  readonly #catalog: Catalog;
+  readonly #cursors: ListCursors;
+
+  constructor(catalog: Catalog, cursors: ListCursors) {
+    this.#catalog = catalog;
+    this.#cursors = cursors;
+  }
+
+  /**
+   * Handles a request.
+   * @throws {RpcFailure}
+   */
+  async handle(
+    client: Client,
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    const kind = kindOfMethod.get(method);
+    if (kind !== undefined) return await this.#list(client, kind, params);
+    switch (method) {
+      case "tools/call":
+        return await this.#callTool(client, params, side);
+      case "prompts/get": {
+        const name = textOf(params, "name");
+        const place = await this.#catalog.findName("prompts", name, client);
+        if (place === undefined) throw unknown("prompt", name);
+        const own = { ...params, name: place.key };
+        return await this.#send(client, place, method, own, side);
+      }
+      case "resources/read":
+      case "resources/subscribe":
+      case "resources/unsubscribe": {
+        const place = await this.findResource(client, textOf(params, "uri"));
+        const own = { ...params, uri: place.key };
+        return await this.#send(client, place, method, own, side);
+      }
+      case "completion/complete":
+        return await this.#complete(client, params, side);
+      default:
+        throw new RpcFailure(RPC.METHOD_NOT_FOUND, "Method not found");
+    }
+  }
+
+  /** Returns the arguments of a tool that clients repeat in headers; none for a tool that does not exist, or whose server fails. */
+  async parameterHeaders(
+    name: string,
+    client: Client,
+  ): Promise<readonly ParameterHeader[]> {
+    try {
+      return await this.#catalog.parameterHeaders(name, client);
+    } catch (error) {
+      // The call itself reports the failure.
+      if (error instanceof ServerFailure) return [];
+      throw error;
+    }
+  }
+
+  /** Finds a resource. @throws {RpcFailure} When there is none. */
+  async findResource(client: Client, uri: string): Promise<Place> {
+    const place = await this.#catalog.findUri(uri, client);
+    if (place !== undefined) return place;
+    const code = client.era === "modern"
+      ? RPC.INVALID_PARAMS
+      : RPC.RESOURCE_NOT_FOUND;
+    throw new RpcFailure(code, "Resource not found", { uri });
+  }
+
+  async #list(
+    client: Client,
+    kind: ListKind,
+    { cursor }: JsonObject,
+  ): Promise<JsonObject> {
+    const { items, failures, ttlMs } = await this.#catalog.list(kind, client);
+    const page = this.#cursors.page(`${client.user}\n${kind}`, items, cursor);
+    return {
+      [kind]: page.items,
+      ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
+      ttlMs,
+      // Rules of routes hide items from some users.
+      cacheScope: "private",
+      ...(failures.length > 0 && {
+        _meta: {
+          [UNAVAILABLE]: failures.map(({ server, problem }) => ({
+            name: server,
+            reason: problem,
+          })),
+        },
+      }),
+    };
+  }
+
+  async #callTool(
+    client: Client,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    const name = textOf(params, "name");
+    try {
+      const place = await this.#catalog.findName("tools", name, client);
+      if (place === undefined) throw unknown("tool", name);
+      const { task: _, ...own } = params;
+      return await this.#converse(client, place, "tools/call", {
+        ...own,
+        name: place.key,
+      }, side);
+    } catch (error) {
+      if (!(error instanceof ServerFailure)) throw error;
+      // Models can read it, and go on without the tool.
+      return {
+        content: [{ type: "text", text: error.message }],
+        isError: true,
+      };
+    }
+  }
+
+  async #complete(
+    client: Client,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    const { ref } = params;
+    if (!isJsonObject(ref)) throw invalid("ref");
+    const isPrompt = ref["type"] === "ref/prompt";
+    const member = isPrompt ? "name" : "uri";
+    const key = textOf(ref, member);
+    const place = isPrompt
+      ? await this.#catalog.findName("prompts", key, client)
+      : await this.#catalog.findTemplate(key, client);
+    if (place === undefined) throw unknown(isPrompt ? "prompt" : "URI", key);
+    const own = { ...params, ref: { ...ref, [member]: place.key } };
+    return await this.#send(client, place, "completion/complete", own, side);
+  }
+
+  async #send(
+    client: Client,
+    place: Place,
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    try {
+      return await this.#converse(client, place, method, params, side);
+    } catch (error) {
+      if (!(error instanceof ServerFailure)) throw error;
+      throw new RpcFailure(RPC.INTERNAL_ERROR, error.message);
+    }
+  }
+
+  async #converse(
+    client: Client,
+    { server }: Place,
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    assertUp(server);
+    try {
+      const result = await client.converse(
+        server,
+        (connection) => connection.request(method, params, side),
+      );
+      return exposeResult(method, server.settings.prefix, result);
+    } catch (error) {
+      throw server.noteFailure(error);
+    }
+  }
+}
+
+/** A server that is known to be gone must not keep the client waiting. */
+function assertUp({ health }: McpServer): void {
+  const { failure } = health;
+  if (failure?.isDown === true) throw failure;
+}
+
+function textOf(params: JsonObject, name: string): string {
+  const value = params[name];
+  if (typeof value !== "string") throw invalid(name);
+  return value;
+}
+
+function invalid(name: string): RpcFailure {
+  return new RpcFailure(
+    RPC.INVALID_PARAMS,
+    `Invalid params: "${name}" is missing or no valid value`,
+  );
+}
+
+function unknown(what: string, name: string): RpcFailure {
+  return new RpcFailure(RPC.INVALID_PARAMS, `Unknown ${what}: ${name}`);
+}

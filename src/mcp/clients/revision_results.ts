@@ -1,0 +1,80 @@
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
+import {
+  type Era,
+  gatewayInfo,
+  META,
+  passingMeta,
+  withMeta,
+} from "../protocol/revisions.ts";
+
+/** Methods whose results clients of 2026-07-28 may keep (MCP 2026-07-28, "Caching"). */
+const cacheable: ReadonlySet<string> = new Set([
+  "tools/list",
+  "prompts/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "server/discover",
+]);
+
+/** Returns the result of a method as clients of an era read it. */
+export function resultForEra(
+  era: Era,
+  method: string,
+  result: JsonObject,
+): JsonObject {
+  const meta = passingMeta(result);
+  if (era === "legacy") {
+    const { resultType: _, ttlMs: __, cacheScope: ___, ...rest } = result;
+    return withMeta(forLegacy(method, rest), meta);
+  }
+  return withMeta({
+    resultType: "complete",
+    ...(cacheable.has(method) && { ttlMs: 0, cacheScope: "private" }),
+    ...result,
+  }, { ...meta, [META.SERVER_INFO]: gatewayInfo });
+}
+
+/** Structured results that are no objects, and schemas of such results, are new in 2026-07-28. */
+function forLegacy(method: string, result: JsonObject): JsonObject {
+  const { tools, structuredContent } = result;
+  if (method === "tools/list" && Array.isArray(tools)) {
+    return { ...result, tools: tools.map(withObjectOutput) };
+  }
+  if (
+    method !== "tools/call" || structuredContent === undefined ||
+    isJsonObject(structuredContent)
+  ) return result;
+  const { structuredContent: _, ...rest } = result;
+  return rest;
+}
+
+function withObjectOutput(tool: unknown): unknown {
+  if (!isJsonObject(tool)) return tool;
+  const { outputSchema, ...rest } = tool;
+  return isJsonObject(outputSchema) && outputSchema["type"] !== "object"
+    ? rest
+    : tool;
+}
+
+/** Returns an error of a server as clients of an era know it. */
+export function failureForEra(
+  era: Era,
+  method: string,
+  failure: RpcFailure,
+): RpcFailure {
+  const { code, message, data } = failure;
+  if (method === "resources/read") {
+    if (era === "modern" && code === RPC.RESOURCE_NOT_FOUND) {
+      return new RpcFailure(RPC.INVALID_PARAMS, message, data);
+    }
+    if (era === "legacy" && code === RPC.INVALID_PARAMS) {
+      return new RpcFailure(RPC.RESOURCE_NOT_FOUND, message, data);
+    }
+  }
+  // It is about a connection of the gateway, and legacy clients do not know it.
+  return era === "legacy" && code === RPC.MISSING_CAPABILITY
+    ? new RpcFailure(RPC.INTERNAL_ERROR, message, data)
+    : failure;
+}

@@ -1,0 +1,99 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { Seal } from "../../base/sealed_values.ts";
+import { Catalog, type CatalogServer } from "../catalog/catalog.ts";
+import { McpEndpoint, type RelayRequest } from "./federating_endpoint.ts";
+import { Changes } from "../clients/endpoint_services.ts";
+import { ListCursors, type McpSealPurpose } from "../clients/list_cursors.ts";
+import { Methods } from "../clients/methods.ts";
+import { CommonConnections } from "../clients/common_connections.ts";
+import type { SendHttp } from "../servers/http_transport.ts";
+import { listKinds } from "../servers/list_items.ts";
+import { McpServer } from "../servers/remote_server.ts";
+import { fetchList, ServerLists } from "../servers/server_lists.ts";
+import type { McpAddress, McpServerSettings } from "../servers/mcp_settings.ts";
+
+/** A server of an endpoint, and how to reach it. */
+export interface EndpointServer {
+  readonly settings: McpServerSettings;
+  readonly address: McpAddress;
+  readonly send: SendHttp;
+}
+
+/** Dependencies of an endpoint. */
+export interface EndpointOptions {
+  /** Name of the backend, for the log. */
+  readonly backend: string;
+  readonly servers: readonly EndpointServer[];
+  /** At least 32 characters; processes with the same secret continue each other's sessions. */
+  readonly secret: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Number of the worker that this is, from 1. */
+  readonly worker: number;
+  readonly relay?: RelayRequest | undefined;
+}
+
+/** States of servers are in those of clients, which have no limit of their own. */
+const MAX_SEALED_LENGTH = 256 * 1024;
+
+/** Creates an endpoint in front of several servers. */
+export function createEndpoint(
+  { backend, servers, secret, clock, log, worker, relay }: EndpointOptions,
+): McpEndpoint {
+  const seal = new Seal<McpSealPurpose>(
+    `gateway mcp endpoint ${backend}`,
+    [secret],
+    MAX_SEALED_LENGTH,
+  );
+  const changes = new Changes();
+  const created = servers.map(({ settings, address, send }): CatalogServer => {
+    const lists = new ServerLists(clock);
+    const server = new McpServer({
+      settings,
+      address,
+      send,
+      clock,
+      check: (server) => checkLists(server, clock),
+      onChange: (server, failure) => {
+        if (failure === undefined) {
+          log.info("MCP server is back", { backend, server: server.name });
+        } else {
+          log.warn("MCP server failed; its tools are not listed", {
+            backend,
+            server: server.name,
+            error: failure,
+          });
+        }
+        lists.invalidate();
+        changes.report(server);
+      },
+      parameterHeaders: (server, tool) => lists.headersOf(server, tool),
+    });
+    return { server, lists };
+  });
+  const catalog = new Catalog(created, log);
+  return new McpEndpoint({
+    servers: created,
+    methods: new Methods(catalog, new ListCursors(seal)),
+    common: new CommonConnections(),
+    seal,
+    clock,
+    log,
+    worker,
+    changes,
+  }, relay);
+}
+
+/** Connects to a server that has failed, and lists everything. @throws {ServerFailure} */
+async function checkLists(server: McpServer, clock: Clock): Promise<void> {
+  const connection = await server.connect({});
+  try {
+    for (const kind of listKinds) {
+      await fetchList(kind, server, connection, clock);
+    }
+  } finally {
+    // The server forgets the session by itself, if it does not learn of its end.
+    connection.close().catch(() => {});
+  }
+}

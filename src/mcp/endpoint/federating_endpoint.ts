@@ -1,0 +1,297 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import { stringMember } from "../../base/json.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import { findWrongParameter } from "../protocol/header_values.ts";
+import {
+  parseRpc,
+  readMessage,
+  RPC,
+  RpcFailure,
+  type RpcMessage,
+  writeError,
+  writeResult,
+} from "../protocol/rpc_messages.ts";
+import {
+  gatewayInfo,
+  LEGACY_REVISION,
+  legacyRevisions,
+} from "../protocol/revisions.ts";
+import { jsonResponse } from "../streams/rpc_answer.ts";
+import {
+  acceptsEvents,
+  checkModernRequest,
+  headerOf,
+  mismatch,
+  unsupported,
+} from "./arrival.ts";
+import { passedCapabilities } from "../clients/client.ts";
+import { ClientSession } from "../sessions/client_session.ts";
+import { describeServers } from "../clients/described_servers.ts";
+import type { EndpointServices } from "../clients/endpoint_services.ts";
+import {
+  isModern,
+  type ModernArrival,
+  ModernRequests,
+} from "../requests/modern_requests.ts";
+import { newNonce, type SessionFacts } from "../sessions/session_id.ts";
+import { ClientSessions } from "../sessions/client_sessions.ts";
+
+/** An HTTP request to the endpoint. */
+export interface EndpointRequest {
+  readonly method: string;
+  readonly headers: HeaderList;
+  /** Empty without a body. */
+  readonly text: string;
+  /** Identity of the caller; sessions and states of other callers are unknown to it. */
+  readonly user: string;
+  /** Cancelled when the client leaves before the response. */
+  readonly cancellation: Cancellation;
+}
+
+/** Handles a request in another worker. */
+export type RelayRequest = (
+  worker: number,
+  request: EndpointRequest,
+) => Promise<ResponseMessage>;
+
+type Request = Extract<RpcMessage, { kind: "request" }>;
+
+/** One MCP endpoint in front of several servers, for clients of both eras (Streamable HTTP). */
+export class McpEndpoint {
+  readonly #services: EndpointServices;
+  readonly #sessions: ClientSessions;
+  readonly #modern: ModernRequests;
+  readonly #relay: RelayRequest | undefined;
+
+  /** @param relay Of an endpoint that several workers serve. */
+  constructor(services: EndpointServices, relay?: RelayRequest) {
+    this.#services = services;
+    this.#sessions = new ClientSessions(services);
+    this.#modern = new ModernRequests(services);
+    this.#relay = relay;
+  }
+
+  /** Handles a request; failures are responses. */
+  async handle(request: EndpointRequest): Promise<ResponseMessage> {
+    switch (request.method) {
+      case "POST":
+        return await this.#post(request);
+      case "GET":
+      case "DELETE":
+        return await this.#useSession(request);
+      default:
+        return notAllowed();
+    }
+  }
+
+  /** Ends what is under way. */
+  async close(): Promise<void> {
+    this.#modern.close();
+    this.#sessions.close();
+    for (const { server } of this.#services.servers) server.close();
+    await this.#services.common.close();
+  }
+
+  async #post(request: EndpointRequest): Promise<ResponseMessage> {
+    const { headers, text } = request;
+    const type = headerOf(headers, "content-type") ?? "";
+    if (!/^application\/json\s*(?:;|$)/i.test(type)) {
+      return failed(
+        415,
+        RPC.SERVER_ERROR,
+        "Content-Type must be application/json",
+      );
+    }
+    const value = parseRpc(text);
+    if (value === undefined) {
+      return failed(400, RPC.PARSE_ERROR, "Parse error");
+    }
+    const values = Array.isArray(value) ? value : [value];
+    const messages = values.map(readMessage).filter((each) =>
+      each !== undefined
+    );
+    if (messages.length < values.length || messages.length === 0) {
+      return failed(400, RPC.INVALID_REQUEST, "Invalid request");
+    }
+    const [only, ...others] = messages;
+    const revision = headerOf(headers, "mcp-protocol-version");
+    if (only !== undefined && others.length === 0) {
+      const { kind } = only;
+      if (kind === "request" && isModern(only.params, revision)) {
+        return await this.#handleModern(only, request);
+      }
+      if (kind === "request" && only.method === "initialize") {
+        return await this.#initialize(only, request);
+      }
+      if (kind === "notification" && isModern(only.params, revision)) {
+        return accepted();
+      }
+    }
+    return await this.#useSession(request, messages);
+  }
+
+  async #handleModern(
+    message: Request,
+    request: EndpointRequest,
+  ): Promise<ResponseMessage> {
+    const { headers, user, cancellation } = request;
+    const { id, method, params } = message;
+    try {
+      checkModernRequest(method, params, headers);
+      await this.#checkParameters(message, request);
+    } catch (error) {
+      if (!(error instanceof RpcFailure)) throw error;
+      return jsonResponse(writeError(id, error), 400);
+    }
+    const arrival: ModernArrival = {
+      id,
+      method,
+      params,
+      user,
+      acceptsEvents: acceptsEvents(headers),
+      cancellation,
+    };
+    const worker = this.#modern.workerOf(arrival);
+    return await this.#relayTo(worker, request) ??
+      await this.#modern.handle(arrival);
+  }
+
+  /** Arguments that a tool wants in headers must be the same there. */
+  async #checkParameters(
+    { method, params }: Request,
+    { headers, user, cancellation }: EndpointRequest,
+  ): Promise<void> {
+    if (method !== "tools/call") return;
+    const { name, arguments: args } = params;
+    if (typeof name !== "string") return;
+    const client = this.#modern.clientOf({ params, user, cancellation });
+    const declared = await this.#services.methods.parameterHeaders(
+      name,
+      client,
+    );
+    const wrong = findWrongParameter(
+      declared,
+      args,
+      (header) => headerOf(headers, header),
+    );
+    if (wrong !== undefined) throw mismatch(wrong);
+  }
+
+  async #initialize(
+    { id, params }: Request,
+    { headers, user }: EndpointRequest,
+  ): Promise<ResponseMessage> {
+    const { servers, seal: _, clock, worker } = this.#services;
+    const requested = stringMember(params, "protocolVersion");
+    if (requested === undefined) {
+      const message = 'Invalid params: "protocolVersion" is missing';
+      return jsonResponse(
+        writeError(id, { code: RPC.INVALID_PARAMS, message }),
+        acceptsEvents(headers) ? 200 : 400,
+      );
+    }
+    const revision = legacyRevisions.includes(requested)
+      ? requested
+      : LEGACY_REVISION;
+    const begun: SessionFacts = {
+      nonce: newNonce(),
+      user,
+      revision,
+      capabilities: passedCapabilities(params["capabilities"]),
+      servers: {},
+      beganAt: clock.now(),
+      worker,
+    };
+    const session = new ClientSession(begun, this.#services);
+    const about = await describeServers(servers, session);
+    const sessionId = this.#sessions.add(session, {
+      ...begun,
+      servers: await session.serverSessions(),
+    });
+    const response = jsonResponse(writeResult(id, {
+      protocolVersion: revision,
+      capabilities: about.capabilities,
+      serverInfo: gatewayInfo,
+      ...(about.instructions && { instructions: about.instructions }),
+    }));
+    response.headers.append("mcp-session-id", sessionId);
+    return response;
+  }
+
+  /** Handles what belongs to a session: in the worker that has it. */
+  async #useSession(
+    request: EndpointRequest,
+    messages: readonly RpcMessage[] = [],
+  ): Promise<ResponseMessage> {
+    const { method, headers, user } = request;
+    const id = headerOf(headers, "mcp-session-id");
+    if (id === undefined) {
+      if (method !== "POST") return notAllowed();
+      return failed(
+        400,
+        RPC.SERVER_ERROR,
+        "Bad Request: Mcp-Session-Id is required",
+      );
+    }
+    const revision = headerOf(headers, "mcp-protocol-version");
+    if (revision !== undefined && !legacyRevisions.includes(revision)) {
+      const failure = unsupported(revision);
+      return jsonResponse(writeError(null, failure), 400);
+    }
+    const facts = this.#sessions.read(id, user);
+    if (facts === undefined) {
+      return failed(404, RPC.SESSION_NOT_FOUND, "Session not found");
+    }
+    const relayed = await this.#relayTo(facts.worker, request);
+    if (relayed !== undefined) return relayed;
+    if (method === "DELETE") {
+      await this.#sessions.end(facts);
+      return { status: 200, headers: new HeaderList(), body: undefined };
+    }
+    const session = this.#sessions.use(facts);
+    if (method === "GET") return listen(session, headers);
+    const requests = messages.filter((each) => each.kind === "request");
+    for (const message of messages) {
+      if (message.kind !== "request") session.take(message);
+    }
+    return requests.length === 0
+      ? accepted()
+      : await session.handle(requests, acceptsEvents(headers));
+  }
+
+  async #relayTo(
+    worker: number | undefined,
+    request: EndpointRequest,
+  ): Promise<ResponseMessage | undefined> {
+    return worker === undefined || worker === this.#services.worker
+      ? undefined
+      : await this.#relay?.(worker, request);
+  }
+}
+
+function listen(session: ClientSession, headers: HeaderList): ResponseMessage {
+  if (!acceptsEvents(headers)) {
+    return failed(406, RPC.SERVER_ERROR, "Accept must have text/event-stream");
+  }
+  return session.listen(headerOf(headers, "last-event-id")) ??
+    failed(400, RPC.SERVER_ERROR, "Unknown Last-Event-ID");
+}
+
+function accepted(): ResponseMessage {
+  return { status: 202, headers: new HeaderList(), body: undefined };
+}
+
+function notAllowed(): ResponseMessage {
+  const response = failed(405, RPC.SERVER_ERROR, "Method not allowed");
+  response.headers.append("allow", "POST");
+  return response;
+}
+
+function failed(
+  status: number,
+  code: number,
+  message: string,
+): ResponseMessage {
+  return jsonResponse(writeError(null, { code, message }), status);
+}

@@ -1,0 +1,127 @@
+import type { JsonRpcId } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import {
+  RPC,
+  RpcFailure,
+  writeNotification,
+  writeResult,
+} from "../protocol/rpc_messages.ts";
+import { META, metaOf } from "../protocol/revisions.ts";
+import type { McpServer } from "../servers/remote_server.ts";
+import type { Client } from "../clients/client.ts";
+import type { EndpointServices } from "../clients/endpoint_services.ts";
+import { MessageStream } from "../streams/message_stream.ts";
+import { resultForEra } from "../clients/revision_results.ts";
+import { ServerNews } from "../clients/server_news.ts";
+
+const MAX_URIS = 256;
+
+/** A subscription of a client of the modern era (`subscriptions/listen`). */
+export interface OpenSubscription {
+  readonly response: ResponseMessage;
+  readonly isOver: boolean;
+  /** Ends it with a result: the gateway goes. */
+  end(): void;
+}
+
+/** Members of the filter, by the notification that they request. */
+const lists = {
+  "notifications/tools/list_changed": "toolsListChanged",
+  "notifications/prompts/list_changed": "promptsListChanged",
+  "notifications/resources/list_changed": "resourcesListChanged",
+} as const;
+
+/**
+ * Opens a subscription; confirms it at once, whatever the servers do.
+ * @throws {RpcFailure} For a filter that is invalid.
+ */
+export async function openSubscription(
+  id: JsonRpcId,
+  filter: JsonObject,
+  client: Client,
+  services: EndpointServices,
+  onEnd: () => void,
+): Promise<OpenSubscription> {
+  const { resourceSubscriptions: uris = [] } = filter;
+  const isValid = Array.isArray(uris) && uris.length <= MAX_URIS &&
+    uris.every((uri) => typeof uri === "string");
+  if (!isValid) {
+    const message =
+      'Invalid params: "resourceSubscriptions" is no list of URIs';
+    throw new RpcFailure(RPC.INVALID_PARAMS, message);
+  }
+  const wanted = new Map(
+    Object.entries(lists).map(([method, member]) => [
+      method,
+      filter[member] === true,
+    ]),
+  );
+  const places = await findResources(uris, client, services);
+  const open: { news?: ServerNews } = {};
+  const stream = new MessageStream({
+    clock: services.clock,
+    name: undefined,
+    primes: false,
+    onLeave: () => {
+      open.news?.close();
+      onEnd();
+    },
+  });
+  const stamp = (params: JsonObject) => ({
+    ...params,
+    _meta: { ...metaOf(params), [META.SUBSCRIPTION]: id },
+  });
+  const send = (method: string, params: JsonObject) =>
+    stream.send(writeNotification(method, stamp(params)));
+  const response = stream.connect();
+  const end = () => {
+    open.news?.close();
+    const result = resultForEra("modern", "subscriptions/listen", {});
+    stream.send(writeResult(id, stamp(result)));
+    stream.end();
+    onEnd();
+  };
+  const honored = {
+    ...Object.fromEntries(
+      Object.values(lists).filter((member) => filter[member] === true)
+        .map((member) => [member, true]),
+    ),
+    ...(uris.length > 0 && { resourceSubscriptions: uris }),
+  };
+  send("notifications/subscriptions/acknowledged", { notifications: honored });
+  if (Object.keys(honored).length === 0) {
+    end();
+    return { response, isOver: true, end };
+  }
+  open.news = new ServerNews({
+    services,
+    resourceUris: (server) => places.get(server) ?? [],
+    connect: (server) => services.common.open(server, client.capabilities),
+    notify: (method, params) => {
+      const isWanted = wanted.get(method) ??
+        (method === "notifications/resources/updated" &&
+          uris.some((uri) => uri === params["uri"]));
+      if (isWanted) send(method, params);
+    },
+    ask: () => {
+      const message = "Clients of 2026-07-28 are asked during requests only";
+      throw new RpcFailure(RPC.METHOD_NOT_FOUND, message);
+    },
+    closesConnections: true,
+  });
+  return { response, isOver: false, end };
+}
+
+async function findResources(
+  uris: readonly string[],
+  client: Client,
+  { methods }: EndpointServices,
+): Promise<ReadonlyMap<McpServer, readonly string[]>> {
+  const places = new Map<McpServer, string[]>();
+  for (const uri of uris) {
+    const { server, key } = await methods.findResource(client, uri);
+    places.getOrInsertComputed(server, () => []).push(key);
+  }
+  return places;
+}

@@ -1,0 +1,223 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { isFieldValue } from "../../http/field_syntax.ts";
+import { type Body, textBody } from "../../http/body.ts";
+import type { UpstreamRequest } from "../../http/client/upstream.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import { LongEvent, readEvents } from "../protocol/events.ts";
+import {
+  parseRpc,
+  readMessage,
+  type RpcError,
+  type RpcMessage,
+} from "../protocol/rpc_messages.ts";
+import { ServerFailure } from "./server_failure.ts";
+import type { McpAddress } from "./mcp_settings.ts";
+
+/** Sends a request to the server; resolves with the head of the response. */
+export type SendHttp = (
+  request: UpstreamRequest,
+  body: Body | undefined,
+  cancellation: Cancellation,
+) => Promise<ResponseMessage>;
+
+/** Limit of one message of a server. */
+const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** Place in a stream of events, from which it can be resumed. */
+export interface StreamPlace {
+  lastId: string | undefined;
+  retryMs: number | undefined;
+}
+
+/** The response of a server to one HTTP request. */
+export interface HttpReply {
+  readonly status: number;
+  readonly sessionId: string | undefined;
+  /** The error in the body of a status that is no success. */
+  readonly error: RpcError | undefined;
+  readonly isStream: boolean;
+  /** Messages of a success; must be read to the end or returned. */
+  messages(place?: StreamPlace): AsyncGenerator<RpcMessage, void>;
+}
+
+/** Content of an HTTP request. */
+interface HttpCall {
+  readonly method: "POST" | "GET" | "DELETE";
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly text?: string;
+  readonly cancellation: Cancellation;
+}
+
+/** HTTP requests to one server. */
+export class HttpTransport {
+  readonly #server: string;
+  readonly #address: McpAddress;
+  readonly #send: SendHttp;
+
+  constructor(server: string, address: McpAddress, send: SendHttp) {
+    this.#server = server;
+    this.#address = address;
+    this.#send = send;
+  }
+
+  /**
+   * Sends a request, and reads the body of an error.
+   * @throws {ServerFailure} `unreachable`, `broken`, `invalid`, or the reason of the cancellation.
+   */
+  async call(call: HttpCall): Promise<HttpReply> {
+    const response = await this.#exchange(call);
+    const { status, headers, body } = response;
+    const sessionId = headers.get("mcp-session-id");
+    const type = headers.getJoined("content-type") ?? "";
+    const isStream = /^\s*text\/event-stream\b/i.test(type);
+    if (status < 200 || status > 299) {
+      const error = readError(await this.#readText(body, MAX_ERROR_BYTES));
+      return { status, sessionId, error, isStream, messages: nothing };
+    }
+    if (status === 202 || status === 204 || body === undefined) {
+      body?.cancel("accepted");
+      return {
+        status,
+        sessionId,
+        error: undefined,
+        isStream,
+        messages: nothing,
+      };
+    }
+    return {
+      status,
+      sessionId,
+      error: undefined,
+      isStream,
+      messages: (place) =>
+        this.#readMessages(body, isStream, call.cancellation, place),
+    };
+  }
+
+  async #exchange(
+    { method, headers, text, cancellation }: HttpCall,
+  ): Promise<ResponseMessage> {
+    const { authority, path, headers: configured } = this.#address;
+    const list = HeaderList.from([
+      ["accept", "application/json, text/event-stream"],
+      ["accept-encoding", "identity"],
+      ...text === undefined ? [] : [
+        ["content-type", "application/json"] as const,
+      ],
+      ...headers.filter(([, value]) => isFieldValue(value)),
+    ]);
+    for (const [name, value] of configured) list.set(name, value);
+    const request: UpstreamRequest = {
+      method,
+      target: path,
+      authority,
+      headers: list,
+      upgrade: undefined,
+      expectsContinue: false,
+      sendInformational: () => {},
+    };
+    const body = text === undefined ? undefined : textBody(text);
+    try {
+      return await this.#send(request, body, cancellation);
+    } catch (error) {
+      throw cancellation.cancelled ? cancellation.reason : this.#failed(error);
+    }
+  }
+
+  #failed(cause: unknown): ServerFailure {
+    if (cause instanceof ServerFailure) return cause;
+    const isLost = cause instanceof GatewayError && ranAway.has(cause.code);
+    return isLost
+      ? this.#failure("broken", "closed the connection", cause)
+      : this.#failure("unreachable", "is not reachable", cause);
+  }
+
+  #failure(
+    kind: ServerFailure["kind"],
+    problem: string,
+    cause?: unknown,
+  ): ServerFailure {
+    return new ServerFailure(this.#server, kind, problem, { cause });
+  }
+
+  async #readText(body: Body | undefined, limit: number): Promise<string> {
+    if (body === undefined) return "";
+    const decoder = new TextDecoder();
+    let text = "";
+    try {
+      for (;;) {
+        const chunk = await body.read();
+        if (chunk === undefined) return text + decoder.decode();
+        text += decoder.decode(chunk, { stream: true });
+        if (text.length > limit) break;
+      }
+    } catch (error) {
+      throw this.#failed(error);
+    }
+    body.cancel("too long");
+    throw this.#failure("invalid", "sent a message that is too long");
+  }
+
+  async *#readMessages(
+    body: Body,
+    isStream: boolean,
+    cancellation: Cancellation,
+    place?: StreamPlace,
+  ): AsyncGenerator<RpcMessage, void> {
+    try {
+      yield* isStream ? this.#readStream(body, place) : this.#readJson(body);
+    } catch (error) {
+      throw cancellation.cancelled ? cancellation.reason : error;
+    }
+  }
+
+  async *#readJson(body: Body): AsyncGenerator<RpcMessage, void> {
+    const value = parseRpc(await this.#readText(body, MAX_MESSAGE_BYTES));
+    for (const each of Array.isArray(value) ? value : [value]) {
+      yield this.#messageOf(each);
+    }
+  }
+
+  async *#readStream(
+    body: Body,
+    place: StreamPlace = { lastId: undefined, retryMs: undefined },
+  ): AsyncGenerator<RpcMessage, void> {
+    try {
+      for await (const event of readEvents(body, MAX_MESSAGE_BYTES)) {
+        place.lastId = event.lastId ?? place.lastId;
+        place.retryMs = event.retryMs ?? place.retryMs;
+        if (event.type === "message" && event.data !== "") {
+          yield this.#messageOf(parseRpc(event.data));
+        }
+      }
+    } catch (error) {
+      if (error instanceof LongEvent) {
+        throw this.#failure("invalid", "sent a message that is too long");
+      }
+      throw error instanceof GatewayError ? this.#failed(error) : error;
+    }
+  }
+
+  #messageOf(value: unknown): RpcMessage {
+    const message = readMessage(value);
+    if (message !== undefined) return message;
+    throw this.#failure("invalid", "sent what is no JSON-RPC message");
+  }
+}
+
+/** Errors after which the server may have handled the request. */
+const ranAway: ReadonlySet<string> = new Set([
+  "upstream_closed",
+  "upstream_protocol_error",
+  "upstream_timeout",
+]);
+
+async function* nothing(): AsyncGenerator<RpcMessage, void> {}
+
+function readError(text: string): RpcError | undefined {
+  const message = readMessage(parseRpc(text));
+  return message?.kind === "error" ? message.error : undefined;
+}

@@ -1,0 +1,334 @@
+import { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  stringMember,
+} from "../../base/json.ts";
+import {
+  RPC,
+  RpcFailure,
+  type RpcMessage,
+  writeError,
+  writeNotification,
+  writeRequest,
+  writeResult,
+} from "../protocol/rpc_messages.ts";
+import {
+  gatewayInfo,
+  LEGACY_REVISION,
+  legacyRevisions,
+  withMeta,
+} from "../protocol/revisions.ts";
+import { MessageLimit } from "./message_limit.ts";
+import type { LegacyLink } from "./legacy_link.ts";
+import {
+  type Listener,
+  type ListenFilter,
+  passNotification,
+  type RequestSide,
+  type ServerAbout,
+  type ServerConnection,
+  type ServerSession,
+} from "./server_connection.ts";
+import { ServerFailure, SessionLost } from "./server_failure.ts";
+import type { McpServerSettings } from "./mcp_settings.ts";
+
+/** Dependencies of a conversation with a server. */
+export interface ConnectionOptions {
+  readonly settings: McpServerSettings;
+  readonly clock: Clock;
+  /** Capabilities of the client that the server is to know. */
+  readonly capabilities: JsonObject;
+  /** Cancelled when the gateway does not need the server any more. */
+  readonly closing: Cancellation;
+}
+
+/** Time for a message whose answer nobody waits for. */
+const NOTIFY_MS = 5000;
+const CLOSE_MS = 1000;
+
+/** A session at a server of a revision with `initialize`; it is renewed when the server has forgotten it. */
+export class LegacyConnection implements ServerConnection {
+  readonly #options: ConnectionOptions;
+  readonly #createLink: (sessionId?: string) => LegacyLink;
+  #link: LegacyLink;
+  #about: ServerAbout | undefined;
+  #nextId = 0;
+  #renewing: Promise<void> | undefined;
+  #isClosed = false;
+
+  /**
+   * Begins a session.
+   * @throws {ServerFailure}
+   */
+  static async open(
+    createLink: () => LegacyLink,
+    options: ConnectionOptions,
+  ): Promise<LegacyConnection> {
+    const connection = new LegacyConnection(createLink, options);
+    await connection.#initialize();
+    return connection;
+  }
+
+  /** Continues a session that has begun earlier, in this process or in another one. */
+  static resume(
+    createLink: (sessionId?: string) => LegacyLink,
+    options: ConnectionOptions,
+    session: ServerSession,
+  ): LegacyConnection {
+    const connection = new LegacyConnection(createLink, options);
+    connection.#link = createLink(session.id);
+    connection.#link.revision = session.revision;
+    return connection;
+  }
+
+  private constructor(
+    createLink: (sessionId?: string) => LegacyLink,
+    options: ConnectionOptions,
+  ) {
+    this.#createLink = createLink;
+    this.#options = options;
+    this.#link = createLink();
+  }
+
+  /** Declarations of the server; of a session that was resumed, nothing is known, and everything is tried. */
+  get about(): ServerAbout {
+    return this.#about ?? {
+      era: "legacy",
+      capabilities: anything,
+      instructions: undefined,
+    };
+  }
+
+  get view(): string {
+    return this.#link.sessionId ?? JSON.stringify(this.#options.capabilities);
+  }
+
+  get session(): ServerSession | undefined {
+    const { sessionId: id, revision } = this.#link;
+    return id === undefined || revision === undefined
+      ? undefined
+      : { id, revision };
+  }
+
+  async request(
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    const link = this.#link;
+    try {
+      return await this.#exchange(link, method, params, side);
+    } catch (error) {
+      // The server has not run a request for a session that it does not know.
+      if (!(error instanceof SessionLost)) throw error;
+      await this.#renew(link);
+      return await this.#exchange(this.#link, method, params, side);
+    }
+  }
+
+  async notify(method: string, params: JsonObject): Promise<void> {
+    await this.#post(writeNotification(method, params));
+  }
+
+  async listen(_: ListenFilter, listener: Listener): Promise<void> {
+    for await (const message of this.#link.listen(listener.cancellation)) {
+      if (message.kind === "notification") {
+        listener.notify(message.method, message.params);
+      } else if (message.kind === "request") {
+        void this.#answer(message, (requests) => listener.ask(requests));
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    // The end of a session is reported also when the gateway stops.
+    const limit = this.#limit(CLOSE_MS, new Cancellation());
+    try {
+      await this.#link.end(limit.cancellation);
+    } finally {
+      limit.end();
+    }
+  }
+
+  async #exchange(
+    link: LegacyLink,
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    const { settings, clock } = this.#options;
+    const id = ++this.#nextId;
+    const limit = new MessageLimit(
+      side.cancellation,
+      clock,
+      settings.timeouts.callMs,
+      () =>
+        new ServerFailure(settings.name, "timeout", "did not respond in time"),
+    );
+    const cancelled = limit.cancellation.onCancel(() =>
+      void this.#post(
+        writeNotification("notifications/cancelled", { requestId: id }),
+      )
+    );
+    const meta = {
+      ...side.meta,
+      ...(side.progressToken !== undefined && { progressToken: id }),
+    };
+    // Input in further rounds is new in 2026-07-28.
+    const { inputResponses: _, requestState: __, ...own } = params;
+    const text = writeRequest(id, method, withMeta(own, meta));
+    try {
+      for await (const message of link.exchange(text, id, limit.cancellation)) {
+        limit.restart();
+        if (message.kind === "request") {
+          void this.#answer(
+            message,
+            (requests) => limit.pausedDuring(() => side.ask(requests)),
+          );
+        } else if (message.kind === "notification") {
+          passNotification(message, id, side);
+        } else if (message.id === id) {
+          if (message.kind === "result") return message.result;
+          throw RpcFailure.of(message.error);
+        }
+      }
+      throw new ServerFailure(settings.name, "broken", "sent no response");
+    } finally {
+      cancelled();
+      limit.end();
+    }
+  }
+
+  /** Answers a request of the server; never rejects, for nobody waits. */
+  async #answer(
+    { id, method, params }: Extract<RpcMessage, { kind: "request" }>,
+    ask: RequestSide["ask"],
+  ): Promise<void> {
+    let text: string;
+    try {
+      if (method === "ping") {
+        text = writeResult(id, {});
+      } else {
+        const { _meta: _, ...own } = params;
+        const isEmpty = Object.keys(own).length === 0;
+        const results = await ask({
+          request: { method, ...(!isEmpty && { params: own }) },
+        });
+        text = writeResult(id, results["request"] ?? {});
+      }
+    } catch (error) {
+      text = writeError(
+        id,
+        error instanceof RpcFailure
+          ? error
+          : { code: RPC.INTERNAL_ERROR, message: "The client cannot be asked" },
+      );
+    }
+    await this.#post(text);
+  }
+
+  /** Sends a message whose fate does not matter to the request under way. */
+  async #post(text: string): Promise<void> {
+    const limit = this.#limit(NOTIFY_MS);
+    try {
+      await this.#link.post(text, limit.cancellation);
+    } catch (error) {
+      const isExpected = error instanceof ServerFailure ||
+        error instanceof SessionLost || error instanceof RpcFailure;
+      if (!isExpected) throw error;
+    } finally {
+      limit.end();
+    }
+  }
+
+  /** Requests that find the session lost at the same time renew it once. */
+  #renew(lost: LegacyLink): Promise<void> {
+    if (this.#link !== lost) return Promise.resolve();
+    return this.#renewing ??= this.#initialize().finally(() => {
+      this.#renewing = undefined;
+    });
+  }
+
+  async #initialize(): Promise<void> {
+    const { settings, capabilities } = this.#options;
+    const link = this.#createLink();
+    const limit = this.#limit(settings.timeouts.connectMs);
+    const { cancellation } = limit;
+    try {
+      const id = ++this.#nextId;
+      const text = writeRequest(id, "initialize", {
+        protocolVersion: LEGACY_REVISION,
+        capabilities,
+        clientInfo: gatewayInfo,
+      });
+      const result = await findResult(link, text, id, cancellation);
+      const revision = result && stringMember(result, "protocolVersion");
+      if (result === undefined || revision === undefined) {
+        throw this.#invalid("sent no valid answer to initialize");
+      }
+      if (!legacyRevisions.includes(revision)) {
+        throw this.#invalid("speaks a revision that the gateway does not know");
+      }
+      link.revision = revision;
+      const initialized = writeNotification("notifications/initialized", {});
+      await link.post(initialized, cancellation);
+      if (this.#isClosed) await link.end(cancellation);
+      this.#link = link;
+      const { capabilities: own, instructions } = result;
+      this.#about = {
+        era: "legacy",
+        capabilities: isJsonObject(own) ? own : {},
+        instructions: typeof instructions === "string"
+          ? instructions
+          : undefined,
+      };
+    } catch (error) {
+      if (!(error instanceof RpcFailure || error instanceof SessionLost)) {
+        throw error;
+      }
+      throw this.#invalid("rejects initialize");
+    } finally {
+      limit.end();
+    }
+  }
+
+  #invalid(problem: string): ServerFailure {
+    return new ServerFailure(
+      this.#options.settings.name,
+      "unreachable",
+      problem,
+    );
+  }
+
+  #limit(limitMs: number, parent = this.#options.closing): MessageLimit {
+    const { clock, settings: { name } } = this.#options;
+    const reason = () =>
+      new ServerFailure(name, "unreachable", "did not respond in time");
+    return new MessageLimit(parent, clock, limitMs, reason);
+  }
+}
+
+/** Capabilities of a server that are not known: none is excluded. */
+const anything: JsonObject = {
+  tools: {},
+  prompts: {},
+  resources: { subscribe: true },
+  completions: {},
+  logging: {},
+};
+
+async function findResult(
+  link: LegacyLink,
+  text: string,
+  id: number,
+  cancellation: Cancellation,
+): Promise<JsonObject | undefined> {
+  for await (const message of link.exchange(text, id, cancellation)) {
+    if (message.kind === "error") throw RpcFailure.of(message.error);
+    if (message.kind === "result" && message.id === id) return message.result;
+  }
+  return undefined;
+}

@@ -1,0 +1,309 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import {
+  encodeHeaderValue,
+  namedTarget,
+  type ParameterHeader,
+  parameterValue,
+} from "../protocol/header_values.ts";
+import {
+  RPC,
+  RpcFailure,
+  type RpcMessage,
+  writeRequest,
+} from "../protocol/rpc_messages.ts";
+import {
+  gatewayInfo,
+  META,
+  metaOf,
+  MODERN_REVISION,
+  withMeta,
+} from "../protocol/revisions.ts";
+import type { HttpReply, HttpTransport } from "./http_transport.ts";
+import { MessageLimit } from "./message_limit.ts";
+import type { ConnectionOptions } from "./legacy_connection.ts";
+import {
+  type InputRequest,
+  type InputRequests,
+  type Listener,
+  type ListenFilter,
+  passNotification,
+  type RequestSide,
+  type ServerAbout,
+  type ServerConnection,
+} from "./server_connection.ts";
+import { ServerFailure } from "./server_failure.ts";
+
+/** Rounds of questions to a client for one request, and questions of a round. */
+const MAX_ROUNDS = 8;
+const MAX_INPUTS = 32;
+
+/** Options of requests to a server without sessions. */
+export interface ModernOptions extends ConnectionOptions {
+  readonly about: ServerAbout;
+  /** Returns the arguments of a tool that the server wants in headers. */
+  parameterHeaders(tool: string): Promise<readonly ParameterHeader[]>;
+  /** Called when the server does not know this revision any more. */
+  onWrongEra(): void;
+}
+
+let lastId = 0;
+
+/** Requests to a server of MCP 2026-07-28, each of which stands for itself. */
+export class ModernConnection implements ServerConnection {
+  readonly about: ServerAbout;
+  readonly view: string;
+  readonly session = undefined;
+  readonly #options: ModernOptions;
+  readonly #http: HttpTransport;
+
+  constructor(http: HttpTransport, options: ModernOptions) {
+    this.#http = http;
+    this.#options = options;
+    this.about = options.about;
+    this.view = JSON.stringify(options.capabilities);
+  }
+
+  async request(
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    let round = params;
+    for (let rounds = 0; rounds <= MAX_ROUNDS; rounds++) {
+      const result = await this.#send(method, round, side);
+      if (result["resultType"] !== "input_required") {
+        const { resultType: _, ...complete } = result;
+        return complete;
+      }
+      if (side.takesInputRequired) return result;
+      const { requestState } = result;
+      const requests = readInputRequests(result["inputRequests"]);
+      if (requests === undefined) throw this.#failure("asks for invalid input");
+      round = {
+        ...params,
+        inputResponses: await side.ask(requests),
+        ...(requestState !== undefined && { requestState }),
+      };
+    }
+    throw this.#failure(`asks for input more than ${MAX_ROUNDS} times`);
+  }
+
+  notify(): Promise<void> {
+    // Servers of this revision get no notifications over HTTP.
+    return Promise.resolve();
+  }
+
+  async listen(filter: ListenFilter, listener: Listener): Promise<void> {
+    const { resourceUris, ...lists } = filter;
+    const notifications = {
+      ...lists,
+      ...(resourceUris.length > 0 && { resourceSubscriptions: resourceUris }),
+    };
+    const id = ++lastId;
+    const { cancellation } = listener;
+    const method = "subscriptions/listen";
+    const reply = await this.#post(id, method, { notifications }, {}, {
+      cancellation,
+      headers: [],
+    });
+    for await (const message of reply.messages()) {
+      if (message.kind !== "notification") {
+        if (message.kind === "error") throw RpcFailure.of(message.error);
+        continue;
+      }
+      if (message.method === "notifications/subscriptions/acknowledged") {
+        continue;
+      }
+      listener.notify(message.method, withoutSubscription(message.params));
+    }
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async #send(
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    const { settings, clock } = this.#options;
+    const id = ++lastId;
+    const limit = new MessageLimit(
+      side.cancellation,
+      clock,
+      settings.timeouts.callMs,
+      () =>
+        new ServerFailure(settings.name, "timeout", "did not respond in time"),
+    );
+    const { cancellation } = limit;
+    const meta = {
+      ...side.meta,
+      ...(side.logLevel !== undefined && { [META.LOG_LEVEL]: side.logLevel }),
+      ...(side.progressToken !== undefined && { progressToken: id }),
+    };
+    try {
+      const headers = await this.#parameterHeaders(method, params);
+      const reply = await this.#post(id, method, params, meta, {
+        cancellation,
+        headers,
+      });
+      for await (const message of reply.messages()) {
+        limit.restart();
+        const result = readReply(message, id, side);
+        if (result !== undefined) return result;
+      }
+    } finally {
+      limit.end();
+    }
+    const problem = "ended the stream without a response";
+    throw new ServerFailure(settings.name, "broken", problem);
+  }
+
+  async #parameterHeaders(
+    method: string,
+    params: JsonObject,
+  ): Promise<readonly (readonly [string, string])[]> {
+    const { name, arguments: args } = params;
+    if (method !== "tools/call" || typeof name !== "string") return [];
+    const declared = await this.#options.parameterHeaders(name);
+    return declared.flatMap(({ header, path }) => {
+      const value = parameterValue(args, path);
+      return value === undefined
+        ? []
+        : [[header, encodeHeaderValue(value)] as const];
+    });
+  }
+
+  async #post(
+    id: number,
+    method: string,
+    params: JsonObject,
+    meta: JsonObject,
+    { cancellation, headers }: {
+      readonly cancellation: Cancellation;
+      readonly headers: readonly (readonly [string, string])[];
+    },
+  ): Promise<HttpReply> {
+    const { settings, capabilities, onWrongEra } = this.#options;
+    const reply = await this.#http.call(
+      modernCall(id, method, params, {
+        capabilities,
+        meta,
+        headers,
+        cancellation,
+      }),
+    );
+    const { status, error } = reply;
+    if (status < 300) return reply;
+    if (status === 401 || status === 403) {
+      const problem = `rejects the gateway with ${status}`;
+      throw new ServerFailure(settings.name, "rejected", problem);
+    }
+    if (status >= 500 || status === 429) {
+      const problem = `responds with status ${status}`;
+      throw new ServerFailure(settings.name, "unreachable", problem);
+    }
+    if (error === undefined || error.code === RPC.UNSUPPORTED_VERSION) {
+      onWrongEra();
+    }
+    throw error === undefined
+      ? this.#failure(`responds with status ${status}`)
+      : RpcFailure.of(error);
+  }
+
+  #failure(problem: string): ServerFailure {
+    return new ServerFailure(this.#options.settings.name, "invalid", problem);
+  }
+}
+
+/** Creates the HTTP request of a message of this revision. */
+export function modernCall(
+  id: number,
+  method: string,
+  params: JsonObject,
+  { capabilities, meta = {}, headers = [], cancellation }: {
+    readonly capabilities: JsonObject;
+    readonly meta?: JsonObject;
+    readonly headers?: readonly (readonly [string, string])[];
+    readonly cancellation: Cancellation;
+  },
+) {
+  const target = namedTarget(method, params);
+  const name = target === undefined
+    ? []
+    : [["mcp-name", encodeHeaderValue(target)] as const];
+  const text = writeRequest(
+    id,
+    method,
+    withMeta(params, {
+      ...meta,
+      [META.VERSION]: MODERN_REVISION,
+      [META.CLIENT_INFO]: gatewayInfo,
+      [META.CLIENT_CAPABILITIES]: capabilities,
+    }),
+  );
+  return {
+    method: "POST" as const,
+    text,
+    cancellation,
+    headers: [
+      ["mcp-protocol-version", MODERN_REVISION] as const,
+      ["mcp-method", method] as const,
+      ...name,
+      ...headers,
+    ],
+  };
+}
+
+/** Returns the result, once it is there. */
+function readReply(
+  message: RpcMessage,
+  id: number,
+  side: RequestSide,
+): JsonObject | undefined {
+  switch (message.kind) {
+    case "notification":
+      passNotification(message, id, side);
+      return undefined;
+    case "error":
+      throw RpcFailure.of(message.error);
+    case "result":
+      return message.id === id ? message.result : undefined;
+    case "request":
+      // This revision has no requests of servers.
+      return undefined;
+  }
+}
+
+/** Reads the requests of `input_required`; `undefined` if they are invalid. Empty is valid: the client only has to call again. */
+function readInputRequests(value: unknown): InputRequests | undefined {
+  if (value === undefined) return {};
+  if (!isJsonObject(value)) return undefined;
+  const entries = Object.entries(value);
+  const isValid = entries.length <= MAX_INPUTS &&
+    entries.every(([, request]) => isInputRequest(request));
+  if (!isValid) return undefined;
+  return Object.fromEntries(
+    entries.flatMap(([key, request]) =>
+      isInputRequest(request) ? [[key, request]] : []
+    ),
+  );
+}
+
+const inputMethods: ReadonlySet<unknown> = new Set([
+  "elicitation/create",
+  "sampling/createMessage",
+  "roots/list",
+]);
+
+function isInputRequest(value: unknown): value is InputRequest & JsonObject {
+  return isJsonObject(value) && inputMethods.has(value["method"]) &&
+    (value["params"] === undefined || isJsonObject(value["params"]));
+}
+
+function withoutSubscription(params: JsonObject): JsonObject {
+  const { [META.SUBSCRIPTION]: _, ...meta } = metaOf(params);
+  return withMeta(params, meta);
+}

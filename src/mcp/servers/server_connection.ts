@@ -1,0 +1,129 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { JsonRpcId } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { RPC, RpcFailure, type RpcMessage } from "../protocol/rpc_messages.ts";
+import { type Era, isAtLeast } from "../protocol/revisions.ts";
+
+/** Declarations of a server. */
+export interface ServerAbout {
+  readonly era: Era;
+  readonly capabilities: JsonObject;
+  readonly instructions: string | undefined;
+}
+
+/** Requests of a server to a client, by key, such as `{"a": {"method": "roots/list"}}`. */
+export type InputRequests = Readonly<Record<string, InputRequest>>;
+
+/** A request of a server to a client, without an id of its own. */
+export interface InputRequest {
+  readonly method: string;
+  readonly params?: JsonObject;
+}
+
+/** The client side of a request to a server. */
+export interface RequestSide {
+  /** The client does not want the result any more. */
+  readonly cancellation: Cancellation;
+  /** `undefined` when the client does not want reports of progress. */
+  readonly progressToken: JsonRpcId | undefined;
+  /** `undefined` when the client does not want messages of the log. */
+  readonly logLevel: string | undefined;
+  /** Members of `_meta` that are meant for the server. */
+  readonly meta: JsonObject;
+  /** True if the client handles `input_required` itself; otherwise `ask` asks it. */
+  readonly takesInputRequired: boolean;
+  /** Passes a notification of the server to the client. */
+  notify(method: string, params: JsonObject): void;
+  /**
+   * Asks the client, and returns its results by key.
+   * @throws {RpcFailure} When the client cannot be asked, or answers with an error.
+   */
+  ask(requests: InputRequests): Promise<Readonly<Record<string, JsonObject>>>;
+}
+
+/** Returns the side of a request of the gateway's own: there is nobody to notify or to ask. */
+export function ownSide(cancellation: Cancellation): RequestSide {
+  return {
+    cancellation,
+    progressToken: undefined,
+    logLevel: undefined,
+    meta: {},
+    takesInputRequired: false,
+    notify: () => {},
+    ask: () => {
+      const message = "Nobody can be asked here";
+      throw new RpcFailure(RPC.METHOD_NOT_FOUND, message);
+    },
+  };
+}
+
+/** Notifications of a server that a client wants outside of requests. */
+export interface ListenFilter {
+  readonly toolsListChanged: boolean;
+  readonly promptsListChanged: boolean;
+  readonly resourcesListChanged: boolean;
+  /** As the server knows them. */
+  readonly resourceUris: readonly string[];
+}
+
+/** Receives what a server sends outside of requests. */
+export interface Listener {
+  readonly cancellation: Cancellation;
+  notify(method: string, params: JsonObject): void;
+  /** As in `RequestSide`. */
+  ask(requests: InputRequests): Promise<Readonly<Record<string, JsonObject>>>;
+}
+
+/** A session at a server of the legacy era. */
+export interface ServerSession {
+  readonly id: string;
+  readonly revision: string;
+}
+
+/** A conversation with a server on behalf of one client, or of clients that can do the same. */
+export interface ServerConnection {
+  readonly about: ServerAbout;
+  /** Equal for conversations in which the server has the same lists. */
+  readonly view: string;
+  /** Session at the server, with which the conversation can be resumed; `undefined` if it has none. */
+  readonly session: ServerSession | undefined;
+  /**
+   * Sends a request; returns the result, for servers of both eras without `resultType` unless it is `input_required`.
+   * @throws {RpcFailure} When the server answers with an error.
+   * @throws {ServerFailure}
+   */
+  request(
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject>;
+  /** Sends a notification; failures do not matter to the client. */
+  notify(method: string, params: JsonObject): Promise<void>;
+  /** Receives what the server sends by itself, until that ends; returns at once if it sends nothing. */
+  listen(filter: ListenFilter, listener: Listener): Promise<void>;
+  /** Ends the conversation, also at the server. */
+  close(): Promise<void>;
+}
+
+/**
+ * Passes a notification that belongs to a request, if the client wants it.
+ * @param token The token of progress that the server knows.
+ */
+export function passNotification(
+  { method, params }: Extract<RpcMessage, { kind: "notification" }>,
+  token: number,
+  { notify, progressToken, logLevel }: RequestSide,
+): void {
+  if (method === "notifications/progress") {
+    if (progressToken === undefined || params["progressToken"] !== token) {
+      return;
+    }
+    notify(method, { ...params, progressToken });
+  } else if (method === "notifications/message") {
+    if (logLevel !== undefined && isAtLeast(params["level"], logLevel)) {
+      notify(method, params);
+    }
+  } else {
+    notify(method, params);
+  }
+}

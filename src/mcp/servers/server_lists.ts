@@ -1,0 +1,214 @@
+import type { Clock } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import {
+  type ParameterHeader,
+  readParameterHeaders,
+} from "../protocol/header_values.ts";
+import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
+import { keyOf, listFacts, type ListKind } from "./list_items.ts";
+import { MessageLimit } from "./message_limit.ts";
+import type { McpServer } from "./remote_server.ts";
+import { ownSide, type ServerConnection } from "./server_connection.ts";
+import { ServerFailure } from "./server_failure.ts";
+
+/** A whole list of one server. */
+export interface ServerList {
+  /** Items by what identifies them, in the order of the server; invalid ones are missing. */
+  readonly items: ReadonlyMap<string, JsonObject>;
+  /** Number of items that were dropped because they are invalid. */
+  readonly dropped: number;
+  readonly ttlMs: number;
+  /** True if the list depends on the user. */
+  readonly isPrivate: boolean;
+}
+
+const MAX_PAGES = 100;
+const MAX_ITEMS = 10_000;
+const MAX_BYTES = 16 * 1024 * 1024;
+/** Age of a list of a server that does not say how long it is valid. */
+const LEGACY_TTL_MS = 5000;
+const MAX_TTL_MS = 3_600_000;
+/** Lists that are kept, of all users. */
+const MAX_LISTS = 256;
+
+interface KeptList {
+  readonly list: ServerList;
+  readonly fetchedAt: number;
+}
+
+/** The lists of one server, kept as long as the server says. */
+export class ServerLists {
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, KeptList>();
+  readonly #pending = new Map<string, Promise<ServerList>>();
+  #generation = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Returns a list.
+   * @param user Whom a list that depends on the user is for.
+   * @param maxAgeMs Overrides how long the list is valid.
+   * @throws {ServerFailure}
+   */
+  async get(
+    kind: ListKind,
+    server: McpServer,
+    connection: ServerConnection,
+    user: string,
+    maxAgeMs?: number,
+  ): Promise<ServerList> {
+    const common = `${kind}\n${connection.view}`;
+    const own = `${common}\n${user}`;
+    const known = this.#fresh(common, maxAgeMs) ?? this.#fresh(own, maxAgeMs);
+    if (known !== undefined) return known;
+    const generation = this.#generation;
+    const pending = this.#pending.get(own) ??
+      fetchList(kind, server, connection, this.#clock)
+        .then((list) => {
+          if (generation === this.#generation) {
+            this.#keep(list.isPrivate ? own : common, list);
+          }
+          return list;
+        })
+        .finally(() => this.#pending.delete(own));
+    this.#pending.set(own, pending);
+    return await pending;
+  }
+
+  /** Returns the arguments of a tool that the server wants in headers; lists the tools if they are not known. @throws {ServerFailure} */
+  async headersOf(
+    server: McpServer,
+    tool: string,
+  ): Promise<readonly ParameterHeader[]> {
+    const known = this.knownHeaders(tool);
+    if (known !== undefined) return known;
+    const connection = await server.connect({});
+    await this.get("tools", server, connection, "");
+    return this.knownHeaders(tool) ?? [];
+  }
+
+  /** Returns the same as far as a list is known. */
+  knownHeaders(tool: string): readonly ParameterHeader[] | undefined {
+    for (const [key, { list }] of this.#kept) {
+      const item = key.startsWith("tools\n") ? list.items.get(tool) : undefined;
+      if (item !== undefined) return readParameterHeaders(item["inputSchema"]);
+    }
+    return undefined;
+  }
+
+  /** Forgets all lists: they have changed. */
+  invalidate(): void {
+    this.#generation++;
+    this.#kept.clear();
+    this.#pending.clear();
+  }
+
+  #fresh(key: string, maxAgeMs: number | undefined): ServerList | undefined {
+    const kept = this.#kept.get(key);
+    if (kept === undefined) return undefined;
+    const age = this.#clock.monotonic() - kept.fetchedAt;
+    return age < (maxAgeMs ?? kept.list.ttlMs) ? kept.list : undefined;
+  }
+
+  #keep(key: string, list: ServerList): void {
+    this.#kept.delete(key);
+    this.#kept.set(key, { list, fetchedAt: this.#clock.monotonic() });
+    const oldest = this.#kept.keys().next().value;
+    if (this.#kept.size > MAX_LISTS && oldest !== undefined) {
+      this.#kept.delete(oldest);
+    }
+  }
+}
+
+/** Reads all pages of a list. @throws {ServerFailure} Also for a list without end. */
+export async function fetchList(
+  kind: ListKind,
+  { name, settings, health, closing }: McpServer,
+  connection: ServerConnection,
+  clock: Clock,
+): Promise<ServerList> {
+  const { method, capability } = listFacts[kind];
+  const about = connection.about;
+  const ttl = about.era === "legacy" ? LEGACY_TTL_MS : 0;
+  const empty = {
+    items: new Map(),
+    dropped: 0,
+    ttlMs: LEGACY_TTL_MS,
+    isPrivate: false,
+  };
+  if (about.capabilities[capability] === undefined) return empty;
+  const limit = new MessageLimit(
+    closing,
+    clock,
+    settings.timeouts.listMs,
+    () => new ServerFailure(name, "timeout", "did not list in time"),
+  );
+  const side = ownSide(limit.cancellation);
+  try {
+    return await drain(
+      kind,
+      ttl,
+      (cursor) => connection.request(method, cursor, side),
+      name,
+    );
+  } catch (error) {
+    if (!(error instanceof RpcFailure)) throw record(error, health);
+    if (error.code === RPC.METHOD_NOT_FOUND) return empty;
+    throw record(
+      new ServerFailure(name, "invalid", `cannot list its ${kind}`, {
+        cause: error,
+      }),
+      health,
+    );
+  } finally {
+    limit.end();
+  }
+}
+
+function record(error: unknown, health: McpServer["health"]): unknown {
+  if (error instanceof ServerFailure) health.failed(error);
+  return error;
+}
+
+async function drain(
+  kind: ListKind,
+  defaultTtlMs: number,
+  fetchPage: (params: JsonObject) => Promise<JsonObject>,
+  server: string,
+): Promise<ServerList> {
+  const items = new Map<string, JsonObject>();
+  const fail = (problem: string) =>
+    new ServerFailure(server, "invalid", problem);
+  let dropped = 0;
+  let bytes = 0;
+  let ttlMs = MAX_TTL_MS;
+  let isPrivate = false;
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const result = await fetchPage(cursor === undefined ? {} : { cursor });
+    const { [kind]: listed, nextCursor } = result;
+    if (!Array.isArray(listed)) throw fail(`sent no list of ${kind}`);
+    for (const item of listed) {
+      const key = keyOf(kind, item);
+      if (key === undefined || items.has(key)) dropped++;
+      else items.set(key, item);
+    }
+    if (items.size + dropped > MAX_ITEMS) {
+      throw fail(`has more than ${MAX_ITEMS} ${kind}`);
+    }
+    bytes += JSON.stringify(listed).length;
+    if (bytes > MAX_BYTES) throw fail(`has too long ${kind}`);
+    const { ttlMs: ttl = defaultTtlMs, cacheScope } = result;
+    ttlMs = Math.min(ttlMs, typeof ttl === "number" && ttl >= 0 ? ttl : 0);
+    isPrivate ||= cacheScope === "private";
+    if (typeof nextCursor !== "string") {
+      return { items, dropped, ttlMs, isPrivate };
+    }
+    if (nextCursor === cursor) break;
+    cursor = nextCursor;
+  }
+  throw fail(`lists ${kind} without end`);
+}

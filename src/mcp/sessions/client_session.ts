@@ -1,0 +1,373 @@
+import { Cancellation } from "../../base/cancellation.ts";
+import type { JsonRpcId } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import {
+  RPC,
+  RpcFailure,
+  type RpcMessage,
+  writeError,
+  writeNotification,
+  writeResult,
+} from "../protocol/rpc_messages.ts";
+import {
+  isLogLevel,
+  LEGACY_REVISION,
+  passingMeta,
+} from "../protocol/revisions.ts";
+import type { McpServer } from "../servers/remote_server.ts";
+import type {
+  RequestSide,
+  ServerConnection,
+  ServerSession,
+} from "../servers/server_connection.ts";
+import { ServerFailure } from "../servers/server_failure.ts";
+import { Answer } from "../streams/rpc_answer.ts";
+import type { Client } from "../clients/client.ts";
+import type { EndpointServices } from "../clients/endpoint_services.ts";
+import { MessageStream, readEventId } from "../streams/message_stream.ts";
+import { PendingQuestions } from "./pending_questions.ts";
+import { failureForEra, resultForEra } from "../clients/revision_results.ts";
+import { ServerNews } from "../clients/server_news.ts";
+import type { SessionFacts } from "./session_id.ts";
+
+type Request = Extract<RpcMessage, { kind: "request" }>;
+
+/** Streams whose events are kept, and requests under way. */
+const MAX_STREAMS = 32;
+const MAX_RUNNING = 256;
+const MAX_SUBSCRIPTIONS = 256;
+/** Messages of a server before the client has chosen a level. */
+const DEFAULT_LEVEL = "info";
+/** Stream of what belongs to no request. */
+const NEWS_STREAM = "news";
+
+/** The session of a client of the legacy era: its conversations with the servers, its requests and its streams. */
+export class ClientSession implements Client {
+  readonly era = "legacy";
+  readonly facts: SessionFacts;
+  /** Monotonic time of the last request. */
+  usedAt: number;
+  readonly #services: EndpointServices;
+  readonly #connections = new Map<McpServer, Promise<ServerConnection>>();
+  readonly #running = new Map<JsonRpcId, Cancellation>();
+  readonly #streams = new Map<string, MessageStream>();
+  readonly #questions: PendingQuestions;
+  /** Resources of which the client wants to hear, by server. */
+  readonly #subscriptions = new Map<McpServer, Set<string>>();
+  #streamCount = 0;
+  #level = DEFAULT_LEVEL;
+  #news: ServerNews | undefined;
+
+  constructor(facts: SessionFacts, services: EndpointServices) {
+    this.facts = facts;
+    this.#services = services;
+    this.#questions = new PendingQuestions(services.clock, facts.capabilities);
+    this.usedAt = services.clock.monotonic();
+  }
+
+  get user(): string {
+    return this.facts.user;
+  }
+
+  get capabilities(): JsonObject {
+    return this.facts.capabilities;
+  }
+
+  /** True while a request is under way, or a stream is open. */
+  get isBusy(): boolean {
+    return this.#running.size > 0 ||
+      this.#streams.values().some(({ isConnected }) => isConnected);
+  }
+
+  /** Returns the conversation with a server that has no other client. @throws {ServerFailure} */
+  async connect(server: McpServer): Promise<ServerConnection> {
+    const known = await this.#connections.get(server);
+    if (known !== undefined && !server.isStale(known)) return known;
+    const session = this.facts.servers[server.name];
+    const opening = session === undefined
+      ? server.connect(this.capabilities)
+      : Promise.resolve(server.resume(this.capabilities, session));
+    this.#connections.set(server, opening);
+    // The caller gets the error as well.
+    opening.catch(() => this.#connections.delete(server));
+    return await opening;
+  }
+
+  /** Returns the sessions at the servers, by name. */
+  async serverSessions(): Promise<Readonly<Record<string, ServerSession>>> {
+    const open = await Promise.allSettled(
+      this.#connections.entries().map(async ([{ name }, opening]) =>
+        [name, (await opening).session] as const
+      ),
+    );
+    return Object.fromEntries(open.flatMap((each) => {
+      if (each.status === "rejected") return [];
+      const [name, session] = each.value;
+      return session === undefined ? [] : [[name, session] as const];
+    }));
+  }
+
+  async converse<T>(
+    server: McpServer,
+    work: (connection: ServerConnection) => Promise<T>,
+  ): Promise<T> {
+    return await work(await this.connect(server));
+  }
+
+  /** Handles requests of one POST. */
+  handle(
+    requests: readonly Request[],
+    acceptsEvents: boolean,
+  ): Promise<ResponseMessage> {
+    const { clock } = this.#services;
+    const stream = acceptsEvents ? this.#newStream() : undefined;
+    const answer = new Answer(clock, stream);
+    // A client whose connection breaks can come back for the result.
+    answer.begin();
+    const [only, ...others] = requests;
+    if (only === undefined) answer.abandon();
+    else if (others.length === 0) {
+      void this.#run(only, answer, (text) => answer.finish(text));
+    } else void this.#runBatch(requests, answer);
+    return answer.response;
+  }
+
+  /** Takes a notification or a response of the client; returns whether it was expected. */
+  take(message: RpcMessage): boolean {
+    if (message.kind === "notification") {
+      this.#takeNotification(message.method, message.params);
+      return true;
+    }
+    return this.#questions.answer(message);
+  }
+
+  /** Opens the stream of what belongs to no request, or resumes any stream. */
+  listen(lastEventId: string | undefined): ResponseMessage | undefined {
+    const last = lastEventId === undefined
+      ? undefined
+      : readEventId(lastEventId);
+    const known = last && this.#streams.get(last.stream);
+    if (last !== undefined && last.stream !== NEWS_STREAM) {
+      return known?.connect(last.id);
+    }
+    const stream = this.#streams.get(NEWS_STREAM) ??
+      this.#createStream(NEWS_STREAM, () => this.#stopNews());
+    this.#streams.set(NEWS_STREAM, stream);
+    const response = stream.connect(last?.id);
+    this.#news ??= this.#openNews(stream);
+    return response;
+  }
+
+  /** Ends requests and streams; the client can continue the session elsewhere. */
+  suspend(): void {
+    this.#stopNews();
+    this.#questions.close();
+    for (const running of this.#running.values()) running.cancel(cancelled);
+    for (const stream of this.#streams.values()) stream.end();
+  }
+
+  /** Ends the session, also at the servers. */
+  async close(): Promise<void> {
+    this.suspend();
+    const open = [...this.#connections.values()];
+    this.#connections.clear();
+    await Promise.allSettled(
+      open.map(async (connection) => await (await connection).close()),
+    );
+  }
+
+  async #runBatch(requests: readonly Request[], answer: Answer) {
+    const texts: string[] = [];
+    await Promise.all(
+      requests.map((each) =>
+        this.#run(each, answer, (text) => texts.push(text))
+      ),
+    );
+    answer.finish(`[${texts.join(",")}]`);
+  }
+
+  async #run(
+    { id, method, params }: Request,
+    answer: Answer,
+    finish: (text: string) => void,
+  ): Promise<void> {
+    if (this.#running.has(id) || this.#running.size >= MAX_RUNNING) {
+      const message = "The id is in use, or too many requests are under way";
+      return finish(writeError(id, { code: RPC.INVALID_REQUEST, message }));
+    }
+    const cancellation = new Cancellation();
+    this.#running.set(id, cancellation);
+    try {
+      const side = this.#sideOf(params, cancellation, answer);
+      const { _meta: _, ...own } = params;
+      const result = await this.#dispatch(method, own, side);
+      finish(writeResult(id, resultForEra("legacy", method, result)));
+    } catch (error) {
+      if (cancellation.cancelled) return answer.abandon();
+      finish(writeError(id, this.#failureOf(method, error)));
+    } finally {
+      this.#running.delete(id);
+      this.usedAt = this.#services.clock.monotonic();
+    }
+  }
+
+  async #dispatch(
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    switch (method) {
+      case "ping":
+        return {};
+      case "logging/setLevel":
+        return await this.#setLevel(params["level"], side);
+      case "resources/subscribe":
+      case "resources/unsubscribe":
+        return await this.#subscribe(method, params, side);
+      default:
+        return await this.#services.methods.handle(this, method, params, side);
+    }
+  }
+
+  #failureOf(method: string, error: unknown): RpcFailure {
+    if (error instanceof RpcFailure) {
+      return failureForEra("legacy", method, error);
+    }
+    this.#services.log.error("Cannot handle an MCP request", { method, error });
+    return new RpcFailure(RPC.INTERNAL_ERROR, "Internal error");
+  }
+
+  #sideOf(
+    params: JsonObject,
+    cancellation: Cancellation,
+    answer: Answer,
+  ): RequestSide {
+    const meta = params["_meta"];
+    const token = Object(meta)["progressToken"];
+    const send = (text: string) => answer.send(text);
+    return {
+      cancellation,
+      progressToken: typeof token === "string" || typeof token === "number"
+        ? token
+        : undefined,
+      logLevel: this.#level,
+      meta: passingMeta(params),
+      takesInputRequired: false,
+      notify: (method, params) => send(writeNotification(method, params)),
+      ask: (requests) => {
+        if (answer.canStream) return this.#questions.ask(requests, send);
+        const message = "The client accepts no event streams";
+        throw new RpcFailure(RPC.INTERNAL_ERROR, message);
+      },
+    };
+  }
+
+  async #setLevel(level: unknown, side: RequestSide): Promise<JsonObject> {
+    if (!isLogLevel(level)) {
+      throw new RpcFailure(RPC.INVALID_PARAMS, "Invalid log level");
+    }
+    this.#level = level;
+    await Promise.allSettled(
+      this.#connections.values().map(async (opening) => {
+        const connection = await opening;
+        const { era, capabilities } = connection.about;
+        if (era === "modern" || capabilities["logging"] === undefined) return;
+        await connection.request("logging/setLevel", { level }, side);
+      }),
+    );
+    return {};
+  }
+
+  /** At servers without sessions, the stream of news names the resources. */
+  async #subscribe(
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+  ): Promise<JsonObject> {
+    const { methods } = this.#services;
+    const { server, key } = await methods.findResource(
+      this,
+      String(params["uri"]),
+    );
+    const isNew = method === "resources/subscribe";
+    const uris = this.#subscriptions.getOrInsertComputed(
+      server,
+      () => new Set(),
+    );
+    if (isNew && uris.size >= MAX_SUBSCRIPTIONS) {
+      throw new RpcFailure(RPC.INVALID_REQUEST, "Too many subscriptions");
+    }
+    const { about } = await this.connect(server).catch(toRpcFailure);
+    const result = about.era === "legacy"
+      ? await methods.handle(this, method, params, side)
+      : {};
+    if (isNew) uris.add(key);
+    else uris.delete(key);
+    if (about.era === "modern") this.#news?.refresh(server);
+    return result;
+  }
+
+  #takeNotification(method: string, params: JsonObject): void {
+    if (method === "notifications/cancelled") {
+      const { requestId } = params;
+      if (typeof requestId !== "string" && typeof requestId !== "number") {
+        return;
+      }
+      this.#running.get(requestId)?.cancel(cancelled);
+    } else if (method === "notifications/roots/list_changed") {
+      for (const opening of this.#connections.values()) {
+        // The server asks for the roots when it needs them, if it misses this.
+        opening.then((open) => open.notify(method, {})).catch(() => {});
+      }
+    }
+  }
+
+  #newStream(): MessageStream {
+    const name = String(++this.#streamCount);
+    const stream = this.#createStream(name, () => {});
+    this.#streams.set(name, stream);
+    for (const [key, { isOver }] of this.#streams) {
+      if (this.#streams.size <= MAX_STREAMS) break;
+      if (isOver) this.#streams.delete(key);
+    }
+    return stream;
+  }
+
+  #createStream(name: string, onLeave: () => void): MessageStream {
+    return new MessageStream({
+      clock: this.#services.clock,
+      name,
+      primes: this.facts.revision === LEGACY_REVISION,
+      onLeave,
+    });
+  }
+
+  #openNews(stream: MessageStream): ServerNews {
+    const send = (text: string) => stream.send(text);
+    return new ServerNews({
+      services: this.#services,
+      resourceUris: (server) => [...this.#subscriptions.get(server) ?? []],
+      connect: (server) => this.connect(server),
+      notify: (method, params) => send(writeNotification(method, params)),
+      ask: (requests) => this.#questions.ask(requests, send),
+      closesConnections: false,
+    });
+  }
+
+  #stopNews(): void {
+    this.#news?.close();
+    this.#news = undefined;
+  }
+}
+
+const cancelled = new RpcFailure(
+  RPC.INTERNAL_ERROR,
+  "The request was cancelled",
+);
+
+function toRpcFailure(error: unknown): never {
+  throw error instanceof ServerFailure
+    ? new RpcFailure(RPC.INTERNAL_ERROR, error.message)
+    : error;
+}

@@ -1,0 +1,101 @@
+import type { EndpointServices } from "../clients/endpoint_services.ts";
+import { ClientSession } from "./client_session.ts";
+import { openSession, sealSession, type SessionFacts } from "./session_id.ts";
+
+/** Sessions with state in this process; clients of others come back with their sealed id. */
+const MAX_SESSIONS = 10_000;
+const IDLE_MS = 30 * 60_000;
+const CHECK_MS = 60_000;
+/** Ids of sessions that have ended, which nobody can continue. */
+const MAX_ENDED = 10_000;
+
+/** The sessions of clients of the legacy era. */
+export class ClientSessions {
+  readonly #services: EndpointServices;
+  /** By nonce, the one that was used least recently first. */
+  readonly #sessions = new Map<string, ClientSession>();
+  readonly #ended = new Set<string>();
+  #stopTimer: (() => void) | undefined;
+
+  constructor(services: EndpointServices) {
+    this.#services = services;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** Adds a new session; returns its id. */
+  add(session: ClientSession, facts: SessionFacts): string {
+    this.#keep(session);
+    return sealSession(this.#services.seal, facts);
+  }
+
+  /** Reads an id; `undefined` if it is that of no session of the user. */
+  read(id: string, user: string): SessionFacts | undefined {
+    const { seal, clock } = this.#services;
+    const facts = openSession(seal, id, clock.now());
+    return facts === undefined || facts.user !== user ||
+        this.#ended.has(facts.nonce)
+      ? undefined
+      : facts;
+  }
+
+  /** Returns a session, which may have begun in another process. */
+  use(facts: SessionFacts): ClientSession {
+    const session = this.#sessions.get(facts.nonce) ??
+      new ClientSession(facts, this.#services);
+    session.usedAt = this.#services.clock.monotonic();
+    this.#sessions.delete(facts.nonce);
+    this.#keep(session);
+    return session;
+  }
+
+  /** Ends a session. */
+  async end(facts: SessionFacts): Promise<void> {
+    const session = this.use(facts);
+    this.#sessions.delete(facts.nonce);
+    this.#ended.add(facts.nonce);
+    const oldest = this.#ended.values().next().value;
+    if (this.#ended.size > MAX_ENDED && oldest !== undefined) {
+      this.#ended.delete(oldest);
+    }
+    await session.close();
+  }
+
+  /** Forgets all sessions; their clients can continue them elsewhere. */
+  close(): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    for (const session of this.#sessions.values()) session.suspend();
+    this.#sessions.clear();
+  }
+
+  #keep(session: ClientSession): void {
+    this.#sessions.set(session.facts.nonce, session);
+    this.#stopTimer ??= this.#services.clock.setTimer(
+      () => this.#endIdle(),
+      CHECK_MS,
+    );
+    if (this.#sessions.size <= MAX_SESSIONS) return;
+    for (const [nonce, oldest] of this.#sessions) {
+      if (oldest.isBusy || oldest === session) continue;
+      this.#sessions.delete(nonce);
+      void oldest.close();
+      return;
+    }
+  }
+
+  #endIdle(): void {
+    const { clock } = this.#services;
+    this.#stopTimer = this.#sessions.size === 0
+      ? undefined
+      : clock.setTimer(() => this.#endIdle(), CHECK_MS);
+    const before = clock.monotonic() - IDLE_MS;
+    for (const [nonce, session] of this.#sessions) {
+      if (session.usedAt > before || session.isBusy) continue;
+      this.#sessions.delete(nonce);
+      void session.close();
+    }
+  }
+}

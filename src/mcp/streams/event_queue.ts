@@ -1,0 +1,85 @@
+import { Buffer } from "node:buffer";
+import type { Clock } from "../../base/clock.ts";
+import type { Body } from "../../http/body.ts";
+
+/** Proxies end streams that are silent for long. */
+const KEEP_ALIVE_MS = 15_000;
+/** A client that reads so slowly is disconnected. */
+const MAX_QUEUED = 16 * 1024 * 1024;
+const comment = new TextEncoder().encode(": \n\n");
+
+/** The body of a stream of server-sent events: events are written at any time, and read when the client is ready. */
+export class EventQueue implements Body {
+  readonly length = undefined;
+  readonly trailers = undefined;
+  readonly #clock: Clock;
+  readonly #onLeave: () => void;
+  readonly #encoder = new TextEncoder();
+  #chunks: Uint8Array[] = [];
+  #queued = 0;
+  #isOver = false;
+  #wake: (() => void) | undefined;
+
+  /** @param onLeave Called when the client goes before the end. */
+  constructor(clock: Clock, onLeave: () => void) {
+    this.#clock = clock;
+    this.#onLeave = onLeave;
+  }
+
+  /** Writes a message as an event. @param id Id with which the stream can be resumed after the event. */
+  write(data: string, id?: string): void {
+    const lines = id === undefined
+      ? ["event: message"]
+      : [`id: ${id}`, "event: message"];
+    this.writeRaw(`${lines.join("\n")}\ndata: ${data}\n\n`);
+  }
+
+  /** Writes lines as they are. */
+  writeRaw(text: string): void {
+    if (this.#isOver) return;
+    const bytes = this.#encoder.encode(text);
+    this.#queued += bytes.length;
+    if (this.#queued > MAX_QUEUED) return this.cancel();
+    this.#chunks.push(bytes);
+    this.#wake?.();
+  }
+
+  /** Ends the stream. */
+  end(): void {
+    this.#isOver = true;
+    this.#wake?.();
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    while (this.#chunks.length === 0) {
+      if (this.#isOver) return undefined;
+      if (!await this.#waitForMore()) return comment;
+    }
+    const [only = comment, ...others] = this.#chunks;
+    const bytes = others.length === 0 ? only : Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    this.#queued = 0;
+    return bytes;
+  }
+
+  cancel(): void {
+    if (this.#isOver && this.#chunks.length === 0) return;
+    const wasOver = this.#isOver;
+    this.#isOver = true;
+    this.#chunks = [];
+    this.#queued = 0;
+    this.#wake?.();
+    if (!wasOver) this.#onLeave();
+  }
+
+  /** Resolves to false when nothing has come in time. */
+  #waitForMore(): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const stop = this.#clock.setTimer(() => resolve(false), KEEP_ALIVE_MS);
+    this.#wake = () => {
+      stop();
+      resolve(true);
+    };
+    return promise.finally(() => this.#wake = undefined);
+  }
+}

@@ -1,0 +1,109 @@
+import type { Clock } from "../../base/clock.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import { EventQueue } from "./event_queue.ts";
+
+/** Events that a client can catch up with. */
+const MAX_KEPT_EVENTS = 256;
+const MAX_KEPT_LENGTH = 1024 * 1024;
+const RETRY_MS = 1000;
+
+/** Options of a stream. */
+export interface StreamOptions {
+  readonly clock: Clock;
+  /** Names the stream in the ids of its events; `undefined` for a stream that cannot be resumed. */
+  readonly name: string | undefined;
+  /** True if the client reads an id before the first message, so that it can resume a stream that had none yet. */
+  readonly primes: boolean;
+  /** Called when the client goes before the end. */
+  onLeave(): void;
+}
+
+/** Messages to a client that may lose its connection, and come back for what it has missed (MCP 2025-11-25, "Transports"). */
+export class MessageStream {
+  readonly #options: StreamOptions;
+  #events: { readonly id: number; readonly text: string }[] = [];
+  #kept = 0;
+  #lastId = 0;
+  #queue: EventQueue | undefined;
+  #isOver = false;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+  }
+
+  /** True if the client receives the messages now. */
+  get isConnected(): boolean {
+    return this.#queue !== undefined;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Sends a message. */
+  send(text: string): void {
+    if (this.#isOver) return;
+    const id = ++this.#lastId;
+    this.#queue?.write(text, this.#idOf(id));
+    if (this.#options.name === undefined) return;
+    this.#events.push({ id, text });
+    this.#kept += text.length;
+    while (
+      this.#events.length > MAX_KEPT_EVENTS || this.#kept > MAX_KEPT_LENGTH
+    ) {
+      this.#kept -= this.#events.shift()?.text.length ?? 0;
+    }
+  }
+
+  /** Ends the stream; what it has sent can still be caught up with. */
+  end(): void {
+    this.#isOver = true;
+    this.#queue?.end();
+    this.#queue = undefined;
+  }
+
+  /**
+   * Returns the response with which the client receives the messages from now on.
+   * @param after Id of the last event that it has; `undefined` at the beginning.
+   */
+  connect(after?: number): ResponseMessage {
+    const { clock, name, primes } = this.#options;
+    this.#queue?.end();
+    const queue = new EventQueue(clock, () => {
+      if (this.#queue === queue) this.#queue = undefined;
+      this.#options.onLeave();
+    });
+    if (after === undefined && name !== undefined && primes) {
+      queue.writeRaw(`id: ${this.#idOf(0)}\nretry: ${RETRY_MS}\ndata: \n\n`);
+    }
+    for (const { id, text } of this.#events) {
+      if (after !== undefined && id > after) queue.write(text, this.#idOf(id));
+    }
+    if (this.#isOver) queue.end();
+    else this.#queue = queue;
+    return eventsResponse(queue);
+  }
+
+  #idOf(id: number): string | undefined {
+    const { name } = this.#options;
+    return name === undefined ? undefined : `${name}-${id}`;
+  }
+}
+
+function eventsResponse(body: EventQueue): ResponseMessage {
+  const headers = HeaderList.from([
+    ["content-type", "text/event-stream"],
+    ["cache-control", "no-cache, no-transform"],
+    ["x-accel-buffering", "no"],
+  ]);
+  return { status: 200, headers, body };
+}
+
+/** Reads the id of an event, such as `3-7`. */
+export function readEventId(
+  text: string,
+): { readonly stream: string; readonly id: number } | undefined {
+  const [, stream, id] = /^([\w]{1,64})-(\d{1,12})$/.exec(text) ?? [];
+  return stream === undefined ? undefined : { stream, id: Number(id) };
+}

@@ -1,0 +1,149 @@
+import type { Clock } from "../../base/clock.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { Log } from "../../base/log.ts";
+import type { Body } from "../../http/body.ts";
+import type { UpstreamRequest } from "../../http/client/upstream.ts";
+import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
+import type { McpEndpoint } from "../../mcp/endpoint/federating_endpoint.ts";
+import { createEndpoint } from "../../mcp/endpoint/create_endpoint.ts";
+import { peekBody } from "../../policy/expressions/peeked_body.ts";
+import type { Slots } from "../../policy/contract/slot.ts";
+import type { Backend, McpTarget, Snapshot } from "../../snapshot/snapshot.ts";
+import type { Destination } from "../balancing/attempt_target.ts";
+import type { TrustsPeer } from "../request/forwarding_headers.ts";
+import { userOf } from "./caller.ts";
+import { isRebound } from "./dns_rebinding.ts";
+
+/** Dependencies of the endpoints. */
+export interface McpEndpointsOptions {
+  /** Returns where requests to a backend go. */
+  destinationOf(backend: Backend): Destination;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Seals sessions; at least 32 characters. */
+  readonly secret: string;
+  readonly trustsPeer: TrustsPeer;
+  /** Limit of bytes of a request. */
+  readonly maxBufferBytes: number;
+}
+
+/** A request to an endpoint. */
+export interface McpCall {
+  readonly request: RequestMessage;
+  /** Host and port as the client sent them. */
+  readonly authority: string;
+  readonly slots: Slots | undefined;
+  readonly body: Body | undefined;
+  readonly cancellation: Cancellation;
+}
+
+/** The endpoints in front of MCP servers; they outlive configurations that do not change them. */
+export class McpEndpoints {
+  readonly #options: McpEndpointsOptions;
+  readonly #open = new Map<
+    string,
+    { readonly target: McpTarget; readonly endpoint: McpEndpoint }
+  >();
+
+  constructor(options: McpEndpointsOptions) {
+    this.#options = options;
+  }
+
+  /** Handles a request to a backend with MCP servers. */
+  async send(
+    backend: Backend,
+    target: McpTarget,
+    { request, authority, slots, body, cancellation }: McpCall,
+  ): Promise<ResponseMessage> {
+    const { method, headers, held, source } = request;
+    if (isRebound(authority, request) && !this.#options.trustsPeer(source)) {
+      body?.cancel("foreign host");
+      throw new GatewayError(
+        "misdirected_request",
+        "downstream",
+        `Cannot serve "${authority}": a page of another host has reached the gateway over loopback`,
+      );
+    }
+    const text = await this.#readText({ body, held });
+    return await this.#endpointOf(backend, target).handle({
+      method,
+      headers,
+      text,
+      user: userOf(slots),
+      cancellation,
+    });
+  }
+
+  /** Ends the endpoints of backends that are not in the snapshot. */
+  retainOnly({ backends }: Snapshot): void {
+    for (const [key, { target, endpoint }] of this.#open) {
+      if (backends.get(key)?.mcp === target) continue;
+      this.#open.delete(key);
+      void endpoint.close();
+    }
+  }
+
+  /** Ends all endpoints. */
+  async close(): Promise<void> {
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    await Promise.all(open.map(({ endpoint }) => endpoint.close()));
+  }
+
+  async #readText(
+    message: Parameters<typeof peekBody>[0],
+  ): Promise<string> {
+    const { maxBufferBytes } = this.#options;
+    const bytes = await peekBody(message, maxBufferBytes);
+    if (bytes !== undefined) {
+      const text = new TextDecoder().decode(bytes);
+      message.body?.cancel("read");
+      return text;
+    }
+    message.body?.cancel("too long");
+    throw new GatewayError(
+      "body_too_large",
+      "downstream",
+      `Cannot read the request: the body is longer than ${maxBufferBytes} bytes`,
+    );
+  }
+
+  #endpointOf(backend: Backend, target: McpTarget): McpEndpoint {
+    const known = this.#open.get(backend.key);
+    if (known?.target === target) return known.endpoint;
+    const { clock, log, secret } = this.#options;
+    const endpoint = createEndpoint({
+      backend: backend.name,
+      servers: target.servers.map((server) => ({
+        ...server,
+        send: (request, body, cancellation) =>
+          this.#sendToServer(server.backend, request, body, cancellation),
+      })),
+      secret,
+      clock,
+      log,
+      worker: 1,
+    });
+    void known?.endpoint.close();
+    this.#open.set(backend.key, { target, endpoint });
+    return endpoint;
+  }
+
+  async #sendToServer(
+    backend: Backend,
+    request: UpstreamRequest,
+    body: Body | undefined,
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
+    const destination = this.#options.destinationOf(backend);
+    await destination.prepare();
+    const target = destination.choose([], undefined, false);
+    return await target.send(request, body, cancellation);
+  }
+}
+
+/** Returns a secret of this process: sessions that it seals end with the process. */
+export function randomSecret(): string {
+  return crypto.getRandomValues(new Uint8Array(32)).toBase64();
+}
