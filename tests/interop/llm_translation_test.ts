@@ -164,6 +164,83 @@ for (const target of translationTargets) {
     });
   }
 
+  for (const how of ["whole", "streamed"] as const) {
+    Deno.test(`OpenAI's SDK runs tools with responses of ${name}, ${how}`, async () => {
+      await using translating = await openTranslating(
+        name,
+        settings,
+        ({ body }) => {
+          const isAnswered = body.includes("12 degrees");
+          if (how === "whole") {
+            return Response.json(isAnswered ? target.text : target.call);
+          }
+          return isAnswered ? target.textStream() : target.callStream();
+        },
+      );
+      const { responses } = translating.openai;
+      const ask = (input: OpenAI.Responses.ResponseInput) => {
+        const body = {
+          model: "model-1",
+          instructions: "Be brief.",
+          input,
+          tools: [{
+            ...{ type: "function" as const, name: "get_weather" },
+            ...{ parameters: { type: "object" }, strict: true },
+          }],
+        };
+        return how === "whole"
+          ? responses.create(body)
+          : responses.stream(body).finalResponse();
+      };
+
+      const user = { role: "user" as const, content: "Hello" };
+      const first = await ask([user]);
+      const [call] = first.output;
+      assert(call?.type === "function_call");
+      const second = await ask([user, call, {
+        type: "function_call_output",
+        call_id: call.call_id,
+        output: "12 degrees",
+      }]);
+
+      assert.equal(first.status, "completed");
+      assert.deepEqual(JSON.parse(call.arguments), { city: "Oslo" });
+      assert.equal(second.output_text, "Hello there");
+      assert.equal(second.usage?.input_tokens, 14);
+      assert.equal(second.usage?.input_tokens_details.cached_tokens, 8);
+    });
+  }
+
+  if (name !== "Gemini") {
+    Deno.test(`Google's SDK uses ${name}, whole and streamed`, async () => {
+      await using translating = await openTranslating(
+        name,
+        settings,
+        ({ target: path, body }) =>
+          path.includes("stream") || body.includes('"stream":true')
+            ? target.callStream()
+            : Response.json(target.text),
+      );
+      const google = new GoogleGenAI({
+        apiKey: "client-key",
+        httpOptions: { baseUrl: new URL(translating.openai.baseURL).origin },
+      });
+      const prompt = { model: "model-1", contents: "Hello" };
+
+      const whole = await google.models.generateContent(prompt);
+      const chunks = await Array.fromAsync(
+        await google.models.generateContentStream(prompt),
+      );
+
+      assert.equal(whole.text, "Hello there");
+      assert.equal(whole.usageMetadata?.promptTokenCount, 14);
+      const [call] = chunks.flatMap(({ functionCalls = [] }) => functionCalls);
+      assert.deepEqual([call?.name, call?.args], ["get_weather", {
+        city: "Oslo",
+      }]);
+    });
+  }
+
   if (name === "Anthropic") continue;
 
   for (const how of ["whole", "streamed"] as const) {
