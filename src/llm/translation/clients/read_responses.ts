@@ -22,7 +22,7 @@ import {
 } from "../conversation/losses.ts";
 import { readEffort } from "../conversation/reasoning.ts";
 import { readFile, readImageUrl } from "./content_parts.ts";
-import { readArguments } from "./read_chat.ts";
+import { readArguments } from "./chat_messages.ts";
 import { openReasoning } from "./reasoning_items.ts";
 import { flatName, readResponsesTools } from "./responses_tools.ts";
 

@@ -4,15 +4,7 @@ import {
   FORMAT_TOOL,
   planFormat,
 } from "../conversation/answer_format.ts";
-import type {
-  CacheMark,
-  ChatRequest,
-  ContentPart,
-  DocumentPart,
-  ImagePart,
-  Part,
-  ToolChoice,
-} from "../conversation/conversation.ts";
+import type { ChatRequest, ToolChoice } from "../conversation/conversation.ts";
 import { fitUser } from "../conversation/fitted_names.ts";
 import {
   fitTurns,
@@ -32,22 +24,12 @@ import {
   effortFor,
   nearestEffort,
 } from "../conversation/reasoning.ts";
-import { documentFormat } from "./media_types.ts";
+import { writeContents, writeMark, type Writing } from "./converse_content.ts";
 import { writeSampling } from "./write_messages.ts";
 
 const MAX_MARKS = 4;
 /** In `requestMetadata`. */
 const userCharacters = /^[A-Za-z0-9\s:_@$#=/+,.-]{0,256}$/;
-/** Takes the place of a text without a letter, which Bedrock rejects. */
-const EMPTY = "(empty)";
-
-/** State of writing one request. */
-interface Writing {
-  readonly losses: Losses;
-  readonly caches: boolean;
-  documents: number;
-}
-
 /**
  * Writes a request of Bedrock's Converse; the model is in the path.
  * @throws {UntranslatableError}
@@ -86,10 +68,7 @@ export function writeConverseRequest(
     messages: fitTurns(request.turns, { noBlanks: true })
       .map(({ role, parts }) => ({
         role,
-        content: withText(
-          parts.flatMap((part) => writePart(part, writing)),
-          parts,
-        ),
+        content: writeContents(parts, writing),
       })),
     ...orNothing("inferenceConfig", inferenceConfig),
     ...orNothing("outputConfig", outputConfig),
@@ -208,104 +187,4 @@ function writeSystem(
   return systemTexts(request).flatMap((
     { text, cache },
   ) => [{ text }, ...writeMark(cache, caches)]);
-}
-
-function writeMark(
-  cache: CacheMark | undefined,
-  caches: boolean,
-): readonly JsonObject[] {
-  if (cache === undefined || !caches) return [];
-  const { ttl } = cache;
-  return [{ cachePoint: { type: "default", ...(ttl && { ttl }) } }];
-}
-
-/** A document needs a text beside it. */
-function withText(
-  content: readonly JsonObject[],
-  parts: readonly Part[],
-): readonly JsonObject[] {
-  const needsText = parts.some(({ type }) => type === "document") &&
-    !parts.some(({ type }) => type === "text");
-  return needsText ? [...content, { text: EMPTY }] : content;
-}
-
-function writePart(part: Part, writing: Writing): readonly JsonObject[] {
-  if (part.type === "thinking") {
-    const { text, signature, isRedacted } = part;
-    if (isRedacted) {
-      return [{ reasoningContent: { redactedContent: signature } }];
-    }
-    if (signature !== "") {
-      return [{ reasoningContent: { reasoningText: { text, signature } } }];
-    }
-    writing.losses.note("reasoning of earlier turns");
-    return [];
-  }
-  return [
-    writeContent(part, writing),
-    ...writeMark(part.cache, writing.caches),
-  ];
-}
-
-function writeContent(
-  part: Exclude<Part, { type: "thinking" }>,
-  writing: Writing,
-): JsonObject {
-  switch (part.type) {
-    case "text":
-      return { text: part.text };
-    case "image":
-      return writeImage(part);
-    case "document":
-      return writeDocument(part, writing);
-    case "toolCall":
-      return {
-        toolUse: { toolUseId: part.id, name: part.name, input: part.input },
-      };
-    case "toolResult":
-      return {
-        toolResult: {
-          toolUseId: part.id,
-          content: writeResult(part.content, writing),
-          ...(part.isError && { status: "error" }),
-        },
-      };
-  }
-}
-
-function writeResult(
-  content: readonly ContentPart[],
-  writing: Writing,
-): readonly JsonObject[] {
-  const written = content.filter((part) =>
-    part.type !== "text" || part.text.trim() !== ""
-  ).map((part) => writeContent(part, writing));
-  return written.length > 0 ? written : [{ text: EMPTY }];
-}
-
-function writeImage({ source }: ImagePart): JsonObject {
-  if ("url" in source) throw noCounterpart("image_url that is no data: URL");
-  const format = source.mediaType.replace(/^image\//, "").replace(
-    "jpg",
-    "jpeg",
-  );
-  return { image: { format, source: { bytes: source.data } } };
-}
-
-function writeDocument(
-  { source, name = "" }: DocumentPart,
-  writing: Writing,
-): JsonObject {
-  if ("url" in source) throw noCounterpart("a file that is at a URL");
-  const number = ++writing.documents;
-  const safe = name.replace(/\.\w+$/, "").replace(/[^A-Za-z0-9 ()[\]-]/g, " ")
-    .replace(/ +/g, " ").trim().slice(0, 180);
-  return {
-    document: {
-      format: documentFormat(source.mediaType),
-      // Two with the same name are rejected.
-      name: `${safe || "document"} ${number}`,
-      source: { bytes: source.data },
-    },
-  };
 }
