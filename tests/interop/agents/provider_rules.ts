@@ -185,6 +185,10 @@ export const geminiRules: RequestRules = (body, path) => {
   const tools = list(body["tools"]).flatMap(({ functionDeclarations }) =>
     list(functionDeclarations).map((each) => {
       allow(each, "tool", "name", "description", "parametersJsonSchema");
+      const unknown = /"(?:\$schema|const|exclusiveM\w+|propertyNames)":/.exec(
+        JSON.stringify(each),
+      );
+      expect(unknown === null, `Unknown name ${unknown?.[0]}`);
       return String(each["name"]);
     })
   );

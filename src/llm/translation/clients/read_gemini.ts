@@ -16,7 +16,7 @@ import type {
 import { FieldReader } from "../conversation/field_reader.ts";
 import { type Losses, noCounterpart } from "../conversation/losses.ts";
 import { readEffort } from "../conversation/reasoning.ts";
-import { camelKeys, toJsonSchema } from "./gemini_schema.ts";
+import { camelKeys, toJsonSchema } from "./google_schema.ts";
 
 const names: FieldNames = {
   format: "generationConfig.responseMimeType",

@@ -20,6 +20,7 @@ import {
   nearestEffort,
   tokensFor,
 } from "../conversation/reasoning.ts";
+import { toGeminiSchema } from "./gemini_schema.ts";
 import { mediaTypeOf } from "./media_types.ts";
 
 /** Stands for the signature of a call that another provider has made; models from Gemini 3 on require one (ai.google.dev, thought signatures). */
@@ -56,7 +57,8 @@ export function writeGeminiRequest(
     ...(request.stop.length > 0 && { stopSequences: request.stop }),
     ...(format !== undefined && {
       responseMimeType: "application/json",
-      ...(format.schema && { responseJsonSchema: format.schema }),
+      ...(format.schema &&
+        { responseJsonSchema: toGeminiSchema(format.schema) }),
     }),
     ...writeReasoning(request, losses),
   };
@@ -71,7 +73,7 @@ export function writeGeminiRequest(
         functionDeclarations: tools.map(({ name, description, schema }) => ({
           name,
           ...(description && { description }),
-          parametersJsonSchema: schema,
+          parametersJsonSchema: toGeminiSchema(schema),
         })),
       }],
     }),

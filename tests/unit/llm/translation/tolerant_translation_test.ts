@@ -339,3 +339,41 @@ Deno.test("two tools with the same name are an error", () => {
     /several with the same name/,
   );
 });
+
+Deno.test("Gemini gets the keywords of schemas that it knows", () => {
+  const { body } = fromMessages("gemini", "m", {
+    tools: [{
+      name: "look",
+      input_schema: {
+        $schema: "http://json-schema.org/draft-07/schema#",
+        type: "object",
+        properties: {
+          const: { const: "a" },
+          limit: {
+            type: "number",
+            exclusiveMinimum: 0,
+            default: { $schema: 1 },
+          },
+          old: { type: "number", minimum: 0, exclusiveMinimum: true },
+          any: { anyOf: [{ type: "string", examples: ["a"] }] },
+        },
+        propertyNames: { type: "string" },
+        required: ["const"],
+      },
+    }],
+  });
+
+  const [{ functionDeclarations: [tool] }] = JSON.parse(
+    JSON.stringify(body["tools"]),
+  );
+  assert.deepEqual(tool.parametersJsonSchema, {
+    type: "object",
+    properties: {
+      const: { enum: ["a"] },
+      limit: { type: "number", minimum: 0, default: { $schema: 1 } },
+      old: { type: "number", minimum: 0 },
+      any: { anyOf: [{ type: "string" }] },
+    },
+    required: ["const"],
+  });
+});
