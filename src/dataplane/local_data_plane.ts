@@ -15,6 +15,7 @@ import { PortError } from "../proxy/ports/open_port.ts";
 import { UnsettledCounts } from "../proxy/metering/meter/unsettled_counts.ts";
 import { Cooldowns } from "../proxy/failover/cooldowns.ts";
 import { McpEndpoints, randomSecret } from "../proxy/mcp/mcp_endpoints.ts";
+import type { WorkerRelay } from "../proxy/mcp/worker_relay.ts";
 import { trustedProxies } from "../proxy/request/forwarding_headers.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/balancing/web_ui_upstream.ts";
@@ -84,6 +85,8 @@ export interface LocalDataPlaneOptions extends
   readonly profiles?: ThreadProfiles;
   /** Of several data planes, for sessions of MCP clients; by default, this one has its own. */
   readonly sessionSecret?: string;
+  /** Set where several data planes serve MCP endpoints. */
+  readonly mcpRelay?: WorkerRelay;
   /** Shared by several data planes; by default, this one has its own. */
   readonly counted?: CountedOutputs;
 }
@@ -152,11 +155,13 @@ export class LocalDataPlane implements DataPlane {
     const parts = {
       mcp: new McpEndpoints({
         destinationOf: (backend) => upstreams.get(backend),
+        findBackend: (key) => this.#snapshots.current.backends.get(key),
         clock,
         log: logger.module("mcp"),
         secret: settings.sessionSecret ?? options.sessionSecret ??
           randomSecret(),
         trustsPeer: trustedProxies(settings.trustedProxies),
+        relay: options.mcpRelay,
         maxBufferBytes: settings.limits.maxBufferBytes,
       }),
       cooldowns: new Cooldowns(clock),

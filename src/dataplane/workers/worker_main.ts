@@ -4,6 +4,7 @@ import { createLogger, type Log } from "../../base/log.ts";
 import { parseLogFilter } from "../../base/log_filter.ts";
 import { createCountedOutputs } from "../state/kv_stores.ts";
 import { BodyMemory } from "../../http/body_memory.ts";
+import { WorkerRelay } from "../../proxy/mcp/worker_relay.ts";
 import { PortRecord } from "../../proxy/ports/port_log.ts";
 import { builtInPolicies } from "../../policy/registry.ts";
 import { createTrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
@@ -71,6 +72,7 @@ export async function runWorker(): Promise<void> {
       shared.countedOutputs,
     ),
     sessionSecret: shared.sessionSecret,
+    mcpRelay: new WorkerRelay(shared.sessionSecret, worker, clock),
     thread,
     profiles: new ThreadProfiles(worker, clock),
     onTraffic: (news) => control.notify("addTraffic", news),

@@ -49,11 +49,11 @@ export interface EndpointRequest {
   readonly cancellation: Cancellation;
 }
 
-/** Handles a request in another worker. */
+/** Handles a request in another worker; resolves to `undefined` if that has ended. */
 export type RelayRequest = (
   worker: number,
   request: EndpointRequest,
-) => Promise<ResponseMessage>;
+) => Promise<ResponseMessage | undefined>;
 
 type Request = Extract<RpcMessage, { kind: "request" }>;
 

@@ -13,6 +13,7 @@ import type { Backend, McpTarget, Snapshot } from "../../snapshot/snapshot.ts";
 import type { Destination } from "../balancing/attempt_target.ts";
 import type { TrustsPeer } from "../request/forwarding_headers.ts";
 import { userOf } from "./caller.ts";
+import type { WorkerRelay } from "./worker_relay.ts";
 import { isRebound } from "./dns_rebinding.ts";
 
 /** Dependencies of the endpoints. */
@@ -21,8 +22,12 @@ export interface McpEndpointsOptions {
   destinationOf(backend: Backend): Destination;
   readonly clock: Clock;
   readonly log: Log;
+  /** Returns the backend with a key in the configuration in force. */
+  findBackend(key: string): Backend | undefined;
   /** Seals sessions; at least 32 characters. */
   readonly secret: string;
+  /** Set where several workers serve the endpoints. */
+  readonly relay: WorkerRelay | undefined;
   readonly trustsPeer: TrustsPeer;
   /** Limit of bytes of a request. */
   readonly maxBufferBytes: number;
@@ -48,6 +53,11 @@ export class McpEndpoints {
 
   constructor(options: McpEndpointsOptions) {
     this.#options = options;
+    options.relay?.serve((key, request) => {
+      const backend = options.findBackend(key);
+      return backend?.mcp &&
+        this.#endpointOf(backend, backend.mcp).handle(request);
+    });
   }
 
   /** Handles a request to a backend with MCP servers. */
@@ -88,6 +98,7 @@ export class McpEndpoints {
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
+    this.#options.relay?.close();
     await Promise.all(open.map(({ endpoint }) => endpoint.close()));
   }
 
@@ -112,7 +123,7 @@ export class McpEndpoints {
   #endpointOf(backend: Backend, target: McpTarget): McpEndpoint {
     const known = this.#open.get(backend.key);
     if (known?.target === target) return known.endpoint;
-    const { clock, log, secret } = this.#options;
+    const { clock, log, secret, relay } = this.#options;
     const endpoint = createEndpoint({
       backend: backend.name,
       servers: target.servers.map((server) => ({
@@ -123,7 +134,9 @@ export class McpEndpoints {
       secret,
       clock,
       log,
-      worker: 1,
+      worker: relay?.worker ?? 1,
+      relay: relay &&
+        ((worker, request) => relay.send(worker, backend.key, request)),
     });
     void known?.endpoint.close();
     this.#open.set(backend.key, { target, endpoint });

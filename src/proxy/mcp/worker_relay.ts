@@ -1,0 +1,212 @@
+import { createHash } from "node:crypto";
+import { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import type { EndpointRequest } from "../../mcp/endpoint/federating_endpoint.ts";
+import { EventQueue } from "../../mcp/streams/event_queue.ts";
+
+type Fields = [name: string, value: string][];
+
+/** A message between workers. */
+type RelayMessage =
+  & { readonly to: number; readonly from: number; readonly id: number }
+  & (
+    | {
+      readonly kind: "request";
+      readonly backend: string;
+      readonly method: string;
+      readonly headers: Fields;
+      readonly text: string;
+      readonly user: string;
+    }
+    | { readonly kind: "accepted" | "end" | "leave" }
+    | {
+      readonly kind: "head";
+      readonly status: number;
+      readonly headers: Fields;
+    }
+    | { readonly kind: "part"; readonly text: string }
+  );
+
+/** A request that another worker handles. */
+interface SentRequest {
+  accept(): void;
+  respond(status: number, headers: Fields): void;
+  readonly body: EventQueue;
+}
+
+/** Handles a request in this worker; `undefined` if it has no such backend. */
+type HandleRequest = (
+  backend: string,
+  request: EndpointRequest,
+) => Promise<ResponseMessage> | undefined;
+
+/** A worker that does not accept a request in this time has ended. */
+const ACCEPT_MS = 1000;
+
+/** Passes requests to the worker that has the state of a session, or of a call that waits for its client. */
+export class WorkerRelay {
+  /** Number of this worker, from 1. */
+  readonly worker: number;
+  readonly #channel: BroadcastChannel;
+  readonly #clock: Clock;
+  readonly #sent = new Map<number, SentRequest>();
+  /** Requests of other workers, by worker and id. */
+  readonly #received = new Map<string, Cancellation>();
+  #lastId = 0;
+  #handle: HandleRequest = () => undefined;
+
+  /** @param secret Names the channel: other gateways of the process have others. */
+  constructor(secret: string, worker: number, clock: Clock) {
+    this.worker = worker;
+    this.#clock = clock;
+    const name = createHash("sha256").update(`mcp relay ${secret}`);
+    this.#channel = new BroadcastChannel(name.digest("base64url"));
+    this.#channel.onmessage = ({ data }: MessageEvent<RelayMessage>) => {
+      if (data.to === worker) this.#receive(data);
+    };
+  }
+
+  /** Handles the requests of other workers from now on. */
+  serve(handle: HandleRequest): void {
+    this.#handle = handle;
+  }
+
+  /** Sends a request to a worker; resolves to `undefined` if that has ended. */
+  async send(
+    worker: number,
+    backend: string,
+    { method, headers, text, user, cancellation }: EndpointRequest,
+  ): Promise<ResponseMessage | undefined> {
+    const id = ++this.#lastId;
+    const leave = () => this.#post(worker, id, { kind: "leave" });
+    const accepted = Promise.withResolvers<boolean>();
+    const response = Promise.withResolvers<ResponseMessage>();
+    const body = new EventQueue(this.#clock, leave);
+    this.#sent.set(id, {
+      body,
+      accept: () => accepted.resolve(true),
+      respond: (status, fields) =>
+        response.resolve({ status, headers: HeaderList.from(fields), body }),
+    });
+    const stop = this.#clock.setTimer(() => accepted.resolve(false), ACCEPT_MS);
+    const fields: Fields = Array.from(
+      headers,
+      ([name, value]) => [name, value],
+    );
+    const content = { backend, method, headers: fields, text, user };
+    this.#post(worker, id, { kind: "request", ...content });
+    const isAccepted = await accepted.promise;
+    stop();
+    if (!isAccepted) {
+      this.#sent.delete(id);
+      return undefined;
+    }
+    const unsubscribe = cancellation.onCancel((reason) => {
+      leave();
+      response.reject(reason);
+    });
+    return await response.promise.finally(unsubscribe);
+  }
+
+  /** Ends the channel. */
+  close(): void {
+    this.#channel.close();
+    for (const { body } of this.#sent.values()) body.end();
+    this.#sent.clear();
+  }
+
+  #receive(message: RelayMessage): void {
+    const { from, id } = message;
+    if (message.kind === "request") return void this.#run(message);
+    if (message.kind === "leave") {
+      this.#received.get(`${from} ${id}`)?.cancel(clientHasLeft());
+      return;
+    }
+    const sent = this.#sent.get(id);
+    if (message.kind === "accepted") sent?.accept();
+    else if (message.kind === "head") {
+      sent?.respond(message.status, message.headers);
+    } else if (message.kind === "part") sent?.body.writeRaw(message.text);
+    else {
+      sent?.body.end();
+      this.#sent.delete(id);
+    }
+  }
+
+  async #run(
+    { from, id, backend, method, headers, text, user }: Extract<
+      RelayMessage,
+      { kind: "request" }
+    >,
+  ): Promise<void> {
+    const cancellation = new Cancellation();
+    const key = `${from} ${id}`;
+    const handled = this.#handle(backend, {
+      method,
+      headers: HeaderList.from(headers),
+      text,
+      user,
+      cancellation,
+    });
+    if (handled === undefined) return;
+    this.#received.set(key, cancellation);
+    this.#post(from, id, { kind: "accepted" });
+    try {
+      const response = await handled;
+      const fields: Fields = Array.from(
+        response.headers,
+        ([name, value]) => [name, value],
+      );
+      this.#post(from, id, {
+        kind: "head",
+        status: response.status,
+        headers: fields,
+      });
+      await this.#passBody(from, id, response, cancellation);
+    } finally {
+      this.#received.delete(key);
+      this.#post(from, id, { kind: "end" });
+    }
+  }
+
+  async #passBody(
+    to: number,
+    id: number,
+    { body }: ResponseMessage,
+    cancellation: Cancellation,
+  ): Promise<void> {
+    if (body === undefined) return;
+    const unsubscribe = cancellation.onCancel((reason) => body.cancel(reason));
+    const decoder = new TextDecoder();
+    for (;;) {
+      const chunk = await body.read();
+      if (chunk === undefined) break;
+      const text = decoder.decode(chunk, { stream: true });
+      this.#post(to, id, { kind: "part", text });
+    }
+    unsubscribe();
+  }
+
+  #post(
+    to: number,
+    id: number,
+    content:
+      & { readonly kind: RelayMessage["kind"] }
+      & Readonly<Record<string, unknown>>,
+  ): void {
+    try {
+      this.#channel.postMessage({ to, from: this.worker, id, ...content });
+    } catch (error) {
+      // The gateway stops: the other worker learns of it by itself.
+      if (!(error instanceof DOMException)) throw error;
+    }
+  }
+}
+
+function clientHasLeft(): GatewayError {
+  const message = "The client has left the other worker";
+  return new GatewayError("client_closed", "downstream", message);
+}
