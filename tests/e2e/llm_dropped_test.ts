@@ -60,3 +60,45 @@ Deno.test("a backend can reject requests with hints that its provider lacks", as
   );
   assert.deepEqual(requests, []);
 });
+
+Deno.test("Vertex gets the betas of Anthropic that it accepts, and Claude's requests as they are", async () => {
+  await using provider = startProvider(() =>
+    Response.json({ type: "message" })
+  );
+  await using gateway = await startTracedGateway({
+    routes: [{
+      name: "llm",
+      backends: [{
+        llm: {
+          provider: "Vertex",
+          host: provider.host,
+          plainText: true,
+          project: "p1",
+          region: "global",
+        },
+      }],
+    }],
+  });
+
+  const response = await fetch(`${gateway.origin}/v1/messages?beta=true`, {
+    method: "POST",
+    headers: {
+      "anthropic-beta": "claude-code-20250219,context-management-2025-06-27",
+    },
+    body: JSON.stringify({
+      model: "claude-opus-5",
+      context_management: { edits: [] },
+      messages: [],
+    }),
+  });
+  await response.body?.cancel();
+
+  const [seen] = provider.requests;
+  assert.equal(
+    seen?.headers.get("anthropic-beta"),
+    "context-management-2025-06-27",
+  );
+  assert.match(seen?.target ?? "", /claude-opus-5:rawPredict/);
+  assert.match(seen?.body ?? "", /context_management/);
+  assert.equal(response.headers.get("x-gateway-dropped"), "anthropic-beta");
+});

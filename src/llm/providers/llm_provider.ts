@@ -74,6 +74,8 @@ export interface LlmProvider {
   translatesTo(model: string | undefined): LlmFamily;
   /** Name of `max_tokens` at an API of OpenAI's family, where that is another. */
   readonly outputLimit?: string;
+  /** Values of `anthropic-beta` that it accepts, where it rejects others. */
+  readonly betas?: RegExp;
   /** Header fields of all requests that do not have them. */
   readonly headers: readonly (readonly [string, string])[];
   /** Reports whether a response with status 400 rejects the key; of those that have 401 or 403 for that, there is none. */

@@ -124,6 +124,9 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
     },
     models: undefined,
     authorization: googleAuthorization,
+    // From LiteLLM's table of what each provider accepts, 2026-11-20.
+    betas:
+      /^(?:compact|computer-use|context-1m|context-management|dangerous-tool-use|interleaved-thinking|per-turn-control|thinking-binding-controls|thinking-display-updates|tool-search-tool|web-search)-\d{4}-\d\d-\d\d$/,
     translatesTo: (model) =>
       model?.startsWith("claude") ? "anthropic" : "gemini",
     headers: [],

@@ -17,7 +17,7 @@ import type {
 import { parseJson } from "../../base/json.ts";
 import { readRequestContent } from "../../llm/request/request_content.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
-import { providerHeaders } from "./llm_headers.ts";
+import { filterBetas, providerHeaders } from "./llm_headers.ts";
 
 /** A request to an LLM provider. */
 export interface LlmCall {
@@ -54,7 +54,7 @@ const nothing: Uint8Array = new Uint8Array();
 
 /** Sends a request with the provider's host, header fields and key. */
 export function sendAuthorized(
-  { target, upstream, request, cancellation, clock, trace }: LlmCall,
+  { target, upstream, request, cancellation, clock, trace, attempts }: LlmCall,
   { method, target: path, upgrade, isOwn = false }: {
     readonly method: string;
     readonly target: string;
@@ -67,6 +67,9 @@ export function sendAuthorized(
 ): Promise<ResponseMessage> {
   const { authority, authorization, provider, scheme } = target;
   const headers = providerHeaders(request.headers, provider.headers);
+  if (provider.betas !== undefined && filterBetas(headers, provider.betas)) {
+    attempts.dropped = [...attempts.dropped, "anthropic-beta"];
+  }
   if (isOwn) {
     headers.set("accept-encoding", "identity");
     if (body !== undefined) headers.set("content-type", "application/json");
@@ -119,6 +122,9 @@ async function peekError(response: ResponseMessage): Promise<string> {
 const tooLong =
   /context_length_exceeded|context (?:length|window|limit)|(?:prompt|input) is too long|input token count[^"]{0,40} exceeds/i;
 
+/** Names the fields that the provider did not get. */
+const DROPPED = "x-gateway-dropped";
+
 /** Fields of responses that name the account of the gateway, or track it. */
 const accountFields = [
   "openai-organization",
@@ -140,6 +146,8 @@ export async function checkResponse(
   const id = response.headers.get(provider.requestIdHeader);
   if (id !== undefined) attempts.providerRequestId = id;
   for (const field of accountFields) response.headers.delete(field);
+  const { dropped } = attempts;
+  if (dropped.length > 0) response.headers.set(DROPPED, dropped.join(", "));
   const { status } = response;
   attempts.limitedBy = status === 429 ? name : undefined;
   if (status === 429) response.headers.set("x-gateway-limited-by", name);

@@ -57,6 +57,18 @@ export function providerHeaders(
   return headers;
 }
 
+const BETA = "anthropic-beta";
+
+/** Removes betas that a provider would reject; returns whether there were any. */
+export function filterBetas(headers: HeaderList, accepted: RegExp): boolean {
+  const values = headers.getJoined(BETA)?.split(",").map((beta) => beta.trim());
+  const kept = values?.filter((beta) => accepted.test(beta)) ?? [];
+  if (values === undefined || kept.length === values.length) return false;
+  headers.delete(BETA);
+  if (kept.length > 0) headers.append(BETA, kept.join(","));
+  return true;
+}
+
 /** Fields that make servers act on another method. */
 const methodOverrides = [
   "x-http-method-override",

@@ -29,9 +29,6 @@ const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Limit of the values of a request or an answer: translating so many takes 30 ms, in one turn. */
 const MAX_VALUES = 30_000;
-/** Names the fields that the provider did not get. */
-const DROPPED = "x-gateway-dropped";
-
 /** Fields of a request; no API has a tenth of them. */
 const MAX_FIELDS = 500;
 
@@ -75,7 +72,6 @@ export async function sendTranslated(
     new BytesBody(bytes),
     bytes,
   ).finally(() => call.held?.release());
-  if (losses.length > 0) response.headers.set(DROPPED, losses.join(", "));
   return await translateResponse(
     call,
     await checkResponse(call, family, response),
