@@ -155,8 +155,10 @@ function writePart(part: Part, context: PartContext): readonly JsonObject[] {
   switch (part.type) {
     case "text":
       return [{ text: part.text }];
-    case "image":
     case "document":
+      if (part.name !== undefined) context.losses.note("filename");
+      return [writeMedia(part)];
+    case "image":
       return [writeMedia(part)];
     case "toolCall": {
       const { id, name, input, signature = context.signature } = part;

@@ -1,25 +1,29 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../../src/base/json.ts";
+import type { LlmOperation } from "../../../../src/llm/providers/operation.ts";
 import { translate } from "../../../../src/llm/translation/translation.ts";
 import { fc } from "../../../harness/properties.ts";
 
 const chat = { family: "openai", name: "chat/completions" } as const;
-const messages = { family: "anthropic", name: "messages" } as const;
 const options = { id: "id-1", now: 0, unsupported: "Drop" } as const;
 
-/** Translates a chat to Anthropic's messages and back to a chat. */
-function thereAndBack(body: JsonObject) {
-  const there = translate(chat, body, {
-    ...options,
-    target: "anthropic",
-    model: "claude-opus-4-8",
-  });
-  const back = translate(messages, there.body, {
+/** A way to another API, and the names by which its losses on the way back differ from those of chats. */
+interface Way {
+  readonly target: "anthropic" | "gemini";
+  readonly model: string;
+  readonly back: LlmOperation;
+  readonly effort: string;
+}
+
+/** Translates a chat to another API and back. */
+function thereAndBack(body: JsonObject, { target, model, back }: Way) {
+  const there = translate(chat, body, { ...options, target, model });
+  const returned = translate(back, there.body, {
     ...options,
     target: "openai",
     model: "gpt-4o",
   });
-  return { body: back.body, losses: [...there.losses, ...back.losses] };
+  return { body: returned.body, losses: [...there.losses, ...returned.losses] };
 }
 
 const text = fc.string({ minLength: 1, maxLength: 20 })
@@ -145,27 +149,79 @@ function messagesIn(body: JsonObject): readonly unknown[] {
   });
 }
 
-Deno.test("a chat that is translated there and back loses what the losses name, and nothing else", () => {
-  fc.assert(
-    fc.property(request, (original) => {
-      const { body, losses } = thereAndBack(original);
+/** Says instructions in mid-conversation with the user's words, where the model takes no other. */
+function inlined(list: readonly unknown[]): readonly unknown[] {
+  return list.reduce<readonly unknown[]>((done, message) => {
+    const last = done.at(-1);
+    assert(isJsonObject(message));
+    if (message["role"] !== "system" || !isJsonObject(last)) {
+      return [...done, message];
+    }
+    const text = `<system>\n${message["content"]}\n</system>`;
+    const { content } = last;
+    const joined = Array.isArray(content)
+      ? [...content, { type: "text", text }]
+      : `${content}${text}`;
+    return [...done.slice(0, -1), { ...last, content: joined }];
+  }, []);
+}
 
-      assert.deepEqual(messagesIn(body), messagesIn(original));
-      assert.deepEqual(body["tools"], original.tools);
-      const { messages: _messages, model: _model, tools: _tools, ...rest } =
-        original;
-      for (const [field, value] of Object.entries(rest)) {
-        if (losses.some((each) => each.startsWith(field))) continue;
-        const named = losses.includes("output_config.effort")
-          ? "reasoning_effort"
-          : undefined;
-        if (field === named) continue;
-        // Where nothing may be called, nothing is called at once.
-        const callsNone = original.tool_choice === "none";
-        if (field === "parallel_tool_calls" && callsNone) continue;
-        assert.deepEqual(body[field], value, field);
-      }
-    }),
-    { numRuns: 300 },
+/** Files without their names, which some APIs have no place for. */
+function unnamed(list: readonly unknown[]): unknown {
+  return JSON.parse(
+    JSON.stringify(list, (key, value) => key === "filename" ? "" : value),
   );
-});
+}
+
+const ways: readonly Way[] = [
+  {
+    target: "anthropic",
+    model: "claude-opus-4-8",
+    back: { family: "anthropic", name: "messages" },
+    effort: "output_config.effort",
+  },
+  {
+    target: "gemini",
+    model: "gemini-2.5-flash",
+    back: { family: "gemini", name: "generateContent" },
+    effort: "generationConfig.thinkingConfig",
+  },
+];
+
+for (const way of ways) {
+  Deno.test(`a chat that is translated to ${way.target} and back loses what the losses name, and nothing else`, () => {
+    fc.assert(
+      fc.property(request, (original) => {
+        const { body, losses } = thereAndBack(original, way);
+
+        const sent = messagesIn(original);
+        const expected = way.target === "gemini" ? inlined(sent) : sent;
+        const returned = messagesIn(body);
+        if (losses.includes("filename")) {
+          assert.deepEqual(unnamed(returned), unnamed(expected));
+        } else assert.deepEqual(returned, expected);
+        assert.deepEqual(body["tools"], original.tools);
+        assertSettings(original, body, losses, way);
+      }),
+      { numRuns: 300 },
+    );
+  });
+}
+
+function assertSettings(
+  original: JsonObject,
+  body: JsonObject,
+  losses: readonly string[],
+  { effort }: Way,
+): void {
+  const { messages: _messages, model: _model, tools: _tools, ...rest } =
+    original;
+  for (const [field, value] of Object.entries(rest)) {
+    if (losses.some((each) => each.startsWith(field))) continue;
+    if (field === "reasoning_effort" && losses.includes(effort)) continue;
+    // Where nothing may be called, nothing is called at once.
+    const callsNone = original["tool_choice"] === "none";
+    if (field === "parallel_tool_calls" && callsNone) continue;
+    assert.deepEqual(body[field], value, field);
+  }
+}
