@@ -351,6 +351,29 @@ for (
   });
 }
 
+Deno.test("OpenAI's SDK uses responses of a server that has chats alone", async () => {
+  await using translating = await openTranslating(
+    "OpenAICompatible",
+    {},
+    ({ target }) =>
+      target.endsWith("/chat/completions")
+        ? Response.json(completion)
+        : Response.json({ error: { message: "not found" } }, { status: 404 }),
+  );
+  const ask = () =>
+    translating.openai.responses.create({ model: "qwen", input: "Hello" });
+
+  const first = await ask();
+  const second = await ask();
+
+  assert.equal(first.output_text, "Hello there");
+  assert.equal(second.output_text, "Hello there");
+  assert.deepEqual(
+    translating.provider.requests.map(({ target }) => target),
+    ["/v1/responses", "/v1/chat/completions", "/v1/chat/completions"],
+  );
+});
+
 Deno.test("Anthropic's SDK streams from OpenAI", async () => {
   const chunk = (delta: unknown, reason: string | null = null) => ({
     ...{ id: "chatcmpl-1", object: "chat.completion.chunk", model: "gpt" },

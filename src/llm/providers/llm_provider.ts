@@ -74,6 +74,8 @@ export interface LlmProvider {
   translatesTo(model: string | undefined): LlmFamily;
   /** Name of `max_tokens` at an API of OpenAI's family, where that is another. */
   readonly outputLimit?: string;
+  /** Operations that only some of its servers have; requests for them are translated at the others. */
+  readonly mayLack?: readonly string[];
   /** Values of `anthropic-beta` that it accepts, where it rejects others. */
   readonly betas?: RegExp;
   /** Header fields of all requests that do not have them. */

@@ -44,6 +44,7 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
     requires: ["host"],
     host: undefined,
     outputLimit: "max_tokens",
+    mayLack: ["responses"],
   },
   Anthropic: {
     requires: [],

@@ -64,10 +64,45 @@ async function sendOperation(
       ? await sendAsItIs(whole, operation, api)
       : await sendTranslated(whole, operation);
   }
+  if (provider.mayLack?.includes(operation.name) === true) {
+    return await sendOrTranslate(call, operation, api);
+  }
   if (operation.name === "realtime") {
     return await openRealtime(call, operation, api);
   }
   return await sendAsItIs(call, operation, api);
+}
+
+/** Statuses of servers that do not have a path. */
+const missing: ReadonlySet<number> = new Set([404, 405, 501]);
+/** Known answers to the question if the server of a backend has an operation that others lack. */
+const hasOperation = new WeakMap<LlmCall["target"], boolean>();
+
+/** Sends a request as it is, and translates it where the server does not have the operation. */
+async function sendOrTranslate(
+  call: LlmCall,
+  operation: LlmOperation,
+  api: ProviderApi,
+): Promise<ResponseMessage> {
+  const { target, body, maxBufferBytes } = call;
+  const known = hasOperation.get(target);
+  if (known === false) return await sendTranslated(call, operation);
+  const length = body?.length ?? Infinity;
+  if (known === true || length > maxBufferBytes) {
+    return await sendAsItIs(call, operation, api);
+  }
+  const bytes = await readBytes(call, operation.family);
+  const again = () => ({ ...call, body: new BytesBody(bytes) });
+  const response = await sendAsItIs(again(), operation, api);
+  if (!missing.has(response.status)) {
+    if (response.status < 400) hasOperation.set(target, true);
+    return response;
+  }
+  response.body?.cancel("translated instead");
+  const translated = await sendTranslated(again(), operation);
+  // Another reason for 404 is a model that the server does not have.
+  if (translated.status < 400) hasOperation.set(target, false);
+  return translated;
 }
 
 async function sendAsItIs(
