@@ -33,7 +33,7 @@ const fields = {
     "outputTokens",
     "cost",
   ],
-  mcp: ["methodName", "sessionId", "tool", "prompt", "resource"],
+  mcp: ["methodName", "sessionId", "server", "tool", "prompt", "resource"],
 } as const;
 
 /** Name of a variable. */

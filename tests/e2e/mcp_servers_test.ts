@@ -269,6 +269,51 @@ function fakeServer(isUp: () => boolean): Server {
   };
 }
 
+Deno.test("rules about servers filter lists, and reject calls", async () => {
+  await using one = startServer("one", ["find"]);
+  await using two = startServer("two", ["find"]);
+  await using gateway = await startTestGateway({
+    routes: [{
+      backends: [{
+        mcp: {
+          servers: [{ name: "one", url: one.url }, {
+            name: "two",
+            url: two.url,
+          }],
+        },
+      }],
+      policies: {
+        authorization: {
+          denial: "JsonRpc",
+          policy: {
+            matchExpressions: ["!has(mcp.server) || mcp.server == 'two'"],
+          },
+        },
+      },
+    }],
+  });
+  const url = `${gateway.origin}/mcp`;
+  const client = await connect(gateway.origin);
+
+  const { tools } = await client.listTools();
+  const { resources } = await client.listResources();
+  const { prompts } = await client.listPrompts();
+  const denied = await callModern(url, "tools/call", { name: "one_find" });
+  const called = await callModern(url, "tools/call", { name: "two_find" });
+  await assert.rejects(
+    () => client.readResource({ uri: "one+doc://a" }),
+    /not allowed/,
+  );
+  await client.close();
+
+  assert.deepEqual(tools.map(({ name }) => name), ["two_find"]);
+  assert.deepEqual(await listTools(url), ["two_find"]);
+  assert.deepEqual(resources.map(({ uri }) => uri), ["two+doc://a"]);
+  assert.deepEqual(prompts.map(({ name }) => name), ["two_ask"]);
+  assert.equal(denied.error.message, "the request is not allowed");
+  assert.equal(called.result.content[0].text, "two/find");
+});
+
 Deno.test("servers get their own credentials, and nothing of the client", async () => {
   const received: Headers[] = [];
   await using server = await startRecorder(received);

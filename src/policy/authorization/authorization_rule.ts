@@ -24,7 +24,7 @@ export class AuthorizationRule {
   /** Redacted text, for log and trace. */
   readonly shown: string;
   readonly bodyUse: BodyUse;
-  /** The fields of `mcp` about a target that it reads. */
+  /** The targets of messages that it is about; `mcp.server` is about all. */
   readonly targets: ReadonlySet<McpTargetName>;
   /** It is about the model of a request to an LLM. */
   readonly readsModel: boolean;
@@ -42,7 +42,10 @@ export class AuthorizationRule {
     this.shown = expression.shown;
     this.bodyUse = bodyUseOf(expression);
     this.targets = new Set(
-      targetNames.filter((name) => expression.shapeAt(["mcp", name])),
+      targetNames.filter((name) =>
+        expression.shapeAt(["mcp", name]) ??
+          expression.shapeAt(["mcp", "server"])
+      ),
     );
     this.readsModel = expression.shapeAt(["llm", "requestModel"]) !== undefined;
     this.#expression = expression;

@@ -8,6 +8,7 @@ import {
 } from "../expressions/message_body.ts";
 import { peekBody } from "../expressions/peeked_body.ts";
 import { contentProblem } from "../expressions/readable_content.ts";
+import { withServer } from "../expressions/mcp_variable.ts";
 import {
   RequestVariables,
   type VariableSource,
@@ -159,14 +160,16 @@ export class ListFilter {
   }
 
   #filterMessage(
-    { trace }: PolicyContext,
+    context: PolicyContext,
     { source, sessionId }: WatchedRequest,
     bytes: Uint8Array,
   ): Promise<Uint8Array> {
+    const { trace } = context;
     const variables = new RequestVariables(source);
     const hiddenBy = new Map<string, number>();
     return this.#reader.filter(bytes, (list, identifier) => {
-      source.slots.set(mcpMessage, messageForItem(list, identifier, sessionId));
+      const message = messageForItem(list, identifier, sessionId);
+      source.slots.set(mcpMessage, withServer(message, context, identifier));
       const rule = this.#findDenying(list, variables);
       if (rule === undefined) return true;
       hiddenBy.set(rule.shown, (hiddenBy.get(rule.shown) ?? 0) + 1);

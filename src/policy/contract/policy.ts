@@ -22,6 +22,11 @@ export interface PolicyContext {
   readonly gateway: string | undefined;
   /** Path that the chosen route matched by prefix, such as `/v1`; `undefined` before routing and for other matches. */
   readonly matchedPrefix: string | undefined;
+  /** Returns the MCP server of a tool, prompt or resource behind an endpoint of several; `undefined` if the configuration alone does not say it. */
+  mcpServer?(
+    kind: "tool" | "prompt" | "resource",
+    name: string,
+  ): string | undefined;
   /** Path of the resource, such as `/mcp`, for requests for its metadata that do not name it. */
   readonly resourcePath?: string | undefined;
   /**

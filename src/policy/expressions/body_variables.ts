@@ -9,7 +9,7 @@ import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { detectLlmApi } from "../../llm/llm_api.ts";
 import { readLlmRequest } from "./llm_variable.ts";
 import { usageFields } from "./llm_usage.ts";
-import { McpReader } from "./mcp_variable.ts";
+import { McpReader, withServer } from "./mcp_variable.ts";
 
 /** Variables that one or several expressions read from the body. */
 export interface BodyUse {
@@ -53,15 +53,17 @@ export function joinBodyUses(
  * @throws {GatewayError} If backends may read the body differently.
  */
 export async function readBodyVariables(
-  { request, slots }: PolicyContext,
+  context: PolicyContext,
   { readsLlm, mcp }: BodyUse,
 ): Promise<void> {
+  const { request, slots } = context;
   const { method, target, upgrade } = request;
   if (upgrade !== undefined && detectLlmApi(method, target) === undefined) {
     return;
   }
   if (readsLlm) slots.set(llmRequest, await readLlmRequest(request));
   if (mcp !== undefined && upgrade === undefined) {
-    slots.set(mcpMessage, await mcp.read(request));
+    const message = await mcp.read(request);
+    slots.set(mcpMessage, message && withServer(message, context));
   }
 }

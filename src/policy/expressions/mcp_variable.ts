@@ -13,6 +13,7 @@ import { mapValue, type Value } from "../../cel/library.ts";
 import { claimsValue, lazyMap } from "../../cel/values.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { lookAlikeRemover } from "../../http/look_alikes.ts";
+import type { PolicyContext } from "../contract/policy.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { readJsonBody } from "./json_body.ts";
 
@@ -29,9 +30,27 @@ const HEADER_MISMATCH = -32020;
 export interface McpMessage {
   readonly sessionId?: string;
   readonly methodName?: string;
+  /** Server of the target, behind an endpoint of several. */
+  readonly server?: string;
   readonly tool?: McpTarget;
   readonly prompt?: McpTarget;
   readonly resource?: McpTarget;
+}
+
+/** Returns a message with the server of its target. @param template Of URIs, in place of the name of the target. */
+export function withServer(
+  message: McpMessage,
+  context: Pick<PolicyContext, "mcpServer">,
+  template?: string,
+): McpMessage {
+  for (const kind of ["tool", "prompt", "resource"] as const) {
+    const name = message[kind]?.name;
+    const server = name === undefined
+      ? undefined
+      : context.mcpServer?.(kind, template ?? name);
+    if (server !== undefined) return { ...message, server };
+  }
+  return message;
 }
 
 /** A tool, prompt or resource that a message names. */

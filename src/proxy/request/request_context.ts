@@ -1,3 +1,4 @@
+import { owningServer } from "../../mcp/catalog/owning_server.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import type {
   PolicyContext,
@@ -45,6 +46,22 @@ export class RequestContext implements PolicyContext {
 
   get matchedPrefix(): string | undefined {
     return this.#routed.matchedPrefix;
+  }
+
+  mcpServer(
+    kind: "tool" | "prompt" | "resource",
+    name: string,
+  ): string | undefined {
+    const { route = this.#routed.findRoute()?.value } = this.#routed;
+    const targets =
+      route?.backends.flatMap(({ backend }) => backend?.mcp ?? []) ?? [];
+    const owners = new Set(
+      targets.map(({ servers }) =>
+        owningServer(servers.map(({ settings }) => settings), kind, name)
+      ),
+    );
+    const [only] = owners;
+    return owners.size === 1 ? only : undefined;
   }
 
   get readableBy(): ReadableBy | undefined {
