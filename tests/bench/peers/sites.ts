@@ -112,7 +112,7 @@ async function guardedSite(upstreamPort: number): Promise<Site> {
     now: Date.now() + 3_600_000,
   });
   const jwks = await Deno.makeTempFile({ suffix: ".json" });
-  await Deno.writeTextFile(jwks, JSON.stringify(jwksOf(issuer)));
+  await Deno.writeTextFile(jwks, jwksOf(issuer));
   const audiences = ["bench"];
   const trusted = { issuer: issuer.issuer, audiences, jwks: { file: jwks } };
   const token = await issuer.sign({ aud: "bench", roles: ["reader"] });
