@@ -47,9 +47,9 @@ for (
     ["JSON as text", chat, whole, { "content-type": "text/plain" }, 25],
     [
       ...["another format", "/v1beta/models/g:generateContent?alt=proto"],
-      ...[opaque, protobuf, asked + 100] as const,
+      ...[opaque, protobuf, asked + 134] as const,
     ],
-    ["an unknown coding", chat, opaque, dictionary, asked + 100],
+    ["an unknown coding", chat, opaque, dictionary, asked + 134],
     ["two codings", chat, gzippedTwice, twice, 25],
     ["numbers of an embedding", "/v1/embeddings", opaque, protobuf, asked],
     ["what is no LLM's", "/v1/audio/speech", opaque, protobuf, 0],

@@ -1,12 +1,13 @@
 import { GrowingBuffer } from "../../base/bytes.ts";
 import { createDecoder } from "../format/content_decoder.ts";
-import { InputEstimate } from "./input_estimate.ts";
+import { estimateInput, estimateUnread } from "./input_estimate.ts";
 
 /** Content of a request's body. */
 export interface RequestContent {
   /** Decoded; `undefined` when it is too long, corrupt, or in an unknown coding. */
   readonly bytes: Uint8Array | undefined;
-  readonly input: InputEstimate;
+  /** Estimated tokens. */
+  readonly input: number;
 }
 
 /**
@@ -28,9 +29,9 @@ export async function readRequestContent(
   decoder?.push(body);
   const isDecoded = await decoder?.finish() ?? false;
   if (!isDecoded || size > maxBytes) {
-    const input = InputEstimate.ofBytes(Math.max(size, maxBytes));
+    const input = estimateUnread(Math.max(size, maxBytes));
     return { bytes: undefined, input };
   }
   const bytes = content.take();
-  return { bytes, input: InputEstimate.ofBody(bytes) };
+  return { bytes, input: estimateInput(bytes) };
 }

@@ -3,12 +3,12 @@ import { AwsEventStream } from "../format/aws_event_stream.ts";
 import { ByteSearch } from "../format/byte_search.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
-const usageKey = new ByteSearch('"usage');
+const USAGE_KEY = '"usage';
 /** Bedrock's `invoke-with-response-stream` wraps events of the model's own API: `{"bytes":"<base64>"}`. */
 const wrappedKey = new ByteSearch('"bytes');
 /** Member of the last event, for models that do not report usage. */
 const METRICS = "amazon-bedrock-invocationMetrics";
-const metricsKey = new ByteSearch(`"${METRICS}"`);
+const METRICS_KEY = `"${METRICS}"`;
 const blockKey = new ByteSearch('"contentBlockIndex"');
 const decoder = new TextDecoder();
 
@@ -42,11 +42,11 @@ export class EventStreamUsage {
   }
 
   #readEvent(event: Uint8Array): void {
-    this.#tracker.unreported.addEvents(event);
-    if (usageKey.find(event) >= 0) {
-      this.#observe(parseJson(decoder.decode(event)));
-    } else if (!this.#isReported && metricsKey.find(event) >= 0) {
-      const document = parseJson(decoder.decode(event));
+    const text = decoder.decode(event);
+    this.#tracker.output.addEvent(text);
+    if (text.includes(USAGE_KEY)) this.#observe(parseJson(text));
+    else if (!this.#isReported && text.includes(METRICS_KEY)) {
+      const document = parseJson(text);
       const usage = isJsonObject(document) ? document[METRICS] : undefined;
       this.#observe({ usage });
     }
@@ -55,7 +55,7 @@ export class EventStreamUsage {
   #observe(document: unknown): void {
     if (!this.#tracker.observe(document)) return;
     this.#isReported = true;
-    this.#tracker.unreported.reset();
+    this.#tracker.output.reset();
   }
 }
 

@@ -73,12 +73,12 @@ export class JsonUsage {
   #observe(offset: number): void {
     this.#countTo(offset);
     this.#countedTo = undefined;
-    if (this.#tracker.observe(this.#document)) this.#tracker.unreported.reset();
+    if (this.#tracker.observe(this.#document)) this.#tracker.output.reset();
     this.#document = {};
   }
 
   #countTo(offset: number): void {
-    this.#tracker.unreported.addText(offset - (this.#countedTo ?? offset));
+    this.#tracker.output.addWhole(offset - (this.#countedTo ?? offset));
     this.#countedTo = offset;
   }
 }

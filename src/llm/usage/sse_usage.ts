@@ -1,14 +1,13 @@
 import { parseJson } from "../../base/json.ts";
-import { ByteSearch } from "../format/byte_search.ts";
-import { GrowingBuffer } from "../../base/bytes.ts";
-import { JsonUsage } from "./json_usage.ts";
 import {
   eventAround,
+  eventsOf,
+  EventStream,
   firstEventEnd,
-  lastEventEnd,
-  LONGEST_EVENT_END,
   readEventData,
-} from "../format/server_sent_events.ts";
+} from "../../base/wire/event_stream.ts";
+import { ByteSearch } from "../format/byte_search.ts";
+import { JsonUsage } from "./json_usage.ts";
 import { llmApiFacts, llmApiNames } from "../llm_api.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
@@ -34,9 +33,9 @@ const MAX_FIRST_EVENTS = 8;
  */
 export class SseUsage {
   readonly #tracker: UsageTracker;
+  readonly #stream = new EventStream();
   #key: string;
   #search: ByteSearch;
-  readonly #pending = new GrowingBuffer();
   /** Scans the current event when it exceeds `MAX_EVENT_BYTES`. */
   #longEvent: JsonUsage | undefined;
   /** Events with data of those at the beginning. */
@@ -52,60 +51,27 @@ export class SseUsage {
   }
 
   push(bytes: Uint8Array): void {
-    const known = this.#pending.length;
-    // Only split events are copied; most are read in place.
-    const start = known === 0 ? 0 : firstEventEnd(bytes, 0);
-    const end = lastEventEnd(bytes, 0, bytes.length);
-    if (this.#longEvent !== undefined || start < 0 || end < 0) {
-      this.#pending.append(bytes);
-      if (this.#longEvent === undefined) this.#readComplete(known);
-      else this.#readLongEvent(this.#longEvent);
-      return;
+    for (const events of this.#stream.push(bytes)) {
+      const from = this.#longEvent === undefined ? 0 : firstEventEnd(events, 0);
+      this.#longEvent?.push(events.subarray(0, from));
+      this.#longEvent = undefined;
+      if (from < events.length) this.#readEvents(events.subarray(from));
     }
-    if (start > 0) this.#readPending(bytes.subarray(0, start));
-    if (end > start) this.#readEvents(bytes.subarray(start, end));
-    this.#pending.append(bytes.subarray(end));
+    if (this.#stream.pending > MAX_EVENT_BYTES) {
+      this.#longEvent ??= new JsonUsage(this.#tracker);
+    }
+    this.#longEvent?.push(this.#stream.takePart());
   }
 
   /** Reads an unterminated event: some providers omit the terminator at the end of the stream. */
   finish(): void {
-    if (this.#longEvent === undefined) this.#readEvents(this.#pending.view);
-    else this.#longEvent.push(this.#pending.view);
-    this.#pending.discard(this.#pending.length);
-    this.#readLatest();
-  }
-
-  /** Appends `bytes`, which complete the pending event, and reads it. */
-  #readPending(bytes: Uint8Array): void {
-    this.#pending.append(bytes);
-    this.#readEvents(this.#pending.view);
-    this.#pending.discard(this.#pending.length);
-  }
-
-  /** Reads the complete events; none ends in the first `known` bytes. */
-  #readComplete(known: number): void {
-    const { view } = this.#pending;
-    const from = Math.max(0, known - LONGEST_EVENT_END);
-    const end = lastEventEnd(view, from, view.length);
-    if (end > 0) {
-      this.#readEvents(view.subarray(0, end));
-      this.#pending.discard(end);
-    } else if (view.length > MAX_EVENT_BYTES) {
-      this.#longEvent = new JsonUsage(this.#tracker);
-      this.#readLongEvent(this.#longEvent);
-    }
-  }
-
-  #readLongEvent(event: JsonUsage): void {
-    const { view } = this.#pending;
-    const end = firstEventEnd(view, 0);
-    // Keeps what may be half of a terminator.
-    const length = end > 0 ? end : Math.max(0, view.length - LONGEST_EVENT_END);
-    event.push(view.subarray(0, length));
-    this.#pending.discard(length);
-    if (end < 0) return;
-    this.#longEvent = undefined;
-    this.#readComplete(0);
+    const rest = this.#stream.finish();
+    if (this.#longEvent === undefined) this.#readEvents(rest);
+    else this.#longEvent.push(rest);
+    if (this.#latest === undefined) return;
+    // The estimate of the output has the text after it.
+    this.#tracker.observe(parseJson(readEventData(this.#latest)));
+    this.#latest = undefined;
   }
 
   #readEvents(events: Uint8Array): void {
@@ -125,22 +91,15 @@ export class SseUsage {
       done = end;
       const isRepeated = this.#key !== USAGE || events[keyEnd] === M;
       if (isRepeated) latest = event;
-      else this.#read(event);
+      else this.#observe(readEventData(event));
       key = places.next(done);
     }
     if (latest !== undefined) {
       // Not `slice`: that of a Buffer would share its memory.
       this.#latest = new Uint8Array(latest);
-      this.#tracker.unreported.reset();
+      this.#tracker.output.reset();
     }
-    this.#tracker.unreported.addEvents(events.subarray(done));
-  }
-
-  #readLatest(): void {
-    if (this.#latest === undefined) return;
-    // `unreported` contains the text after it.
-    this.#tracker.observe(parseJson(readEventData(this.#latest)));
-    this.#latest = undefined;
+    this.#tracker.output.addEvents(events.subarray(done));
   }
 
   get #isBeginning(): boolean {
@@ -151,11 +110,8 @@ export class SseUsage {
 
   /** Reads the first event, which names the model; the last one may never arrive. Comments have no data. */
   #readFirst(events: Uint8Array): void {
-    let rest = events;
-    while (rest.length > 0 && this.#isBeginning) {
-      const end = firstEventEnd(rest, 0);
-      const event = end > 0 ? rest.subarray(0, end) : rest;
-      rest = rest.subarray(event.length);
+    for (const event of eventsOf(events)) {
+      if (!this.#isBeginning) return;
       const data = readEventData(event);
       if (data !== "") this.#readBeginning(event, data);
     }
@@ -175,13 +131,9 @@ export class SseUsage {
   }
 
   /** Returns whether the event reports usage. */
-  #read(event: Uint8Array): boolean {
-    return this.#observe(readEventData(event));
-  }
-
   #observe(data: string): boolean {
     const isReport = this.#tracker.observe(parseJson(data));
-    if (isReport) this.#tracker.unreported.reset();
+    if (isReport) this.#tracker.output.reset();
     return isReport;
   }
 }

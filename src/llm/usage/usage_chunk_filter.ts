@@ -3,10 +3,9 @@ import { GrowingBuffer, latin1 } from "../../base/bytes.ts";
 import { ByteSearch } from "../format/byte_search.ts";
 import {
   eventAround,
-  lastEventEnd,
-  LONGEST_EVENT_END,
+  EventStream,
   readEventData,
-} from "../format/server_sent_events.ts";
+} from "../../base/wire/event_stream.ts";
 
 /** A longer event and everything after it is forwarded unchanged. */
 const MAX_EVENT_BYTES = 1024 * 1024;
@@ -22,39 +21,25 @@ const CR = 0x0d;
  * Drops the chunk with usage and without choices, and removes `"usage":null` from the others. All other bytes are kept.
  */
 export class UsageChunkFilter {
-  readonly #pending = new GrowingBuffer();
+  readonly #stream = new EventStream();
   readonly #passed = new GrowingBuffer();
   #hasGivenUp = false;
 
   /** Returns the next bytes for the client: all complete events. May be empty; valid until the next call. */
   push(bytes: Uint8Array): Uint8Array {
     if (this.#hasGivenUp) return bytes;
-    const known = this.#pending.length;
-    this.#pending.append(bytes);
-    const { view } = this.#pending;
-    const from = Math.max(0, known - LONGEST_EVENT_END);
-    const end = lastEventEnd(view, from, view.length);
     this.#passed.discard(this.#passed.length);
-    if (end > 0) {
-      this.#filter(view.subarray(0, end));
-      this.#pending.discard(end);
-    }
-    if (this.#pending.length > MAX_EVENT_BYTES) this.#giveUp();
+    for (const events of this.#stream.push(bytes)) this.#filter(events);
+    this.#hasGivenUp = this.#stream.pending > MAX_EVENT_BYTES;
+    if (this.#hasGivenUp) this.#passed.append(this.#stream.finish());
     return this.#passed.view;
   }
 
   /** Returns the rest at the end of the stream. */
   finish(): Uint8Array {
     this.#passed.discard(this.#passed.length);
-    if (!this.#hasGivenUp) this.#filter(this.#pending.view);
-    this.#pending.discard(this.#pending.length);
+    this.#filter(this.#stream.finish());
     return this.#passed.view;
-  }
-
-  #giveUp(): void {
-    this.#hasGivenUp = true;
-    this.#passed.append(this.#pending.view);
-    this.#pending.discard(this.#pending.length);
   }
 
   #filter(events: Uint8Array): void {

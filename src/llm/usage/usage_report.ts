@@ -35,6 +35,18 @@ export interface UsageReport {
   readonly audioSeconds?: number;
 }
 
+/** A report without counts. */
+export const noCounts: UsageReport = {
+  dialect: "plain",
+  cacheIsOutside: false,
+  input: undefined,
+  output: undefined,
+  cached: undefined,
+  cacheCreation: undefined,
+  reasoning: undefined,
+  total: undefined,
+};
+
 /** Reads a usage object by its field names; `api` decides only where providers share names. */
 export function readUsageReport(
   usage: unknown,

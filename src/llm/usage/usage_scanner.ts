@@ -5,11 +5,7 @@ import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import { SseUsage } from "./sse_usage.ts";
 import type { TokenUsage } from "./token_usage.ts";
 import { PredictUsage } from "./predict_usage.ts";
-import {
-  type EstimateLimits,
-  type InputTokens,
-  UsageTracker,
-} from "./usage_tracker.ts";
+import { type EstimateLimits, UsageTracker } from "./usage_tracker.ts";
 
 /** Extracts token usage from a response while it is forwarded. Uses bounded memory and never throws on invalid input. */
 export interface UsageScanner {
@@ -30,9 +26,9 @@ export interface UsageScanner {
   /**
    * Returns the usage so far, when the client disconnected: reported counts, and estimates of the rest. Marked as estimated unless the
    * report is complete.
-   * @param input Called if the input was not reported.
+   * @param input Tokens of the input, if it was not reported.
    */
-  estimate(input: InputTokens, limits?: EstimateLimits): TokenUsage;
+  estimate(input: number, limits?: EstimateLimits): TokenUsage;
 }
 
 /** Options of `createUsageScanner`. */
@@ -94,7 +90,7 @@ class TrackedScanner implements UsageScanner {
     return this.#tracker.finish();
   }
 
-  estimate(input: InputTokens, limits?: EstimateLimits): TokenUsage {
+  estimate(input: number, limits?: EstimateLimits): TokenUsage {
     this.#format.finish();
     return this.#tracker.estimate(input, limits);
   }
@@ -170,7 +166,7 @@ class UnknownUsage implements UsageFormat {
 
   #pass(bytes: Uint8Array): void {
     if (this.#format === undefined) {
-      this.#tracker.unreported.addText(bytes.length);
+      this.#tracker.output.addWhole(bytes.length);
     } else this.#format.push(bytes);
   }
 }

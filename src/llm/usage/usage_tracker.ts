@@ -1,20 +1,14 @@
 import { isAnswer } from "../answer_shape.ts";
 import { readResponseUsage } from "./response_usage.ts";
-import { ContentMeter } from "./content_meter.ts";
+import { OutputEstimate } from "./output_estimate.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import {
   MAX_TOKEN_COUNT,
   mergeUsageReports,
+  noCounts,
   type UsageReport,
 } from "./usage_report.ts";
 import { normalizeUsage, type TokenUsage } from "./token_usage.ts";
-
-/** Estimates the input, for the model that the response names. */
-export type InputTokens = (model: string | undefined) => number;
-
-function noInput(): number {
-  return 0;
-}
 
 /** Facts about a response beside its content. */
 export interface EstimateLimits {
@@ -25,8 +19,8 @@ export interface EstimateLimits {
 
 /** Accumulates the usage of one response in any format. */
 export class UsageTracker {
-  /** Generated text after the last report. */
-  readonly unreported: ContentMeter;
+  /** Estimates the output after the last report. */
+  readonly output = new OutputEstimate();
   readonly api: LlmApi | undefined;
   #report: UsageReport | undefined;
   #isStart = false;
@@ -37,7 +31,6 @@ export class UsageTracker {
 
   constructor(api: LlmApi | undefined) {
     this.api = api;
-    this.unreported = new ContentMeter(api);
   }
 
   /** Identifier of a response that runs in the background. */
@@ -64,29 +57,33 @@ export class UsageTracker {
   finish(): TokenUsage | undefined {
     if (this.#report === undefined || !hasInput(this.#report)) return undefined;
     return this.#isStart
-      ? this.estimate(noInput)
+      ? this.estimate(0)
       : normalizeUsage(this.#report, this.#model);
   }
 
   /** Returns the usage of a response that ends here; see `UsageScanner.estimate`. */
   estimate(
-    input: InputTokens,
+    input: number,
     { minOutputTokens = 0, share = 1 }: EstimateLimits = {},
   ): TokenUsage {
-    const report = this.#report &&
-      withInput(this.#report, () => input(this.#model));
+    const report = this.#report && withInput(this.#report, input);
     const reported = report === undefined
-      ? estimateRequest(input(this.#model), this.#model)
+      ? { ...normalizeUsage(noCounts, this.#model), inputTokens: input }
       : normalizeUsage(report, this.#model);
     const isComplete = report !== undefined && !this.#isStart &&
-      this.unreported.tokens === 0;
+      this.output.tokens === 0;
     if (isComplete) return { ...reported, estimated: report !== this.#report };
-    const outputTokens = Math.max(
-      minOutputTokens,
-      Math.ceil((reported.outputTokens + this.#estimateOutput()) / share),
+    // Some APIs respond with numbers, not with tokens.
+    const hasOutput = this.api === undefined || llmApiFacts(this.api).hasOutput;
+    const output = reported.outputTokens + (hasOutput ? this.output.tokens : 0);
+    const outputTokens = Math.min(
+      Math.max(minOutputTokens, Math.ceil(output / share)),
+      MAX_TOKEN_COUNT,
     );
-    const inputTokens = reported.inputTokens +
-      this.#addedInput(reported.inputTokens);
+    const inputTokens = Math.min(
+      reported.inputTokens + this.output.addedTo(reported.inputTokens),
+      MAX_TOKEN_COUNT,
+    );
     return {
       ...reported,
       inputTokens,
@@ -94,17 +91,6 @@ export class UsageTracker {
       totalTokens: inputTokens + outputTokens,
       estimated: true,
     };
-  }
-
-  #addedInput(input: number): number {
-    const added = this.unreported.tools.addedTo(input);
-    return Math.min(Math.ceil(added), MAX_TOKEN_COUNT);
-  }
-
-  #estimateOutput(): number {
-    // These two respond with numbers, not with tokens.
-    if (this.api !== undefined && !llmApiFacts(this.api).hasOutput) return 0;
-    return Math.min(this.unreported.tokens, MAX_TOKEN_COUNT);
   }
 }
 
@@ -114,24 +100,6 @@ function hasInput({ dialect, input }: UsageReport): boolean {
 }
 
 /** Returns the report with an estimate of the input if it has none. */
-function withInput(report: UsageReport, input: () => number): UsageReport {
-  return hasInput(report) ? report : { ...report, input: input() };
-}
-
-function estimateRequest(
-  inputTokens: number,
-  responseModel: string | undefined,
-): TokenUsage {
-  return {
-    inputTokens,
-    outputTokens: 0,
-    totalTokens: inputTokens,
-    providerInputTokens: undefined,
-    providerTotalTokens: undefined,
-    cachedInputTokens: undefined,
-    cacheCreationInputTokens: undefined,
-    reasoningTokens: undefined,
-    estimated: true,
-    responseModel,
-  };
+function withInput(report: UsageReport, input: number): UsageReport {
+  return hasInput(report) ? report : { ...report, input };
 }

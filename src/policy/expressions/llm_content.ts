@@ -3,7 +3,10 @@ import {
   readRequestContent,
   type RequestContent,
 } from "../../llm/request/request_content.ts";
-import { InputEstimate } from "../../llm/request/input_estimate.ts";
+import {
+  estimateInput,
+  estimateUnread,
+} from "../../llm/request/input_estimate.ts";
 import { peekBody } from "./peeked_body.ts";
 import { assertReadableContent, contentProblem } from "./readable_content.ts";
 
@@ -21,10 +24,10 @@ export async function readLlmContent(
   if (coding === "identity") assertReadableContent(headers);
   const body = await peekBody(request, maxBytes);
   if (body === undefined) {
-    return { bytes: undefined, input: InputEstimate.ofBytes(maxBytes) };
+    return { bytes: undefined, input: estimateUnread(maxBytes) };
   }
   return coding === "identity"
-    ? { bytes: body, input: InputEstimate.ofBody(body) }
+    ? { bytes: body, input: estimateInput(body) }
     : await readRequestContent(body, coding, maxBytes);
 }
 
@@ -43,7 +46,7 @@ export async function readPossibleContent(
     return await readLlmContent(request, maxBytes);
   }
   const length = body === undefined ? 0 : body.length ?? maxBytes;
-  return { bytes: undefined, input: InputEstimate.ofBytes(length) };
+  return { bytes: undefined, input: estimateUnread(length) };
 }
 
 /** Many servers read JSON whatever its type is. */

@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import { GrowingBuffer } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { JsonProblem } from "../../base/json/json_ambiguity.ts";
 import { firstKind, KIND } from "../../base/json/json_tokens.ts";
@@ -7,11 +6,10 @@ import { yieldToEventLoop } from "../../base/slices.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import {
-  firstEventEnd,
-  lastEventEnd,
-  LONGEST_EVENT_END,
-} from "../../llm/format/server_sent_events.ts";
-import { parseEvent } from "./event_data.ts";
+  eventsOf,
+  EventStream,
+  readEvent,
+} from "../../base/wire/event_stream.ts";
 
 /** Options of `FilteredEvents`. */
 export interface EventFilter {
@@ -31,7 +29,7 @@ export class FilteredEvents implements Body {
   readonly length = undefined;
   readonly #source: Body;
   readonly #options: EventFilter;
-  readonly #pending = new GrowingBuffer();
+  readonly #stream = new EventStream();
   #isOver = false;
   #hasFailed = false;
   /** Thrown after the last event has passed. */
@@ -63,46 +61,36 @@ export class FilteredEvents implements Body {
 
   /** Reads a chunk, and returns the events that are complete with it. */
   async #readEvents(): Promise<Uint8Array> {
-    const pending = this.#pending;
-    const known = pending.length;
+    const stream = this.#stream;
     const chunk = await this.#source.read();
     if (chunk === undefined) {
       this.#isOver = true;
       // Some clients read an event that nothing ends.
-      return await this.#filter(pending.view);
+      return await this.#filter([stream.finish()]);
     }
-    pending.append(chunk);
-    const from = Math.max(0, known - LONGEST_EVENT_END);
-    const end = lastEventEnd(pending.view, from, pending.length);
-    const passed = end > 0
-      ? await this.#filter(pending.view.subarray(0, end))
-      : nothing;
-    if (end > 0) pending.discard(end);
-    const isLong = pending.length > this.#options.maxBytes;
+    const passed = await this.#filter(stream.push(chunk));
+    const isLong = stream.pending > this.#options.maxBytes;
     if (this.#hasFailed || !isLong) return passed;
     return Buffer.concat([passed, this.#failLong()]);
   }
 
   /** Filters complete events; those before one that fails still pass. */
-  async #filter(events: Uint8Array): Promise<Uint8Array> {
+  async #filter(parts: readonly Uint8Array[]): Promise<Uint8Array> {
     const passed: Uint8Array[] = [];
-    let start = 0;
-    while (start < events.length && !this.#hasFailed) {
-      const next = firstEventEnd(events, start);
-      const end = next < 0 ? events.length : next;
-      passed.push(await this.#filterEvent(events.subarray(start, end)));
-      start = end;
-      if (++this.#filtered % EVENTS_PER_SLICE === 0) await yieldToEventLoop();
+    for (const part of parts) {
+      for (const event of eventsOf(part)) {
+        if (this.#hasFailed) break;
+        passed.push(await this.#filterEvent(event));
+        if (++this.#filtered % EVENTS_PER_SLICE === 0) await yieldToEventLoop();
+      }
     }
     return Buffer.concat(passed);
   }
 
   async #filterEvent(event: Uint8Array): Promise<Uint8Array> {
     if (event.length > this.#options.maxBytes) return this.#failLong();
-    const { data, isMessage, replaceData } = parseEvent(
-      event,
-      this.#filtered === 0,
-    );
+    const isFirst = this.#filtered === 0;
+    const { data, type = "message", replaceData } = readEvent(event, isFirst);
     if (data === undefined) return this.#fail("an event has too many lines");
     if (!isJsonMessage(data)) return event;
     try {
@@ -111,7 +99,7 @@ export class FilteredEvents implements Body {
     } catch (error) {
       if (!(error instanceof JsonProblem)) throw error;
       // Clients read messages in events without a type of their own.
-      if (!isMessage && !error.isAmbiguous) return event;
+      if (type !== "message" && !error.isAmbiguous) return event;
       return this.#fail(error.message);
     }
   }

@@ -51,7 +51,7 @@ export async function readExpectedUse(
   if (api === undefined && model === undefined) return noUse;
   const hasOutput = api === undefined || llmApiFacts(api).hasOutput;
   const outputTokens = hasOutput ? await outputOf(bytes) : 0;
-  const counts = { inputTokens: input.tokens(model), outputTokens };
+  const counts = { inputTokens: input, outputTokens };
   return await priced(model, counts, services);
 }
 

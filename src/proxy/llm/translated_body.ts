@@ -1,14 +1,13 @@
-import { GrowingBuffer } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { BoundedJson } from "../../base/json/bounded_json.ts";
 import type { Body } from "../../http/body.ts";
 import { AwsEventStream } from "../../llm/format/aws_event_stream.ts";
 import {
-  firstEventEnd,
-  LONGEST_EVENT_END,
+  eventsOf,
+  EventStream,
   readEventData,
-} from "../../llm/format/server_sent_events.ts";
+} from "../../base/wire/event_stream.ts";
 import { UnknownAnswerError } from "../../llm/translation/conversation/answer_fields.ts";
 import type { AnswerEvent } from "../../llm/translation/conversation/conversation.ts";
 import type { Translation } from "../../llm/translation/translation.ts";
@@ -107,35 +106,20 @@ export function toInvalidResponse(error: unknown): unknown {
   );
 }
 
-/** Splits a stream into the data of its events. */
+/** Reads the data of the events of a stream. */
 class ServerSentEvents {
-  readonly #pending = new GrowingBuffer();
+  readonly #stream = new EventStream();
   readonly #onData: (data: string) => void;
-  /** Bytes of the pending event in which no end was found. */
-  #searched = 0;
 
   constructor(onData: (data: string) => void) {
     this.#onData = onData;
   }
 
   push(bytes: Uint8Array): void {
-    this.#pending.append(bytes);
-    const { view } = this.#pending;
-    let done = 0;
-    for (;;) {
-      const rest = view.subarray(done);
-      const end = firstEventEnd(rest, this.#searched);
-      if (end < 0) {
-        // The end may have begun in what is there.
-        this.#searched = Math.max(0, rest.length - LONGEST_EVENT_END);
-        break;
-      }
-      this.#onData(readEventData(rest.subarray(0, end)));
-      this.#searched = 0;
-      done += end;
+    for (const events of this.#stream.push(bytes)) {
+      for (const event of eventsOf(events)) this.#onData(readEventData(event));
     }
-    this.#pending.discard(done);
-    if (this.#pending.length > MAX_EVENT_BYTES) {
+    if (this.#stream.pending > MAX_EVENT_BYTES) {
       throw new UnknownAnswerError("an event that is too long");
     }
   }

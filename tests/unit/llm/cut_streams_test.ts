@@ -153,7 +153,7 @@ for (const { name, api, start = "", events } of streams) {
       scanner.push(bytesOf(event));
       truth += tokens;
       if (truth < MIN_TOKENS) continue;
-      const ratio = scanner.estimate(() => 0).outputTokens / truth;
+      const ratio = scanner.estimate(0).outputTokens / truth;
       least = Math.min(least, ratio);
       most = Math.max(most, ratio);
     }
@@ -178,13 +178,13 @@ Deno.test("a call of a tool without arguments is no free output", () => {
     },
   )));
 
-  assert.equal(scanner.estimate(() => 0).outputTokens, 37);
+  assert.equal(scanner.estimate(0).outputTokens, 37);
 });
 
 function estimateOf(api: LlmApi, stream: string): number {
   const scanner = scannerFor(sse, api);
   scanner.push(bytesOf(stream));
-  return scanner.estimate(() => 0).outputTokens;
+  return scanner.estimate(0).outputTokens;
 }
 
 const searched = "what the provider found ".repeat(100);
@@ -228,15 +228,15 @@ Deno.test("text that a provider has under two names is counted once", () => {
 Deno.test("calls of tools in responses are counted, in any order of members", () => {
   const item = { type: "function_call", name: "now", arguments: "" };
   const type = "response.output_item.added";
-  assert.equal(estimateOf("responses", namedEvents({ type, ...{ item } })), 18);
+  assert.equal(estimateOf("responses", namedEvents({ type, ...{ item } })), 36);
   const turned = `data: ${JSON.stringify({ item, type })}\n\n`;
-  assert.equal(estimateOf("responses", turned), 18);
+  assert.equal(estimateOf("responses", turned), 36);
 });
 
 Deno.test("hidden reasoning that clients send back is estimated by its length", () => {
   const type = "response.output_item.done";
   for (
-    const [length, tokens] of [[776, 4], [3896, 450], [6284, 791]] as const
+    const [length, tokens] of [[776, 130], [3896, 650], [6284, 1048]] as const
   ) {
     const encrypted = "A".repeat(length);
     const item = {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
 import type { LlmApi } from "../../../src/llm/llm_api.ts";
-import { InputEstimate } from "../../../src/llm/request/input_estimate.ts";
+import { estimateInput } from "../../../src/llm/request/input_estimate.ts";
 import type { TokenUsage } from "../../../src/llm/usage/token_usage.ts";
 import {
   createUsageScanner,
@@ -115,11 +115,7 @@ export function everyByte(bytes: Uint8Array): Uint8Array[] {
   return Array.from(bytes, (byte) => Uint8Array.of(byte));
 }
 
-/** Returns the estimated input of a request to a model. */
-export function estimatedInput(
-  body: Uint8Array | string,
-  model?: string,
-): number {
-  const bytes = typeof body === "string" ? bytesOf(body) : body;
-  return InputEstimate.ofBody(bytes).tokens(model);
+/** Returns the estimated input of a request. */
+export function estimatedInput(body: Uint8Array | string): number {
+  return estimateInput(typeof body === "string" ? bytesOf(body) : body);
 }

@@ -1,4 +1,4 @@
-import { InputEstimate } from "../../../src/llm/request/input_estimate.ts";
+import { estimateInput } from "../../../src/llm/request/input_estimate.ts";
 import {
   awsEventStream,
   awsMessage,
@@ -91,9 +91,8 @@ export function requestOf({ request, model }: StreamShape): Uint8Array {
 }
 
 /** Estimates the input of the recorded request. */
-export function inputOf(shape: StreamShape): () => number {
-  const input = InputEstimate.ofBody(requestOf(shape));
-  return () => input.tokens(shape.model);
+export function inputOf(shape: StreamShape): number {
+  return estimateInput(requestOf(shape));
 }
 
 /** Returns the events of the stream, up to the one that reports the usage. */

@@ -13,7 +13,6 @@ import {
 } from "../../../llm/llm_api.ts";
 import { outputKey } from "../../../llm/batch/stored_output.ts";
 import { FormModel } from "../../../llm/request/form_model.ts";
-import type { InputEstimate } from "../../../llm/request/input_estimate.ts";
 import type { RequestContent } from "../../../llm/request/request_content.ts";
 import { readRequestFacts } from "../../../llm/request/request_facts.ts";
 import { hasOutput, isTokenStream } from "../../../llm/usage/first_output.ts";
@@ -81,7 +80,8 @@ export class TokenMeter implements UsageMeter {
   #api: LlmApi | undefined;
   /** As the provider gets it. */
   #target = "";
-  #input: InputEstimate | undefined;
+  /** Estimated tokens of the request. */
+  #input: number | undefined;
   /** Model in the body of the request. */
   #requestModel: string | undefined;
   /** Set for a form. */
@@ -242,7 +242,7 @@ export class TokenMeter implements UsageMeter {
   #estimateInput(): TokenUsage | undefined {
     if (this.#input === undefined) return undefined;
     const tracker = new UsageTracker(this.api);
-    return tracker.estimate(this.#inputTokens);
+    return tracker.estimate(this.#input ?? 0);
   }
 
   /** Records the time of the first output. */
@@ -304,7 +304,7 @@ export class TokenMeter implements UsageMeter {
     if (stated !== undefined) return stated;
     // It has just begun: whoever reads it to the end is charged.
     if (isComplete && scanner.backgroundId !== undefined) return undefined;
-    const usage = scanner.estimate(this.#inputTokens, {
+    const usage = scanner.estimate(this.#input ?? 0, {
       minOutputTokens: this.#requested.outputBound,
       share,
     });
@@ -344,9 +344,6 @@ export class TokenMeter implements UsageMeter {
     if (this.#listeners.length === 0) return;
     this.counts.uncounted = { model: this.#model(undefined) };
   }
-
-  readonly #inputTokens = (responseModel: string | undefined): number =>
-    this.#input?.tokens(this.#model(responseModel)) ?? 0;
 
   /** Returns the model that the response names, else that of the request: in the path, or in the body. */
   #model(responseModel: string | undefined): string | undefined {

@@ -493,7 +493,7 @@ Deno.test("usage of TGI without a count of the input is estimated by the request
   scanner.push(bytesOf(JSON.stringify(document)));
 
   assert.equal(scanner.finish(), undefined);
-  const { inputTokens, outputTokens, estimated } = scanner.estimate(() => 100);
+  const { inputTokens, outputTokens, estimated } = scanner.estimate(100);
 
   assert.deepEqual({ inputTokens, outputTokens, estimated }, {
     inputTokens: 100,
