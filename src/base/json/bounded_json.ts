@@ -1,10 +1,7 @@
 import { parseJson } from "../json.ts";
+import { KIND, kinds } from "./json_tokens.ts";
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
-const OPEN_LIST = 0x5b;
-const OPEN_OBJECT = 0x7b;
 
 /** Parses texts of strangers that have a limited number of values together: `JSON.parse` takes 100 ms for a million, in one turn. */
 export class BoundedJson {
@@ -27,11 +24,13 @@ function countValues(text: string, limit: number): number {
   let inString = false;
   for (let at = 0; at < text.length && count <= limit; at++) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) inString = !inString;
+    const kind = kinds[code];
+    if (kind === KIND.STRING) inString = !inString;
     else if (inString) {
       if (code === BACKSLASH) at++;
     } else if (
-      code === COMMA || code === OPEN_LIST || code === OPEN_OBJECT
+      kind === KIND.SEPARATOR || kind === KIND.OPEN_LIST ||
+      kind === KIND.OPEN_OBJECT
     ) count++;
   }
   return count;

@@ -1,5 +1,5 @@
 import { parseJson } from "../../base/json.ts";
-import { JsonPaths, JsonScanner } from "../format/json_scanner.ts";
+import { JsonPaths, JsonScanner } from "../../base/json/json_scanner.ts";
 import type { LlmApi } from "../llm_api.ts";
 import {
   addUsage,

@@ -1,5 +1,5 @@
 import { parseJson } from "../../base/json.ts";
-import { JsonPaths, JsonScanner } from "../format/json_scanner.ts";
+import { JsonPaths, JsonScanner } from "../../base/json/json_scanner.ts";
 import { normalizeUsage, type TokenUsage } from "../usage/token_usage.ts";
 import { MAX_TOKEN_COUNT, readUsageReport } from "../usage/usage_report.ts";
 

@@ -1,6 +1,6 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import { AwsEventStream } from "../format/aws_event_stream.ts";
-import { ByteSearch } from "../format/byte_search.ts";
+import { ByteSearch } from "../../base/wire/byte_search.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
 const USAGE_KEY = '"usage';

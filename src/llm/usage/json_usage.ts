@@ -2,7 +2,7 @@ import { latin1 } from "../../base/bytes.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import { isAnswerMember } from "../answer_shape.ts";
 import { usagePathsOf } from "./response_usage.ts";
-import { JsonScanner } from "../format/json_scanner.ts";
+import { JsonScanner } from "../../base/json/json_scanner.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
 /** A short response takes V8 less time to parse than this code to search. */

@@ -1,13 +1,11 @@
-import { latin1 } from "../../base/bytes.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
-import { JsonPaths, JsonScanner } from "../format/json_scanner.ts";
+import { JsonPaths, JsonScanner } from "../../base/json/json_scanner.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
-const paths = new JsonPaths(["metadata.tokenMetadata"]);
+const METADATA = "metadata.tokenMetadata";
 /** Statistics of an embedding. */
-const statistics = /"token_count"\s{0,4}:\s{0,4}(\d{1,9})(?=[^\d])/g;
-/** Longer than what the expression matches. */
-const KEPT_BYTES = 64;
+const EMBEDDED = "predictions[].embeddings.statistics.token_count";
+const paths = new JsonPaths([METADATA, EMBEDDED]);
 
 /**
  * Finds the counts in predictions of Vertex: of text in `metadata.tokenMetadata`, of embeddings one for each text. Other models, such
@@ -18,24 +16,16 @@ export class PredictUsage {
   readonly #scanner: JsonScanner;
   #metadata: unknown;
   #embedded: number | undefined;
-  #rest = "";
 
   constructor(tracker: UsageTracker) {
     this.#tracker = tracker;
     this.#scanner = new JsonScanner(paths, {
-      member: (_, text) => this.#metadata = parseJson(text),
+      member: (path, text) => this.#set(path, parseJson(text)),
     });
   }
 
   push(bytes: Uint8Array): void {
     this.#scanner.push(bytes);
-    const text = this.#rest + latin1(bytes);
-    let end = 0;
-    for (const found of text.matchAll(statistics)) {
-      this.#embedded = (this.#embedded ?? 0) + Number(found[1]);
-      end = found.index + found[0].length;
-    }
-    this.#rest = text.slice(Math.max(end, text.length - KEPT_BYTES));
   }
 
   finish(): void {
@@ -48,6 +38,13 @@ export class PredictUsage {
         output_tokens: membersOf(outputTokenCount)["totalTokens"],
       },
     });
+  }
+
+  #set(path: string, value: unknown): void {
+    if (path === METADATA) this.#metadata = value;
+    else if (Number.isSafeInteger(value) && Number(value) >= 0) {
+      this.#embedded = (this.#embedded ?? 0) + Number(value);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { isJsonObject } from "../../base/json.ts";
-import { JsonPaths } from "../format/json_scanner.ts";
+import { JsonPaths } from "../../base/json/json_scanner.ts";
 import { shapePaths } from "../answer_shape.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import {

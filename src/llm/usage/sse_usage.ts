@@ -6,7 +6,7 @@ import {
   firstEventEnd,
   readEventData,
 } from "../../base/wire/event_stream.ts";
-import { ByteSearch } from "../format/byte_search.ts";
+import { ByteSearch } from "../../base/wire/byte_search.ts";
 import { JsonUsage } from "./json_usage.ts";
 import { llmApiFacts, llmApiNames } from "../llm_api.ts";
 import type { UsageTracker } from "./usage_tracker.ts";

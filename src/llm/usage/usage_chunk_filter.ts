@@ -1,6 +1,6 @@
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import { GrowingBuffer, latin1 } from "../../base/bytes.ts";
-import { ByteSearch } from "../format/byte_search.ts";
+import { ByteSearch } from "../../base/wire/byte_search.ts";
 import {
   eventAround,
   EventStream,

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
-import { latin1 } from "../../base/bytes.ts";
-import { parseJson } from "../../base/json.ts";
+import { latin1 } from "../bytes.ts";
+import { parseJson } from "../json.ts";
+import { KIND, kinds } from "./json_tokens.ts";
 
 /** Receives the findings of a `JsonScanner`; offsets count bytes from the beginning of the input. */
 export interface JsonVisitor {
@@ -14,20 +15,14 @@ export interface JsonVisitor {
   end?(offset: number): void;
 }
 
-const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
-const COMMA = 0x2c;
-const COLON = 0x3a;
 const MAX_KEY_LENGTH = 128;
 const MAX_VALUE_BYTES = 16 * 1024;
 
-/** 1: opening bracket, 2: closing bracket, 3: other structural characters. */
-const kinds = new Uint8Array(256);
-for (const code of [OPEN_BRACE, OPEN_BRACKET]) kinds[code] = 1;
-for (const code of [0x7d, 0x5d]) kinds[code] = 2;
-for (const code of [QUOTE, COMMA, COLON]) kinds[code] = 3;
+/** Kinds of the tokens that it recognizes, by their character; 0 for all others, such as those of numbers. */
+const marks = kinds.map((kind) =>
+  kind === KIND.STRING || kind >= KIND.OPEN_OBJECT ? kind : 0
+);
 
 /** Paths of wanted values, in the form `response.usage`, or `outputs[].usage` for those in the objects of a list. */
 export class JsonPaths {
@@ -97,19 +92,18 @@ export class JsonScanner {
         if (wasKey) this.#addToKey(text, from, i);
         continue;
       }
-      while (i < length && kinds[text.charCodeAt(i)] === 0) i++;
+      while (i < length && marks[text.charCodeAt(i)] === 0) i++;
       if (i === length) break;
-      const code = text.charCodeAt(i);
-      const kind = kinds[code];
-      if (kind === 1) {
-        this.#open(code, i);
-      } else if (kind === 2) {
+      const kind = marks[text.charCodeAt(i)];
+      if (kind === KIND.OPEN_OBJECT || kind === KIND.OPEN_LIST) {
+        this.#open(kind === KIND.OPEN_OBJECT, i);
+      } else if (kind === KIND.CLOSE_OBJECT || kind === KIND.CLOSE_LIST) {
         if (this.#depth === this.#level) this.#endValue(text, pieceStart, i);
         this.#close(i);
-      } else if (code === QUOTE) {
+      } else if (kind === KIND.STRING) {
         this.#openString();
       } else if (this.#depth === this.#level && this.#level > 0) {
-        if (code === COLON) {
+        if (kind === KIND.NAME_END) {
           if (this.#startValue()) pieceStart = i + 1;
         } else {
           this.#endValue(text, pieceStart, i);
@@ -150,15 +144,14 @@ export class JsonScanner {
     this.#key += text.slice(start, stop);
   }
 
-  #open(code: number, index: number): void {
+  #open(isObject: boolean, index: number): void {
     const outer = this.#depth++;
     if (outer === this.#base && this.#level === 0) {
-      if (code === OPEN_BRACE) this.#enter("", index);
+      if (isObject) this.#enter("", index);
       else this.#base = 1;
       return;
     }
     if (outer !== this.#level || this.#path === undefined) return;
-    const isObject = code === OPEN_BRACE;
     const path = isObject ? this.#path : `${this.#path}[]`;
     if (!this.#paths.leadThrough(path)) return;
     this.#stopTaking();

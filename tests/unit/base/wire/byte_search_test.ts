@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { ByteSearch } from "../../../../src/llm/format/byte_search.ts";
-import { bytesOf } from "../llm_responses.ts";
+import { ByteSearch } from "../../../../src/base/wire/byte_search.ts";
+import { bytesOf } from "../../llm/llm_responses.ts";
 import { fc } from "../../../harness/properties.ts";
 
 const parts = ["a", "b", "c", "x", "abc", "ab", "xxxxxxxxxxxxxxxx"];

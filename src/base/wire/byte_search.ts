@@ -1,4 +1,4 @@
-import { latin1 } from "../../base/bytes.ts";
+import { latin1 } from "../bytes.ts";
 
 /** Places of one string in some bytes, which must not change meanwhile. */
 export interface Occurrences {
