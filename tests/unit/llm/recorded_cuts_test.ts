@@ -12,7 +12,6 @@ import {
   eventsOf,
   inputOf,
   readStreamShapes,
-  requestOf,
   type ShapedEvent,
   type StreamShape,
 } from "./stream_shapes.ts";
