@@ -4,7 +4,7 @@ import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { modelOf } from "../../llm/llm_target.ts";
 import type { LlmOperation } from "../../llm/providers/operation.ts";
-import { InputEstimate } from "../../llm/request/input_estimate.ts";
+import { estimateInput } from "../../llm/request/input_estimate.ts";
 import {
   readCount,
   translateCount,
@@ -62,7 +62,7 @@ export async function countTokens(
   call.held?.release();
   if (tokens > 0) return respond(tokens, false);
   const bytes = new TextEncoder().encode(JSON.stringify(read));
-  return respond(InputEstimate.ofBody(bytes).tokens(model), true);
+  return respond(estimateInput(bytes), true);
 }
 
 function respond(tokens: number, isEstimate: boolean): ResponseMessage {
