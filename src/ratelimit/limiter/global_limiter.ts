@@ -127,7 +127,7 @@ export interface GlobalLimitReading
   readonly pending?: number;
 }
 
-/** What is known of a limit itself, without the limiter. */
+/** Facts of a limit itself, without the limiter. */
 export type LimitState = Omit<GlobalLimitReading, keyof LimiterStatus>;
 
 /** Exchanges of a limiter with its store or service since it was created. */
