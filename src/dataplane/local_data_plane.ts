@@ -192,7 +192,7 @@ export class LocalDataPlane implements DataPlane {
   }
 
   #addMetrics(
-    { cooldowns, listeners, registry, state, upstreams }: TrafficThread,
+    { cooldowns, listeners, mcp, registry, state, upstreams }: TrafficThread,
   ): void {
     addStateMetrics(registry, {
       requestsUnderWay: () => listeners.requestsUnderWay,
@@ -202,6 +202,7 @@ export class LocalDataPlane implements DataPlane {
       endpoints: () => upstreams.describe(),
       lookups: () => upstreams.describeLookups(),
       cooldowns: () => cooldowns.describe(),
+      mcpEndpoints: () => mcp.describe(),
       keySets: () => state.fetchedKeySets(),
       localLimits: () => state.limits(),
       globalLimiters: () => state.globalLimiters(),

@@ -223,6 +223,50 @@ for (const [fault, start] of Object.entries(faults)) {
   });
 }
 
+Deno.test("while servers fail, no call to the others fails or waits for them", async () => {
+  await using stack = new AsyncDisposableStack();
+  const good = [1, 2, 3].map((number) =>
+    stack.use(startServer(`good${number}`, ["find"]))
+  );
+  const bad = await Promise.all(
+    Object.values(faults).map(async (start) => stack.use(await start())),
+  );
+  await using gateway = await startGateway([
+    ...good.map(({ url }, index) => ({ name: `good${index + 1}`, url })),
+    ...bad.map(({ url }, index) => ({ name: `bad${index + 1}`, url })),
+  ]);
+  const url = `${gateway.origin}/mcp`;
+  await listTools(url);
+  const times: number[] = [];
+  const failed: string[] = [];
+  const load = async (client: number) => {
+    for (let round = 0; round < 25; round++) {
+      const name = `good${(client + round) % 3 + 1}`;
+      const startedAt = performance.now();
+      const { result, text } = await callModern(url, "tools/call", {
+        name: `${name}_find`,
+      });
+      times.push(performance.now() - startedAt);
+      const answered = result?.content?.[0]?.text;
+      if (answered !== `${name}/find`) failed.push(text);
+      if (round % 5 === 0 && (await listTools(url)).length !== 3) {
+        failed.push("list");
+      }
+    }
+  };
+  await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(load));
+  const metrics = await gateway.gateway.dataPlane.call("collectMetrics");
+
+  assert.deepEqual(failed, []);
+  // The time limit of a list is 3 s.
+  assert(Math.max(...times) < 2500, String(Math.max(...times)));
+  assert.match(
+    metrics,
+    /gateway_mcp_servers\{backend="[^"]+",server="good1",state="up"\} 1/,
+  );
+  assert.match(metrics, /server="bad1",state="failed"\} 1/);
+});
+
 Deno.test("a server that comes back has its tools back", async () => {
   await using good = startServer("good", ["find"]);
   let isUp = false;

@@ -85,6 +85,18 @@ export class McpEndpoint {
     }
   }
 
+  /** Describes the servers and the clients. */
+  describe() {
+    return {
+      servers: this.#services.servers.map(({ server }) => ({
+        name: server.name,
+        isUp: server.health.shownFailure === undefined,
+      })),
+      sessions: this.#sessions.size,
+      waitingCalls: this.#modern.parked,
+    };
+  }
+
   /** Ends what is under way. */
   async close(): Promise<void> {
     this.#modern.close();

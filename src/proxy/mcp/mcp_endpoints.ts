@@ -85,6 +85,16 @@ export class McpEndpoints {
     });
   }
 
+  /** Describes the endpoints that requests have used. */
+  *describe() {
+    for (const [backend, { endpoint }] of this.#open) {
+      yield {
+        backend: backend.replace(/^[^/]*\//, ""),
+        ...endpoint.describe(),
+      };
+    }
+  }
+
   /** Ends the endpoints of backends that are not in the snapshot. */
   retainOnly({ backends }: Snapshot): void {
     for (const [key, { target, endpoint }] of this.#open) {

@@ -48,6 +48,16 @@ export interface StateReadings {
   cooldowns(): Iterable<
     { readonly name: string; readonly remainingMs: number }
   >;
+  /** Endpoints of MCP servers. */
+  mcpEndpoints(): Iterable<{
+    readonly backend: string;
+    readonly servers: readonly {
+      readonly name: string;
+      readonly isUp: boolean;
+    }[];
+    readonly sessions: number;
+    readonly waitingCalls: number;
+  }>;
   /** Key sets of identity providers. */
   keySets(): readonly {
     readonly source: string;
@@ -82,6 +92,7 @@ export function addStateMetrics(
   );
   addConnectionMetrics(registry, state);
   addEndpointMetrics(registry, state);
+  addMcpMetrics(registry, state);
   addKeySetMetrics(registry, () => state.keySets());
   addLimitMetrics(registry, state);
 }
@@ -120,6 +131,37 @@ function addConnectionMetrics(
     "Upstream connections opened",
     [],
     () => [[upstream().connects]],
+  );
+}
+
+function addMcpMetrics(
+  registry: MetricRegistry,
+  { mcpEndpoints }: StateReadings,
+): void {
+  registry.computed(
+    "gauge",
+    "gateway_mcp_servers",
+    "MCP servers of endpoints that requests use, by state; each worker counts its own",
+    ["backend", "server", "state"],
+    () =>
+      Iterator.from(mcpEndpoints()).flatMap(({ backend, servers }) =>
+        servers.map(({ name, isUp }) =>
+          [1, backend, name, isUp ? "up" : "failed"] as const
+        )
+      ),
+  );
+  registry.computed(
+    "gauge",
+    "gateway_mcp_clients",
+    "Sessions of MCP clients at endpoints, and calls that wait for their clients",
+    ["backend", "state"],
+    () =>
+      Iterator.from(mcpEndpoints()).flatMap((
+        { backend, sessions, waitingCalls },
+      ) => [
+        [sessions, backend, "session"] as const,
+        [waitingCalls, backend, "waiting"] as const,
+      ]),
   );
 }
 

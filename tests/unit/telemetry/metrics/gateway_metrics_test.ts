@@ -89,6 +89,7 @@ Deno.test("addStateMetrics counts open connections", () => {
     endpoints: () => [],
     lookups: () => [],
     cooldowns: () => [],
+    mcpEndpoints: () => [],
     keySets: () => [],
     localLimits: () => [],
     globalLimiters: () => [],
