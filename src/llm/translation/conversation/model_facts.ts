@@ -67,6 +67,8 @@ export interface OpenAiFacts {
   readonly reasons?: true;
   /** `prompt_cache_breakpoint` of texts and images. */
   readonly breakpoints?: true;
+  /** Most tokens of an answer, where clients of other models want more. */
+  readonly maxTokens?: number;
 }
 
 const optional = {
@@ -96,6 +98,9 @@ const openAis: readonly (readonly [RegExp, OpenAiFacts])[] = [
   [/gpt-5/, { ...always, efforts: ["minimal", ...upToHigh] }],
   [/(?:^|\/)o1-(?:mini|preview)/, { ...always, efforts: [] }],
   [/(?:^|\/)o\d/, { ...always, efforts: upToHigh }],
+  [/gpt-4o/, { ...unreasoning, maxTokens: 16_384 }],
+  [/gpt-4\.1/, { ...unreasoning, maxTokens: 32_768 }],
+  [/gpt-4-turbo|gpt-4-\d{4}|gpt-3\.5/, { ...unreasoning, maxTokens: 4096 }],
   [/gpt-[34]|chatgpt|davinci|babbage/, unreasoning],
 ];
 

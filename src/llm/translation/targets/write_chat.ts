@@ -60,7 +60,7 @@ export function writeChatRequest(
     }),
     ...(request.parallelCalls === false && tools.length > 0 &&
       { parallel_tool_calls: false }),
-    ...(request.maxTokens !== undefined && { max_tokens: request.maxTokens }),
+    ...writeLimit(request, losses),
     ...writeSampling(request, effort, losses),
     ...(stop.length > 0 && { stop }),
     ...(format !== undefined && {
@@ -80,6 +80,17 @@ export function writeChatRequest(
       stream_options: { include_usage: true },
     }),
   };
+}
+
+/** Agents want as many tokens as the model that they know can say; more than a model can is an error at OpenAI. */
+function writeLimit(
+  { model, maxTokens }: ChatRequest,
+  losses: Losses,
+): JsonObject {
+  if (maxTokens === undefined) return {};
+  const { maxTokens: most = Infinity } = openAiFacts(model);
+  if (maxTokens > most) losses.note("max_tokens");
+  return { max_tokens: Math.min(maxTokens, most) };
 }
 
 function writeEffort(

@@ -377,3 +377,16 @@ Deno.test("Gemini gets the keywords of schemas that it knows", () => {
     required: ["const"],
   });
 });
+
+Deno.test("GPT-4o gets no larger limit than it accepts, as agents for other models have", () => {
+  const { body, losses } = fromMessages("openai", "gpt-4o", {
+    max_tokens: 32_000,
+  });
+  const { body: newer } = fromMessages("openai", "gpt-5.2", {
+    max_tokens: 32_000,
+  });
+
+  assert.equal(body["max_tokens"], 16_384);
+  assert.deepEqual(losses, ["max_tokens"]);
+  assert.equal(newer["max_tokens"], 32_000);
+});
