@@ -7,6 +7,7 @@ import { objectSchema, type Offer, text } from "../../cli/dev/mcp/offer.ts";
 import { startMcpServer } from "../../cli/dev/mcp_server.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { callModern } from "../harness/mcp/modern_call.ts";
+import { startReloadableGateway } from "../harness/reloadable_gateway.ts";
 import { startOneEra } from "../harness/mcp/one_era.ts";
 
 const eras = ["legacy", "modern"] as const;
@@ -91,6 +92,14 @@ for (const client of eras) {
   }
 }
 
+const nothing: Omit<Offer, "tools"> = {
+  prompts: {},
+  resources: [],
+  resourceTemplates: [],
+  readResource: () => undefined,
+  completeArgument: () => [],
+};
+
 /** Offers a tool that asks the user, and counts its calls. */
 function slowTool() {
   const started = Promise.withResolvers<void>();
@@ -117,11 +126,7 @@ function slowTool() {
         },
       },
     },
-    prompts: {},
-    resources: [],
-    resourceTemplates: [],
-    readResource: () => undefined,
-    completeArgument: () => [],
+    ...nothing,
   };
   return { offer, state };
 }
@@ -259,4 +264,109 @@ for (const era of eras) {
 
     assert.equal(uri, "playground://guide");
   });
+}
+
+/** A tool that waits until its test lets it go, and sees that its client has gone. */
+function waitingTool() {
+  const started = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const tools: Offer["tools"] = {
+    wait: {
+      description: "Waits",
+      inputSchema: objectSchema(),
+      async call() {
+        started.resolve();
+        await released.promise;
+        return [text("released")];
+      },
+    },
+  };
+  return { offer: { ...nothing, tools }, started, released };
+}
+
+Deno.test("calls under way finish when a reload adds a server, and the session goes on", async () => {
+  const { offer, started, released } = waitingTool();
+  const server = startMcpServer({ offer });
+  await using old = startOneEra(`${server.origin}/mcp`, "legacy");
+  const configuration = (names: readonly string[]) => ({
+    routes: [{
+      backends: [{
+        mcp: {
+          prefix: "Always",
+          servers: names.map((name) => ({ name, url: old.url })),
+        },
+      }],
+    }],
+  });
+  await using gateway = await startReloadableGateway([configuration(["one"])]);
+  const mcp = await connect(`${gateway.origin}/mcp`, "legacy");
+
+  const call = mcp.callTool({ name: "one_wait" });
+  await started.promise;
+  await gateway.reload([configuration(["one", "two"])]);
+  const { tools } = await mcp.listTools();
+  released.resolve();
+  const { content } = await call;
+  await mcp.close();
+  await server.close();
+
+  assert.deepEqual(tools.map(({ name }) => name), ["one_wait", "two_wait"]);
+  assert.deepEqual(content, [text("released")]);
+});
+
+for (const client of eras) {
+  for (const era of eras) {
+    Deno.test(`client of the ${client} era cancels a call at a server of the ${era} era`, async () => {
+      const { offer, started, released } = waitingTool();
+      const cancelled = Promise.withResolvers<void>();
+      const server = startMcpServer({ offer });
+      await using watched = watchCancellation(server.origin, cancelled.resolve);
+      await using filtered = startOneEra(watched.url, era);
+      await using gateway = await startTestGateway({
+        routes: [{
+          backends: [{ mcp: { servers: [{ name: "a", url: filtered.url }] } }],
+        }],
+      });
+      const mcp = await connect(`${gateway.origin}/mcp`, client);
+      const controller = new AbortController();
+
+      const call = mcp.callTool({ name: "wait" }, {
+        signal: controller.signal,
+      });
+      await started.promise;
+      controller.abort();
+      await assert.rejects(() => call);
+      await cancelled.promise;
+      released.resolve();
+
+      await mcp.close();
+      await server.close();
+    });
+  }
+}
+
+/** Forwards requests to a server; reports that a call was cancelled, as either era does. */
+function watchCancellation(origin: string, onCancel: () => void) {
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      const body = request.body === null ? undefined : await request.text();
+      if (body?.includes('"notifications/cancelled"')) onCancel();
+      if (body?.includes('"tools/call"')) {
+        request.signal.addEventListener("abort", onCancel);
+      }
+      const headers = new Headers(request.headers);
+      headers.delete("host");
+      return await fetch(`${origin}/mcp`, {
+        method: request.method,
+        headers,
+        ...(body !== undefined && { body }),
+        signal: request.signal,
+      }).catch(() => new Response("the client has gone", { status: 499 }));
+    },
+  );
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/mcp`,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
 }

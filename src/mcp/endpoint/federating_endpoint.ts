@@ -97,6 +97,14 @@ export class McpEndpoint {
     };
   }
 
+  /** Leaves the clients to another endpoint; requests under way finish. */
+  async retire(): Promise<void> {
+    this.#modern.close();
+    this.#sessions.leave();
+    for (const { server } of this.#services.servers) server.health.close();
+    await this.#services.common.close();
+  }
+
   /** Ends what is under way. */
   async close(): Promise<void> {
     this.#modern.close();

@@ -159,9 +159,15 @@ export class ClientSession implements Client {
     return response;
   }
 
+  /** Ends the stream of news: the client continues the session elsewhere. Requests under way finish. */
+  leave(): void {
+    this.#stopNews();
+    this.#streams.get(NEWS_STREAM)?.end();
+  }
+
   /** Ends requests and streams; the client can continue the session elsewhere. */
   suspend(): void {
-    this.#stopNews();
+    this.leave();
     this.#questions.close();
     for (const running of this.#running.values()) running.cancel(cancelled);
     for (const stream of this.#streams.values()) stream.end();

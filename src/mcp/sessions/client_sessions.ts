@@ -63,12 +63,18 @@ export class ClientSessions {
     await session.close();
   }
 
-  /** Forgets all sessions; their clients can continue them elsewhere. */
-  close(): void {
+  /** Forgets all sessions, whose clients continue them elsewhere; their requests finish. */
+  leave(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
-    for (const session of this.#sessions.values()) session.suspend();
+    for (const session of this.#sessions.values()) session.leave();
     this.#sessions.clear();
+  }
+
+  /** Forgets all sessions, and ends their requests. */
+  close(): void {
+    for (const session of this.#sessions.values()) session.suspend();
+    this.leave();
   }
 
   #keep(session: ClientSession): void {

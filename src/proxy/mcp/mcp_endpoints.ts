@@ -95,12 +95,12 @@ export class McpEndpoints {
     }
   }
 
-  /** Ends the endpoints of backends that are not in the snapshot. */
+  /** Retires the endpoints of backends that are not in the snapshot, or have changed; requests under way finish. */
   retainOnly({ backends }: Snapshot): void {
     for (const [key, { target, endpoint }] of this.#open) {
       if (backends.get(key)?.mcp === target) continue;
       this.#open.delete(key);
-      void endpoint.close();
+      void endpoint.retire();
     }
   }
 
@@ -148,7 +148,7 @@ export class McpEndpoints {
       relay: relay &&
         ((worker, request) => relay.send(worker, backend.key, request)),
     });
-    void known?.endpoint.close();
+    void known?.endpoint.retire();
     this.#open.set(backend.key, { target, endpoint });
     return endpoint;
   }
