@@ -100,7 +100,10 @@ const openAis: readonly (readonly [RegExp, OpenAiFacts])[] = [
   [/(?:^|\/)o\d/, { ...always, efforts: upToHigh }],
   [/gpt-4o/, { ...unreasoning, maxTokens: 16_384 }],
   [/gpt-4\.1/, { ...unreasoning, maxTokens: 32_768 }],
-  [/gpt-4-turbo|gpt-4-\d{4}|gpt-3\.5/, { ...unreasoning, maxTokens: 4096 }],
+  [/gpt-4-turbo|gpt-4-(?:0125|1106)|gpt-3\.5/, {
+    ...unreasoning,
+    maxTokens: 4096,
+  }],
   [/gpt-[34]|chatgpt|davinci|babbage/, unreasoning],
 ];
 
