@@ -8,7 +8,7 @@ import {
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 
 /** Text has at least this many bytes per token, in most languages and in code. */
-export const BYTES_PER_TOKEN = 3;
+const BYTES_PER_TOKEN = 3;
 /** Encrypted reasoning is Base64 of at least this many characters per token. */
 const ENCRYPTED_PER_TOKEN = 6;
 /** A call of a tool costs its name, and what a model generates around it. */
@@ -55,19 +55,20 @@ class Content {
 type Kind = "text" | "shown" | "encrypted" | "calls";
 
 /** Members whose strings are generated, under the names of all providers. */
+const names: Readonly<Record<Kind, readonly string[]>> = {
+  text: [
+    ...["content", "text", "refusal", "partial_json", "arguments", "delta"],
+    ...["input", "generated_text"],
+  ],
+  shown: ["reasoning", "reasoning_content", "thinking"],
+  encrypted: ["encrypted_content", "signature", "redactedContent", "data"],
+  calls: ["name"],
+};
+
+const kindOrder = ["text", "shown", "encrypted", "calls"] as const;
 const kinds: ReadonlyMap<string, Kind> = new Map(
-  Object.entries(
-    {
-      text: [
-        ...["content", "text", "refusal", "partial_json", "arguments", "delta"],
-        ...["input", "generated_text"],
-      ],
-      shown: ["reasoning", "reasoning_content", "thinking"],
-      encrypted: ["encrypted_content", "signature", "redactedContent", "data"],
-      calls: ["name"],
-    } as const,
-  ).flatMap(([kind, names]) =>
-    names.map((name) => [name, kind as Kind] as const)
+  kindOrder.flatMap((kind) =>
+    names[kind].map((name): [string, Kind] => [name, kind])
   ),
 );
 /** Members with what tools of the provider found. */

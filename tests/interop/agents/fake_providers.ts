@@ -42,7 +42,10 @@ const usage = {
   total_tokens: 110,
 };
 
-const answerChat: Answer = (call, { results, stream }) => {
+function answerChat(
+  call: Call | undefined,
+  { results, stream }: SeenRequest,
+): Response {
   const id = `call_${results}`;
   const message = call === undefined
     ? { role: "assistant", content: FINAL_TEXT }
@@ -56,25 +59,32 @@ const answerChat: Answer = (call, { results, stream }) => {
         function: { name: call.name, arguments: JSON.stringify(call.input) },
       }],
     };
-  const finish_reason = call === undefined ? "stop" : "tool_calls";
+  const finish = call === undefined ? "stop" : "tool_calls";
   const head = { id: `c${results}`, model: "m", created: 1 };
   if (!stream) {
     return Response.json({
       ...head,
       object: "chat.completion",
-      choices: [{ index: 0, message, finish_reason }],
+      choices: [{ index: 0, message, finish_reason: finish }],
       usage,
     });
   }
   const object = "chat.completion.chunk";
   return eventStream([
     { ...head, object, choices: [{ index: 0, delta: message }] },
-    { ...head, object, choices: [{ index: 0, delta: {}, finish_reason }] },
+    {
+      ...head,
+      object,
+      choices: [{ index: 0, delta: {}, finish_reason: finish }],
+    },
     { ...head, object, choices: [], usage },
   ]);
-};
+}
 
-const answerMessages: Answer = (call, { results, stream }) => {
+function answerMessages(
+  call: Call | undefined,
+  { results, stream }: SeenRequest,
+): Response {
   const block = call === undefined
     ? { type: "text", text: FINAL_TEXT }
     : { type: "tool_use", id: `toolu_${results}`, ...call };
@@ -114,9 +124,12 @@ const answerMessages: Answer = (call, { results, stream }) => {
     { type: "message_delta", delta: stop, usage: { output_tokens: 10 } },
     { type: "message_stop" },
   ]);
-};
+}
 
-const answerGemini: Answer = (call, { results, stream }) => {
+function answerGemini(
+  call: Call | undefined,
+  { results, stream }: SeenRequest,
+): Response {
   const part = call === undefined ? { text: FINAL_TEXT } : {
     functionCall: { name: call.name, args: call.input },
     thoughtSignature: btoa(`signature ${results}`),
@@ -131,9 +144,12 @@ const answerGemini: Answer = (call, { results, stream }) => {
     responseId: `r${results}`,
   };
   return stream ? eventStream([answer]) : Response.json(answer);
-};
+}
 
-const answerConverse: Answer = (call, { results, stream }) => {
+function answerConverse(
+  call: Call | undefined,
+  { results, stream }: SeenRequest,
+): Response {
   const counts = { inputTokens: 100, outputTokens: 10, totalTokens: 110 };
   const stopReason = call === undefined ? "end_turn" : "tool_use";
   const use = { toolUseId: `tooluse_${results}`, name: call?.name };
@@ -161,9 +177,13 @@ const answerConverse: Answer = (call, { results, stream }) => {
     ["messageStop", { stopReason }],
     ["metadata", { usage: counts }],
   ]);
-};
+}
 
-const answerResponses: Answer = (call, { results }, body) => {
+function answerResponses(
+  call: Call | undefined,
+  { results }: SeenRequest,
+  body: Readonly<Record<string, unknown>>,
+): Response {
   const items = { keep: () => undefined, find: () => undefined };
   const request = readResponsesRequest(
     { model: "m", stream: body["stream"] },
@@ -190,7 +210,7 @@ const answerResponses: Answer = (call, { results }, body) => {
   return new Response(text + writer.end(), {
     headers: { "content-type": "text/event-stream" },
   });
-};
+}
 
 interface Api {
   readonly path: RegExp;
@@ -203,11 +223,11 @@ const responses: Api = {
   rules: anyRules,
   answer: answerResponses,
 };
-const messages = (path: RegExp): Api => ({
-  path,
-  rules: messagesRules,
-  answer: answerMessages,
-});
+
+function messages(path: RegExp): Api {
+  return { path, rules: messagesRules, answer: answerMessages };
+}
+
 const gemini: Api = {
   path: /:(?:streamG|g)enerateContent/,
   rules: geminiRules,

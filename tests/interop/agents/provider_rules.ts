@@ -66,7 +66,9 @@ function chatLike(body: Json): SeenRequest {
 }
 
 /** OpenAI's chat completions, with the settings that a model which reasons has. */
-export const openAiRules: RequestRules = (body) => {
+export function openAiRules(
+  body: Json,
+): SeenRequest {
   allow(
     body,
     "body",
@@ -84,10 +86,12 @@ export const openAiRules: RequestRules = (body) => {
     "Unsupported parameter: temperature",
   );
   return chatLike(body);
-};
+}
 
 /** A compatible server, which knows `max_tokens`. */
-export const compatibleRules: RequestRules = (body) => {
+export function compatibleRules(
+  body: Json,
+): SeenRequest {
   allow(
     body,
     "body",
@@ -96,23 +100,27 @@ export const compatibleRules: RequestRules = (body) => {
     ...["stream_options", "user", "temperature", "top_p", "stop"],
   );
   return chatLike(body);
-};
+}
 
 /** Any API, for requests that are not translated. */
-export const anyRules: RequestRules = (body, path) => ({
-  tools: list(body["tools"]).flatMap((tool) =>
-    Array.isArray(tool["functionDeclarations"])
-      ? list(tool["functionDeclarations"])
-      : [tool["function"] === undefined ? tool : object(tool["function"])]
-  ).map(({ name }) => String(name)),
-  results: JSON.stringify(body).match(
-    /"type":"(?:tool_result|function_call_output)"|"role":"tool"|"functionResponse"/g,
-  )?.length ?? 0,
-  stream: body["stream"] === true || path.includes("stream"),
-});
+export function anyRules(body: Json, path: string): SeenRequest {
+  return {
+    tools: list(body["tools"]).flatMap((tool) =>
+      Array.isArray(tool["functionDeclarations"])
+        ? list(tool["functionDeclarations"])
+        : [tool["function"] === undefined ? tool : object(tool["function"])]
+    ).map(({ name }) => String(name)),
+    results: JSON.stringify(body).match(
+      /"type":"(?:tool_result|function_call_output)"|"role":"tool"|"functionResponse"/g,
+    )?.length ?? 0,
+    stream: body["stream"] === true || path.includes("stream"),
+  };
+}
 
 /** Anthropic's messages. */
-export const messagesRules: RequestRules = (body) => {
+export function messagesRules(
+  body: Json,
+): SeenRequest {
   allow(
     body,
     "body",
@@ -156,10 +164,13 @@ export const messagesRules: RequestRules = (body) => {
   });
   expect(JSON.stringify(body).split('"cache_control"').length <= 5, "marks");
   return { tools, results, stream: body["stream"] === true };
-};
+}
 
 /** Gemini 3. */
-export const geminiRules: RequestRules = (body, path) => {
+export function geminiRules(
+  body: Json,
+  path: string,
+): SeenRequest {
   allow(
     body,
     "body",
@@ -193,10 +204,13 @@ export const geminiRules: RequestRules = (body, path) => {
     })
   );
   return { tools, results, stream: path.includes(":stream") };
-};
+}
 
 /** Bedrock's Converse. */
-export const converseRules: RequestRules = (body, path) => {
+export function converseRules(
+  body: Json,
+  path: string,
+): SeenRequest {
   allow(
     body,
     "body",
@@ -244,4 +258,4 @@ export const converseRules: RequestRules = (body, path) => {
   });
   expect(JSON.stringify(body).split('"cachePoint"').length <= 5, "marks");
   return { tools, results, stream: path.includes("stream") };
-};
+}

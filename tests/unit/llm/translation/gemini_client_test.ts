@@ -147,10 +147,10 @@ const answer = [
     index: 1,
     content_block: { type: "tool_use", id: "c1", name: "look" },
   },
-  ...['{"a":', "1}"].map((partial_json) => ({
+  ...['{"a":', "1}"].map((part) => ({
     type: "content_block_delta",
     index: 1,
-    delta: { type: "input_json_delta", partial_json },
+    delta: { type: "input_json_delta", partial_json: part },
   })),
   { type: "content_block_stop", index: 1 },
   {
