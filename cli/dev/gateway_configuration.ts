@@ -43,7 +43,7 @@ export function gatewayConfiguration(
   { port, admin, stats }: PlaygroundAddresses,
   neighbours: Neighbours,
 ): string {
-  const { mcpUrl, llmUrl } = neighbours.playground;
+  const { mcpUrl, llmUrl, servers } = neighbours.playground;
   const mcpHost = new URL(mcpUrl).host;
   const { idpA, idpB } = neighbours;
   const settings = {
@@ -63,6 +63,12 @@ export function gatewayConfiguration(
         matches: [{ path: { type: "PathPrefix", value: "/mcp" } }],
         filters: [cors],
         backends: [{ host: mcpHost }],
+      },
+      {
+        name: "servers",
+        matches: [{ path: { type: "PathPrefix", value: "/all/mcp" } }],
+        filters: [cors],
+        backends: [{ mcp: { servers } }],
       },
       ...protectedEndpoints(port, neighbours).map((endpoint) =>
         protectedRoute(endpoint, { mcpHost, ...settings[endpoint.provider] })

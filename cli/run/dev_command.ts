@@ -115,6 +115,9 @@ Start an MCP session:
   curl -i ${gateway}/mcp -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' \\
     -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"1"}}}'
 
+Three MCP servers behind one endpoint. Connect an MCP client to:
+  ${gateway}/all/mcp
+
 The same MCP server with login at two identity providers. The MCP client opens a login page:
   npx mcp-remote ${gateway}/idp-a/mcp
   npx mcp-remote ${gateway}/idp-b/mcp --static-oauth-client-info '{"client_id":"${clientId}"}'

@@ -5,6 +5,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import assert from "node:assert/strict";
 import type { Offer } from "../../cli/dev/mcp/offer.ts";
 import { objectSchema, text } from "../../cli/dev/mcp/offer.ts";
+import { startPlayground } from "../../cli/dev/playground.ts";
 import { startMcpServer } from "../../cli/dev/mcp_server.ts";
 import { startTestGateway } from "../harness/gateway.ts";
 import { faults } from "../harness/mcp/broken_servers.ts";
@@ -393,3 +394,31 @@ function startRecorder(received: Headers[]): Server {
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
+
+Deno.test("the playground has three servers behind one endpoint", async () => {
+  await using playground = startPlayground();
+  await using gateway = await startGateway(playground.servers);
+  const client = await connect(gateway.origin);
+
+  const { tools } = await client.listTools();
+  await client.callTool({
+    name: "notes_add_note",
+    arguments: { note: "milk" },
+  });
+  const listed = await client.callTool({ name: "notes_list_notes" });
+  const { content } = await client.callTool({
+    name: "units_to_fahrenheit",
+    arguments: { celsius: 100 },
+  });
+  await client.close();
+
+  const names = tools.map(({ name }) => name);
+  assert.deepEqual(names.slice(-3), [
+    "notes_add_note",
+    "notes_list_notes",
+    "units_to_fahrenheit",
+  ]);
+  assert(names.includes("demo_echo"));
+  assert.deepEqual(listed.content, [text("milk")]);
+  assert.deepEqual(content, [text("212 °F")]);
+});

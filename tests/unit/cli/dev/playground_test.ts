@@ -5,7 +5,9 @@ Deno.test("playground frees its ports when it is disposed", async () => {
   const urls: string[] = [];
   {
     await using playground = startPlayground();
-    urls.push(playground.mcpUrl, playground.llmUrl);
+    const servers = playground.servers.map(({ url }) => url);
+    urls.push(playground.mcpUrl, playground.llmUrl, ...servers);
+    assert.equal(servers.length, 3);
     assert.match(playground.mcpUrl, /^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
     assert.match(playground.llmUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
   }
