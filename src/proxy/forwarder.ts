@@ -277,7 +277,10 @@ export class Forwarder {
         const { llm, mcp } = backend;
         if (mcp !== undefined) {
           const { slots, originalRequest: { authority } } = exchange;
-          const call = { request, authority, slots, body: unread };
+          const body = span === undefined
+            ? unread
+            : span.stamp(unread, traceparent);
+          const call = { request, authority, slots, body };
           return this.#options.mcp.send(backend, mcp, {
             ...call,
             cancellation: limited,

@@ -66,10 +66,14 @@ function startGateway(
   });
 }
 
-async function connect(origin: string): Promise<Client> {
+async function connect(
+  origin: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Client> {
   const client = new Client({ name: "test", version: "1.0.0" });
   const url = new URL(`${origin}/mcp`);
-  await client.connect(new StreamableHTTPClientTransport(url));
+  const requestInit = { headers };
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
   return client;
 }
 
@@ -357,6 +361,37 @@ Deno.test("rules about servers filter lists, and reject calls", async () => {
   assert.deepEqual(prompts.map(({ name }) => name), ["two_ask"]);
   assert.equal(denied.error.message, "the request is not allowed");
   assert.equal(called.result.content[0].text, "two/find");
+});
+
+Deno.test("servers get the trace of the request", async () => {
+  const traces: unknown[] = [];
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      const { id, method, params } = await request.json();
+      if (method === "tools/call") traces.push(params._meta.traceparent);
+      const result = method === "server/discover"
+        ? { supportedVersions: ["2026-07-28"], capabilities: { tools: {} } }
+        : { tools: [], content: [] };
+      return Response.json({ jsonrpc: "2.0", id, result });
+    },
+  );
+  await using gateway = await startGateway([{
+    name: "one",
+    url: `http://127.0.0.1:${server.addr.port}/mcp`,
+  }]);
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const url = `${gateway.origin}/mcp`;
+  const client = await connect(gateway.origin, { traceparent });
+
+  await callModern(url, "tools/call", { name: "a" }, {
+    headers: { traceparent },
+  });
+  await client.callTool({ name: "a" });
+  await client.close();
+  await server.shutdown();
+
+  assert.deepEqual(traces, [traceparent, traceparent]);
 });
 
 Deno.test("servers get their own credentials, and nothing of the client", async () => {

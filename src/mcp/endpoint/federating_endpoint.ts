@@ -16,6 +16,8 @@ import {
   gatewayInfo,
   LEGACY_REVISION,
   legacyRevisions,
+  metaOf,
+  withMeta,
 } from "../protocol/revisions.ts";
 import { jsonResponse } from "../streams/rpc_answer.ts";
 import {
@@ -139,7 +141,7 @@ export class McpEndpoint {
     if (only !== undefined && others.length === 0) {
       const { kind } = only;
       if (kind === "request" && isModern(only.params, revision)) {
-        return await this.#handleModern(only, request);
+        return await this.#handleModern(withTrace(only, headers), request);
       }
       if (kind === "request" && only.method === "initialize") {
         return await this.#initialize(only, request);
@@ -271,7 +273,8 @@ export class McpEndpoint {
     }
     const session = this.#sessions.use(facts);
     if (method === "GET") return listen(session, headers);
-    const requests = messages.filter((each) => each.kind === "request");
+    const requests = messages.filter((each) => each.kind === "request")
+      .map((each) => withTrace(each, headers));
     for (const message of messages) {
       if (message.kind !== "request") session.take(message);
     }
@@ -288,6 +291,22 @@ export class McpEndpoint {
       ? undefined
       : await this.#relay?.(worker, request);
   }
+}
+
+/** Returns a request with the trace of its headers in `_meta`, where servers behind any transport find it. */
+function withTrace(message: Request, headers: HeaderList): Request {
+  const traceparent = headers.get("traceparent");
+  const tracestate = headers.getJoined("tracestate");
+  const meta = metaOf(message.params);
+  if (traceparent === undefined || meta["traceparent"] !== undefined) {
+    return message;
+  }
+  const traced = {
+    ...meta,
+    traceparent,
+    ...(tracestate !== undefined && { tracestate }),
+  };
+  return { ...message, params: withMeta(message.params, traced) };
 }
 
 function listen(session: ClientSession, headers: HeaderList): ResponseMessage {
