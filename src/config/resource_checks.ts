@@ -74,7 +74,7 @@ function* duplicateNames(
     const { kind, metadata } = item.resource;
     const message = `duplicate ${kind} "${metadata.name}", first defined at ${
       formatLocation(locate(other, ["metadata", "name"]))
-    }`;
+    }: rename one of them`;
     diagnostics.push(
       diagnose(item, { path: ["metadata", "name"], at: "value", message }),
     );

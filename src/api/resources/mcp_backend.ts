@@ -80,25 +80,20 @@ const mcpServerSchema = s.object({
 });
 
 /** Several MCP servers as one backend. */
-export const mcpBackendSchema = s.refine(
-  s.object({
-    servers: s.field(
-      "The servers, in the order in which clients see their tools.",
+export const mcpBackendSchema = s.object({
+  servers: s.field(
+    "The servers, in the order in which clients see their tools.",
+    s.refine(
       s.list(mcpServerSchema, { min: 1, max: 64 }),
+      s.unique(({ name }) => name, "server name"),
     ),
-    prefix: s.field(
-      "When names of tools and prompts begin with the name of their server: `Auto` if there are several servers. Names that two servers have are not listed.",
-      s.optional(s.oneOf(["Auto", "Always", "Never"])),
-      "Auto",
-    ),
-  }),
-  s.rule(
-    ({ servers }) =>
-      new Set(servers.map(({ name }) => name)).size === servers.length,
-    "two servers have the same name",
-    ["servers"],
   ),
-);
+  prefix: s.field(
+    "When names of tools and prompts begin with the name of their server: `Auto` if there are several servers. Names that two servers have are not listed.",
+    s.optional(s.oneOf(["Auto", "Always", "Never"])),
+    "Auto",
+  ),
+});
 
 /** Several MCP servers as one backend. */
 export type McpBackend = s.Infer<typeof mcpBackendSchema>;

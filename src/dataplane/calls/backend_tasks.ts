@@ -7,8 +7,11 @@ export interface UpstreamTask {
   readonly endpoint: string;
   /** Keys of its backends, such as `default/tools`. */
   readonly backends: readonly string[];
-  /** With several workers, the worst that one of them sees. */
-  readonly health: HealthState;
+  /**
+   * With several workers, the worst that one of them sees. `failing`: gets requests although they fail, as the last endpoint or
+   * as one of too many that fail.
+   */
+  readonly health: HealthState | "failing";
   /** The latest check; `null` before the first, and without checks. */
   readonly check: Verdict | null;
   /** Attempts since the start. */
@@ -117,6 +120,7 @@ function mergeByKey<Item>(
 const fromBest: readonly UpstreamTask["health"][] = [
   "healthy",
   "returning",
+  "failing",
   "ejected",
   "unhealthy",
 ];

@@ -39,7 +39,9 @@ function describeUpstream(
   return {
     endpoint,
     backends,
-    health: health.state,
+    health: health.state === "healthy" && health.isFailing
+      ? "failing"
+      : health.state,
     check: check?.verdict ?? null,
     requests,
     ejections: Object.values(health.ejections).reduce((a, b) => a + b, 0),

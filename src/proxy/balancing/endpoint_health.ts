@@ -83,6 +83,12 @@ export class EndpointHealth {
     return this.#ejectedUntil === undefined ? "healthy" : "ejected";
   }
 
+  /** Reports whether the endpoint would be ejected if it were not the last one. */
+  get isFailing(): boolean {
+    const { connectFailures, errors } = this.#options.ejection;
+    return this.#connectFailures >= connectFailures || this.#errors >= errors;
+  }
+
   /** Monotonic time from which one request may try the endpoint again; `Infinity` when it is not ejected, or fails its checks. */
   get returnsAt(): number {
     return this.#passesChecks ? this.#ejectedUntil ?? Infinity : Infinity;

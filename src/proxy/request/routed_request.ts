@@ -15,6 +15,9 @@ import type {
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
 
+/** Longest model in an error, in characters. */
+const MAX_MODEL_CHARS = 100;
+
 /** A request as routing sees it, and how far it is routed. */
 export class RoutedRequest implements RoutableRequest {
   listener: Listener | undefined;
@@ -120,7 +123,11 @@ export class RoutedRequest implements RoutableRequest {
       throw new GatewayError(
         "route_not_found",
         "downstream",
-        "No route matches the request",
+        typeof this.model === "string"
+          ? `No route matches the request for the model ${
+            JSON.stringify(this.model.slice(0, MAX_MODEL_CHARS))
+          }`
+          : "No route matches the request",
       );
     }
     this.route = match.value;

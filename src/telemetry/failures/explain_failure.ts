@@ -54,7 +54,7 @@ const byReason: Readonly<
     }.`,
     failing: undefined,
     advice:
-      "Compare host, path, method and headers with `hostnames` and `matches` of the routes.",
+      "Compare host, path, method, headers and model with `hostnames` and `matches` of the routes.",
   }),
   invalid_backend: (failed) => ({
     cause: `The route has no usable backend: ${errorOf(failed)}.`,

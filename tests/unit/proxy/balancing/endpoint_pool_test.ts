@@ -147,6 +147,18 @@ Deno.test("an endpoint without connections is ejected, and one request tries it 
   assert.equal(health.state, "healthy");
 });
 
+Deno.test("the last endpoint is not ejected, and reports that it fails", () => {
+  const { pool } = createPool(["a"]);
+  const { health } = endpointAt(pool, "a");
+
+  health.failed(refused);
+  assert.equal(health.isFailing, false);
+  health.failed(refused);
+  assert.deepEqual([health.state, health.isFailing], ["healthy", true]);
+  health.responded(200, 1);
+  assert.equal(health.isFailing, false);
+});
+
 Deno.test("each further ejection lasts twice as long", () => {
   const { pool, clock } = createPool(["a", "b"]);
   const { health } = endpointAt(pool, "a");
