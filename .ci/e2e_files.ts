@@ -19,13 +19,15 @@ async function startsExecutable(
   return false;
 }
 
-const names = Array.from(
-  Deno.readDirSync(new URL("tests/e2e/", root)),
-  ({ name }) => name,
-);
-for (const name of names.sort()) {
-  const path = `tests/e2e/${name}`;
-  if (!name.endsWith("_test.ts")) continue;
+/** Lists the tests of a folder and of the folders in it. */
+function testsIn(folder: string): string[] {
+  return [...Deno.readDirSync(new URL(folder, root))].flatMap((entry) => {
+    if (entry.isDirectory) return testsIn(`${folder}${entry.name}/`);
+    return entry.name.endsWith("_test.ts") ? [`${folder}${entry.name}`] : [];
+  });
+}
+
+for (const path of testsIn("tests/e2e/").sort()) {
   // deno-lint-ignore no-console -- prints its result
   if (await startsExecutable(new URL(path, root))) console.log(path);
 }

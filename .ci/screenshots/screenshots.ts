@@ -4,9 +4,9 @@
  * those of `traffic_screenshots.ts`.
  */
 import type { Page } from "playwright-core";
-import { GatewayProcess } from "../../tests/harness/gateway_process.ts";
-import { startBrowser } from "../../tests/harness/browser.ts";
-import { openUi } from "../../tests/harness/ui_page.ts";
+import { GatewayProcess } from "../../tests/harness/gateway/gateway_process.ts";
+import { startBrowser } from "../../tests/harness/browser/browser.ts";
+import { openUi } from "../../tests/harness/browser/ui_page.ts";
 import { saveTraceScreenshot } from "./terminal_screenshot.ts";
 import { takeTrafficPictures } from "./traffic_screenshots.ts";
 

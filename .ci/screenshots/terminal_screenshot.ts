@@ -1,6 +1,9 @@
 import type { Browser } from "playwright-core";
-import { startStoryGateway } from "../../tests/harness/story_gateway.ts";
-import { gatewayCommandLine, Terminal } from "../../tests/harness/terminal.ts";
+import { startStoryGateway } from "../../tests/harness/gateway/story_gateway.ts";
+import {
+  gatewayCommandLine,
+  Terminal,
+} from "../../tests/harness/process/terminal.ts";
 
 const columns = 100;
 const rows = 32;

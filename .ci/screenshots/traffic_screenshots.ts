@@ -5,8 +5,8 @@ import { type Clock, systemClock } from "../../src/base/clock.ts";
 import {
   startTracedGateway,
   type TracedGateway,
-} from "../../tests/harness/traced_gateway.ts";
-import { openUi } from "../../tests/harness/ui_page.ts";
+} from "../../tests/harness/gateway/traced_gateway.ts";
+import { openUi } from "../../tests/harness/browser/ui_page.ts";
 
 const docs = new URL("../../docs/", import.meta.url).pathname;
 const REAL_MS = 40_000;

@@ -6,7 +6,7 @@ import {
   createTokenIssuer,
   jwksOf,
   type TokenIssuer,
-} from "../harness/tokens.ts";
+} from "../harness/login/tokens.ts";
 import { compare, type Comparison, load, median } from "./measure.ts";
 import { startGateway } from "./neighbours.ts";
 import { type Row, row } from "./row.ts";

@@ -1,5 +1,5 @@
 import { engineFlags } from "../../.ci/pack.ts";
-import { freePort } from "../harness/free_port.ts";
+import { freePort } from "../harness/process/free_port.ts";
 
 /** A process of the benchmark, killed when it is disposed. */
 export interface Neighbour extends AsyncDisposable {

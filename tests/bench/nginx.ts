@@ -1,4 +1,4 @@
-import { freePort } from "../harness/free_port.ts";
+import { freePort } from "../harness/process/free_port.ts";
 import { type Neighbour, type Place, startProcess } from "./neighbours.ts";
 
 /** A response of an LLM of about 300 bytes, with the usage that token counting reads. */

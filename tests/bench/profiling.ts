@@ -1,4 +1,4 @@
-import { freePort } from "../harness/free_port.ts";
+import { freePort } from "../harness/process/free_port.ts";
 import type { Repetition } from "./jwt.ts";
 import { compare, type Comparison, load } from "./measure.ts";
 import { startDeno, startGateway } from "./neighbours.ts";

@@ -1,4 +1,4 @@
-import { freePort } from "../harness/free_port.ts";
+import { freePort } from "../harness/process/free_port.ts";
 import type { Repetition } from "./jwt.ts";
 import { cpuSeconds, median, openLoopLatencies } from "./measure.ts";
 import { type Neighbour, type Place, startGatewayFrom } from "./neighbours.ts";

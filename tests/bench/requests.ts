@@ -1,4 +1,4 @@
-import { createAuthority } from "../harness/certificates.ts";
+import { createAuthority } from "../harness/login/certificates.ts";
 import { compareWithOthers, memoryRow, Others } from "./contenders.ts";
 import type { Repetition } from "./jwt.ts";
 import { compare, load, type Target } from "./measure.ts";

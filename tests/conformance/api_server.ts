@@ -1,6 +1,9 @@
 import { generateKeyPairSync } from "node:crypto";
 import { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
-import { createAuthority, type KeyPair } from "../harness/certificates.ts";
+import {
+  createAuthority,
+  type KeyPair,
+} from "../harness/login/certificates.ts";
 
 const PORT = 6443;
 /** Address of the bridge that pods are connected to, at which they reach the API server. */

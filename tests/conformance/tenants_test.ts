@@ -8,7 +8,7 @@ import {
   ApiError,
   KubernetesApi,
 } from "../../src/cluster/client/kubernetes_api.ts";
-import { createAuthority } from "../harness/certificates.ts";
+import { createAuthority } from "../harness/login/certificates.ts";
 import { BRIDGE_ADDRESS, SERVERS_ADDRESS } from "./api_server.ts";
 import { install, pathOf } from "./install.ts";
 import {

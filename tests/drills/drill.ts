@@ -1,8 +1,8 @@
 /** A gateway under attack, and clients that have nothing to do with it. */
 import { Buffer } from "node:buffer";
-import { createAuthority } from "../harness/certificates.ts";
-import { GatewayProcess } from "../harness/gateway_process.ts";
-import { connectRaw } from "../harness/raw_exchange.ts";
+import { createAuthority } from "../harness/login/certificates.ts";
+import { GatewayProcess } from "../harness/gateway/gateway_process.ts";
+import { connectRaw } from "../harness/clients/raw_exchange.ts";
 
 export const authority = await createAuthority();
 const own = await authority.issueServer(["localhost", "127.0.0.1"]);

@@ -9,7 +9,7 @@ import {
   SETTINGS,
 } from "../../src/http/http2/http2_protocol.ts";
 import { writeAll } from "../../src/http/transport.ts";
-import type { GatewayProcess } from "../harness/gateway_process.ts";
+import type { GatewayProcess } from "../harness/gateway/gateway_process.ts";
 import {
   frame,
   GET,
@@ -17,9 +17,9 @@ import {
   Http2Client,
   settings,
   uint32,
-} from "../harness/http2_client.ts";
-import { connectRaw } from "../harness/raw_exchange.ts";
-import { RawConnection } from "../harness/raw_upstream.ts";
+} from "../harness/clients/http2_client.ts";
+import { connectRaw } from "../harness/clients/raw_exchange.ts";
+import { RawConnection } from "../harness/clients/raw_upstream.ts";
 import {
   authority,
   endlessUpstream,

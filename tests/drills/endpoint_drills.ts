@@ -1,5 +1,5 @@
 /** Endpoints that fail under load. */
-import { GatewayProcess } from "../harness/gateway_process.ts";
+import { GatewayProcess } from "../harness/gateway/gateway_process.ts";
 import { type Finding, sleep } from "./drill.ts";
 
 const CLIENTS = 100;

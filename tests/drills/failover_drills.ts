@@ -1,5 +1,5 @@
 /** Backends that fail over. */
-import { GatewayProcess } from "../harness/gateway_process.ts";
+import { GatewayProcess } from "../harness/gateway/gateway_process.ts";
 import { type Finding, sleep } from "./drill.ts";
 
 const STREAMS = 1000;

@@ -1,7 +1,7 @@
 /** Clients of every kind, for drills that take time. */
 import { connect } from "node:http2";
-import { connectRaw } from "../harness/raw_exchange.ts";
-import { answer, type RawConnection } from "../harness/raw_upstream.ts";
+import { connectRaw } from "../harness/clients/raw_exchange.ts";
+import { answer, type RawConnection } from "../harness/clients/raw_upstream.ts";
 import { sleep } from "./drill.ts";
 
 const EVENTS = 5;

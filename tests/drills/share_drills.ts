@@ -1,13 +1,13 @@
 /** One client that takes what it can of a backend, while others send requests. */
 import { FRAME_TYPES, SETTINGS } from "../../src/http/http2/http2_protocol.ts";
-import { GatewayProcess } from "../harness/gateway_process.ts";
+import { GatewayProcess } from "../harness/gateway/gateway_process.ts";
 import {
   GET,
   headers,
   Http2Client,
   settings,
-} from "../harness/http2_client.ts";
-import { connectRaw } from "../harness/raw_exchange.ts";
+} from "../harness/clients/http2_client.ts";
+import { connectRaw } from "../harness/clients/raw_exchange.ts";
 import { type Finding, residentMib, sleep } from "./drill.ts";
 
 const SLOW_POSTS = 1200;

@@ -1,7 +1,7 @@
 /** A web UI that is open: what it costs the gateway, how long its frames take, and how much memory its tab has. */
 import type { CDPSession, Page } from "playwright-core";
-import { GatewayProcess } from "../harness/gateway_process.ts";
-import { longestTask, openUi, showView } from "../harness/ui_page.ts";
+import { GatewayProcess } from "../harness/gateway/gateway_process.ts";
+import { longestTask, openUi, showView } from "../harness/browser/ui_page.ts";
 import { type Finding, sleep } from "./drill.ts";
 
 const ROUTES = 5000;

@@ -1,7 +1,10 @@
 /** Drills of a gateway with two workers: reloads under load, and a long mixed load. */
-import { replaceFile } from "../harness/file_gateway.ts";
-import { configFor, GatewayProcess } from "../harness/gateway_process.ts";
-import { RawUpstream } from "../harness/raw_upstream.ts";
+import { replaceFile } from "../harness/gateway/file_gateway.ts";
+import {
+  configFor,
+  GatewayProcess,
+} from "../harness/gateway/gateway_process.ts";
+import { RawUpstream } from "../harness/clients/raw_upstream.ts";
 import { type Finding, residentMib, sleep } from "./drill.ts";
 import {
   misbehave,

@@ -5,7 +5,7 @@ import {
   PREFACE,
   SETTINGS,
 } from "../../src/http/http2/http2_protocol.ts";
-import { TestServer } from "../harness/echo_server.ts";
+import { TestServer } from "../harness/servers/echo_server.ts";
 import {
   block,
   data,
@@ -16,8 +16,8 @@ import {
   POST,
   settings,
   uint32,
-} from "../harness/http2_client.ts";
-import { createRandom } from "../harness/mutations.ts";
+} from "../harness/clients/http2_client.ts";
+import { createRandom } from "../harness/clients/mutations.ts";
 
 const ROUNDS = 400;
 

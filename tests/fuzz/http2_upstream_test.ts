@@ -9,9 +9,9 @@ import {
   Http2Client,
   settings,
   uint32,
-} from "../harness/http2_client.ts";
-import { createRandom } from "../harness/mutations.ts";
-import { exchange, upstreamAt } from "../harness/upstream_requests.ts";
+} from "../harness/clients/http2_client.ts";
+import { createRandom } from "../harness/clients/mutations.ts";
+import { exchange, upstreamAt } from "../harness/clients/upstream_requests.ts";
 
 const ROUNDS = 300;
 const OK = [[":status", "200"]] as const;

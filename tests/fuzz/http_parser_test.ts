@@ -8,15 +8,15 @@ import {
   skipEmptyLine,
 } from "../../src/http/server/http1/head_locator.ts";
 import { REQUEST_CASES } from "../fixtures/http/requests.ts";
-import { readText } from "../harness/echo_server.ts";
+import { readText } from "../harness/servers/echo_server.ts";
 import {
   type ParsedMessage,
   type ParsedStream,
   parseWithLlhttp,
-} from "../harness/llhttp_requests.ts";
-import { MemoryTransport } from "../harness/memory_transport.ts";
-import { mutatedRequests } from "../harness/mutated_requests.ts";
-import { createRandom } from "../harness/mutations.ts";
+} from "../harness/parsers/llhttp_requests.ts";
+import { MemoryTransport } from "../harness/gateway/memory_transport.ts";
+import { mutatedRequests } from "../harness/clients/mutated_requests.ts";
+import { createRandom } from "../harness/clients/mutations.ts";
 
 /**
  * Accepted differences, where llhttp is stricter.

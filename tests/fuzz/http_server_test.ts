@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { TestServer } from "../harness/echo_server.ts";
-import { parseWithLlhttp } from "../harness/llhttp_requests.ts";
-import { mutatedRequests } from "../harness/mutated_requests.ts";
-import { createRandom } from "../harness/mutations.ts";
-import { RawClient } from "../harness/raw_client.ts";
+import { TestServer } from "../harness/servers/echo_server.ts";
+import { parseWithLlhttp } from "../harness/parsers/llhttp_requests.ts";
+import { mutatedRequests } from "../harness/clients/mutated_requests.ts";
+import { createRandom } from "../harness/clients/mutations.ts";
+import { RawClient } from "../harness/clients/raw_client.ts";
 
 const CASES = 3_000;
 const AT_A_TIME = 16;

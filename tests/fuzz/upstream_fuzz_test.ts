@@ -7,15 +7,15 @@ import { FramedBody } from "../../src/http/http1/framed_body.ts";
 import { responseFraming } from "../../src/http/http1/framing.ts";
 import { HttpSyntaxError } from "../../src/http/http1/http_syntax_error.ts";
 import { InputBuffer } from "../../src/http/http1/input_buffer.ts";
-import { loadLlhttp, type ParsedResponse } from "../harness/llhttp.ts";
-import { createRandom, mutate } from "../harness/mutations.ts";
-import { answer, RawUpstream } from "../harness/raw_upstream.ts";
+import { loadLlhttp, type ParsedResponse } from "../harness/parsers/llhttp.ts";
+import { createRandom, mutate } from "../harness/clients/mutations.ts";
+import { answer, RawUpstream } from "../harness/clients/raw_upstream.ts";
 import {
   exchange,
   readText,
   send,
   upstreamAt,
-} from "../harness/upstream_requests.ts";
+} from "../harness/clients/upstream_requests.ts";
 
 const SEED = Number(Deno.env.get("FUZZ_SEED") ?? 20251125);
 const CASES = Number(Deno.env.get("FUZZ_CASES") ?? 1000);

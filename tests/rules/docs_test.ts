@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { fileSource, validateConfiguration } from "../../mod.ts";
-import { environmentOf, writeFilesOf } from "../harness/named_files.ts";
+import { environmentOf, writeFilesOf } from "../harness/process/named_files.ts";
 import { blocksOf, documents, isPage } from "./documents.ts";
 import { readFile, repositoryFiles, root } from "./repository.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { alertsFile, dashboardQueries } from "../harness/monitoring.ts";
+import { alertsFile, dashboardQueries } from "../harness/servers/monitoring.ts";
 import { readFile } from "./repository.ts";
 
 const metricName = /\b(?:gateway|process)_[a-z_]+/g;

@@ -1,4 +1,4 @@
-import { freePort } from "../../harness/free_port.ts";
+import { freePort } from "../../harness/process/free_port.ts";
 import { type Neighbour, startProcess } from "../neighbours.ts";
 import type { TlsFiles } from "../nginx.ts";
 

@@ -1,4 +1,4 @@
-import { createTokenIssuer, jwksOf } from "../../harness/tokens.ts";
+import { createTokenIssuer, jwksOf } from "../../harness/login/tokens.ts";
 import type { Requests, Target } from "../measure.ts";
 import { type Neighbour, startGatewayWith } from "../neighbours.ts";
 import { startNginxProxy, type TlsFiles } from "../nginx.ts";

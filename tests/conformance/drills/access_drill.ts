@@ -8,7 +8,7 @@ import { createCollections } from "../../../src/cluster/source/collections.ts";
 import { parseAllYaml } from "../../../src/config/yaml/yaml_library.ts";
 import { POLICY_API_GROUP } from "../../../src/api/resources/group.ts";
 import type { Finding } from "../../drills/drill.ts";
-import { RecordedLog } from "../../harness/recorded_log.ts";
+import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
 import { listOf } from "../pods.ts";
 import {
   changeRoute,

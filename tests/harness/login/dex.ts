@@ -6,9 +6,9 @@ import {
   blocksOf,
   type DocumentedAddress,
   type LocalProvider,
-} from "../documented_gateway.ts";
-import { freePort } from "../free_port.ts";
-import { LogLines } from "../log_lines.ts";
+} from "../gateway/documented_gateway.ts";
+import { freePort } from "../process/free_port.ts";
+import { LogLines } from "../telemetry/log_lines.ts";
 
 /** Starts the Dex in `DEX` with the documented configuration and the user `ada@example.com`, for a gateway at `address`. */
 export async function startDex(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { DocumentedGateway } from "../documented_gateway.ts";
-import { type McpClient, mcpClients } from "../mcp_clients.ts";
+import type { DocumentedGateway } from "../gateway/documented_gateway.ts";
+import { type McpClient, mcpClients } from "../clients/mcp_clients.ts";
 import { logInWithPython, pythonClients } from "./python_clients.ts";
 
 /** Logs in with every client, in TypeScript and Python; each refreshes its token and calls a tool. */

@@ -4,9 +4,9 @@ import {
   blocksOf,
   type DocumentedAddress,
   type LocalProvider,
-} from "../documented_gateway.ts";
-import { freePort } from "../free_port.ts";
-import { LogLines } from "../log_lines.ts";
+} from "../gateway/documented_gateway.ts";
+import { freePort } from "../process/free_port.ts";
+import { LogLines } from "../telemetry/log_lines.ts";
 
 /** The realm of the documentation. */
 const REALM = "agents";

@@ -4,10 +4,10 @@ import type { Idp } from "../../../cli/dev/idp/idp.ts";
 import { startMcpServer } from "../../../cli/dev/mcp_server.ts";
 import { startIdpA } from "../../../cli/dev/mock_idp_a.ts";
 import { startIdpB } from "../../../cli/dev/mock_idp_b.ts";
-import { createAuthority } from "../certificates.ts";
-import { freePort } from "../free_port.ts";
-import { GatewayProcess } from "../gateway_process.ts";
-import type { Visit } from "../mcp_clients.ts";
+import { createAuthority } from "./certificates.ts";
+import { freePort } from "../process/free_port.ts";
+import { GatewayProcess } from "../gateway/gateway_process.ts";
+import type { Visit } from "../clients/mcp_clients.ts";
 import { startGenericIdp } from "./generic_idp.ts";
 import {
   issuerModes,

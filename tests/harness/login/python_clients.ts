@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Visit } from "../mcp_clients.ts";
+import type { Visit } from "../clients/mcp_clients.ts";
 import type { ClientTraits } from "./login_cells.ts";
 
 /** A Python MCP client. */

@@ -1,4 +1,4 @@
-import { freePort } from "../free_port.ts";
+import { freePort } from "../process/free_port.ts";
 
 /** A server that fails, and comes back when it is told to. */
 export interface BrokenServer extends AsyncDisposable {

@@ -1,6 +1,6 @@
 /** Agents on every provider; `make interop-agents` installs them, runs this file, and writes the matrix into `docs/llm.md`. */
 import assert from "node:assert/strict";
-import { startTestGateway } from "../../harness/gateway.ts";
+import { startTestGateway } from "../../harness/gateway/gateway.ts";
 import { type AgentClient, agentClients, TURNS } from "./agent_clients.ts";
 import {
   type FakeProvider,

@@ -2,12 +2,12 @@
 import { ResponsesWriter } from "../../../src/llm/translation/clients/responses_writer.ts";
 import { readResponsesRequest } from "../../../src/llm/translation/clients/read_responses.ts";
 import { Losses } from "../../../src/llm/translation/conversation/losses.ts";
-import { awsEventStream, eventStream } from "../../harness/llm_answers.ts";
+import { awsEventStream, eventStream } from "../../harness/llm/llm_answers.ts";
 import {
   type ProviderRequestSeen,
   type ProviderServer,
   startProvider,
-} from "../../harness/provider_server.ts";
+} from "../../harness/llm/provider_server.ts";
 import {
   anyRules,
   compatibleRules,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fetchRaw } from "../../harness/fetch_raw.ts";
+import { fetchRaw } from "../../harness/clients/fetch_raw.ts";
 import { startTestAdmin } from "./fake_target.ts";
 
 const adminToken = "0123456789abcdef";

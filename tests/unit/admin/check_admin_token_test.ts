@@ -4,7 +4,7 @@ import {
   withToken,
 } from "../../../admin/access/check_admin_token.ts";
 import { FailedAttempts } from "../../../admin/access/failed_attempts.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 import { createTestLog, FakeTarget } from "./fake_target.ts";
 
 const token = "0123456789abcdef-_.~+/==";

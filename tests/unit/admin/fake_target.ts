@@ -16,8 +16,8 @@ import type {
 import { startAdminServer } from "../../../admin/admin_server.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { emptyDescription } from "../../../src/compile/compile.ts";
-import { FakeDataPlane } from "../../harness/fake_data_plane.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeDataPlane } from "../../harness/gateway/fake_data_plane.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 const emptyState = { keySets: [], providerMetadata: [], budgets: [] };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { largeJson } from "../../../admin/http/large_json.ts";
-import { fc } from "../../harness/properties.ts";
+import { fc } from "../../harness/parsers/properties.ts";
 
 Deno.test("largeJson writes the same as an indented JSON.stringify", async () => {
   const member = fc.oneof(

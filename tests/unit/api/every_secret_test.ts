@@ -9,7 +9,10 @@ import { formatDiagnostics } from "../../../src/config/diagnostics/located_diagn
 import { loadConfig } from "../../../src/config/load.ts";
 import { printYaml } from "../../../src/config/yaml/yaml.ts";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
-import { formsShown, secretPlaces } from "../../harness/secret_places.ts";
+import {
+  formsShown,
+  secretPlaces,
+} from "../../harness/gateway/secret_places.ts";
 
 const { kinds, short } = schemasOf();
 const schemas: Readonly<Record<string, GenericSchema>> = {

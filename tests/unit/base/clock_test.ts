@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { recentTime, tickingClock } from "../../../src/base/clock.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 Deno.test("the recent time of a ticking clock is at most 100 ms old, however long it was not asked for", () => {
   const exact = new FakeClock();

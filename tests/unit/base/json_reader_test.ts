@@ -6,7 +6,7 @@ import {
   type JsonShape,
   WHOLE,
 } from "../../../src/base/json/json_shape.ts";
-import { fc } from "../../harness/properties.ts";
+import { fc } from "../../harness/parsers/properties.ts";
 
 const encoder = new TextEncoder();
 

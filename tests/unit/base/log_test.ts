@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createLogger, type Log } from "../../../src/base/log.ts";
 import { parseLogFilter } from "../../../src/base/log_filter.ts";
 import type { LogFormat } from "../../../src/base/log_text.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 function createTestLogger(
   { filter = "info", format = "text" as LogFormat } = {},

@@ -5,8 +5,8 @@ import {
   Pattern,
   PatternBudget,
 } from "../../../src/base/pattern.ts";
-import { processorTime } from "../../harness/processor_time.ts";
-import { fc } from "../../harness/properties.ts";
+import { processorTime } from "../../harness/time/processor_time.ts";
+import { fc } from "../../harness/parsers/properties.ts";
 
 await loadPatterns();
 

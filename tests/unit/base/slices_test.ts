@@ -7,7 +7,7 @@ import {
   Turnstile,
   yieldToEventLoop,
 } from "../../../src/base/slices.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 Deno.test("mapInSlices maps like Array.map", async () => {
   const items = Array.from({ length: 1000 }, (_, index) => index);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { compileExpression, Expression } from "../../../src/cel/expression.ts";
 import { EvaluationFailure } from "../../../src/cel/evaluation_failure.ts";
 import { claimsValue } from "../../../src/cel/values.ts";
-import { processorTime } from "../../harness/processor_time.ts";
-import { fc } from "../../harness/properties.ts";
+import { processorTime } from "../../harness/time/processor_time.ts";
+import { fc } from "../../harness/parsers/properties.ts";
 
 function evaluate(text: string, claims: Record<string, unknown> = {}) {
   const compiled = compileExpression(text);

@@ -8,7 +8,7 @@ import {
   type Report,
   Sandbox,
   unprivilegedUser,
-} from "../../harness/packed_probe.ts";
+} from "../../harness/process/packed_probe.ts";
 
 Deno.test("launcher starts with an empty environment in a read-only directory", async () => {
   using sandbox = await Sandbox.create();

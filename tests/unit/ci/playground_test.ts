@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { freePort } from "../../harness/free_port.ts";
+import { freePort } from "../../harness/process/free_port.ts";
 
 const root = new URL("../../../", import.meta.url);
 const escape = "\x1b";

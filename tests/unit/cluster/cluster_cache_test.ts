@@ -5,7 +5,7 @@ import {
   collectionPath,
   createCollections,
 } from "../../../src/cluster/source/collections.ts";
-import { RecordedLog } from "../../harness/recorded_log.ts";
+import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
 import {
   failure,
   FakeApiServer,

@@ -5,8 +5,8 @@ import { StatusController } from "../../../src/cluster/status/status_controller.
 import { textSource } from "../../../src/config/configuration_source.ts";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { compileAll } from "../compile/resources.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { RecordedLog } from "../../harness/recorded_log.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
 import {
   type ApiCall,
   failure,

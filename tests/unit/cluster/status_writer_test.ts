@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createCollections } from "../../../src/cluster/source/collections.ts";
 import { StatusEvents } from "../../../src/cluster/status/status_events.ts";
 import { StatusWriter } from "../../../src/cluster/status/status_writer.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { RecordedLog } from "../../harness/recorded_log.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
 import { failure, FakeApiServer } from "./client/fake_api_server.ts";
 
 const { signal } = new AbortController();

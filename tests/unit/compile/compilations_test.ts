@@ -11,7 +11,7 @@ import { Compilations } from "../../../src/compile/compilations.ts";
 import type { WeightedBackend } from "../../../src/snapshot/snapshot.ts";
 import { builtInPolicies } from "../../../src/policy/registry.ts";
 import { noopServices } from "../../../src/policy/noop_services.ts";
-import { fc } from "../../harness/properties.ts";
+import { fc } from "../../harness/parsers/properties.ts";
 import {
   backend,
   decode,

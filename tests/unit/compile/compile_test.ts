@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { emptyResourceSet } from "../../../src/api/resources/resource_set.ts";
 import { compileInSlices } from "../../../src/compile/compile.ts";
 import { builtInPolicies } from "../../../src/policy/registry.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 import {
   backend,
   compileAll,

@@ -1,7 +1,10 @@
 /** Configurations that the documentation of earlier versions had: users have copied them, so they must go on to work. */
 import assert from "node:assert/strict";
 import { fileSource, validateConfiguration } from "../../../mod.ts";
-import { environmentOf, writeFilesOf } from "../../harness/named_files.ts";
+import {
+  environmentOf,
+  writeFilesOf,
+} from "../../harness/process/named_files.ts";
 
 const fixtures = new URL("../../fixtures/config/", import.meta.url);
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { formatDiagnostics } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig } from "../../../src/config/load.ts";
-import { fc } from "../../harness/properties.ts";
+import { fc } from "../../harness/parsers/properties.ts";
 
 const good = new URL("../../fixtures/config/good/", import.meta.url);
 const texts = [...Deno.readDirSync(good)]

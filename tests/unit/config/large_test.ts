@@ -4,7 +4,7 @@ import { formatDiagnostics } from "../../../src/config/diagnostics/located_diagn
 import { loadConfig, loadInSteps } from "../../../src/config/load.ts";
 import { readDocuments } from "../../../src/config/yaml/config_document.ts";
 import { parseYaml, printYaml } from "../../../src/config/yaml/yaml.ts";
-import { processorTime } from "../../harness/processor_time.ts";
+import { processorTime } from "../../harness/time/processor_time.ts";
 
 /** Creates a configuration with `count` routes and `count` backends. */
 function largeConfig(count: number, backendOf: (route: number) => string) {

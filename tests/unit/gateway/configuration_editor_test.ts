@@ -3,7 +3,10 @@ import { textSource, validateConfiguration } from "../../../mod.ts";
 import { printYaml } from "../../../src/config/yaml/yaml.ts";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { ConfigurationEditor } from "../../../src/gateway/configuration_editor.ts";
-import { formsShown, secretPlaces } from "../../harness/secret_places.ts";
+import {
+  formsShown,
+  secretPlaces,
+} from "../../harness/gateway/secret_places.ts";
 
 const name = "gateway.yaml";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Diagnostic } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { DiagnosticLog } from "../../../src/gateway/diagnostic_log.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { RecordedLog } from "../../harness/recorded_log.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
 
 function warning(message: string, namespace = "team"): Diagnostic {
   return {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { runToEnd } from "../../../src/base/slices.ts";
 import { keepUnchanged } from "../../../src/gateway/unchanged_resources.ts";
-import { readObjects } from "../../harness/changing_objects.ts";
+import { readObjects } from "../../harness/gateway/changing_objects.ts";
 
 function routes(...paths: readonly string[]): string {
   return JSON.stringify({

@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { TcpAcceptor } from "../../../src/http/server/accept/acceptor.ts";
 import { claimAddress } from "../../../src/http/server/accept/claim_address.ts";
-import { createAuthority } from "../../harness/certificates.ts";
-import { TestServer } from "../../harness/echo_server.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { createAuthority } from "../../harness/login/certificates.ts";
+import { TestServer } from "../../harness/servers/echo_server.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 Deno.test("TcpAcceptor takes the next client immediately when others left the queue", async () => {
   const clock = new FakeClock();

@@ -16,9 +16,12 @@ import {
 import { createDateSource } from "../../../src/http/server/http1/response_head.ts";
 import { TimerWheel } from "../../../src/http/timer_wheel.ts";
 import { respondToError } from "../../../src/proxy/request/respond.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { readText, silentObserver } from "../../harness/echo_server.ts";
-import { MemoryTransport, settle } from "../../harness/memory_transport.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { readText, silentObserver } from "../../harness/servers/echo_server.ts";
+import {
+  MemoryTransport,
+  settle,
+} from "../../harness/gateway/memory_transport.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const DATE = "Date: Thu, 01 Jan 2026 00:00:00 GMT\r\n";

@@ -5,9 +5,9 @@ import { text } from "node:stream/consumers";
 import { type Body, textBody } from "../../../src/http/body.ts";
 import { HeaderList } from "../../../src/http/header_list.ts";
 import type { Outcome } from "../../../src/http/message.ts";
-import { createAuthority } from "../../harness/certificates.ts";
-import { readText, TestServer } from "../../harness/echo_server.ts";
-import { RawClient } from "../../harness/raw_client.ts";
+import { createAuthority } from "../../harness/login/certificates.ts";
+import { readText, TestServer } from "../../harness/servers/echo_server.ts";
+import { RawClient } from "../../harness/clients/raw_client.ts";
 
 const authority = await createAuthority();
 const pair = await authority.issueServer(["localhost"]);

@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import tls from "node:tls";
 import { NodeTransport } from "../../../src/http/node_transport.ts";
 import { writeAll } from "../../../src/http/transport.ts";
-import { createAuthority } from "../../harness/certificates.ts";
+import { createAuthority } from "../../harness/login/certificates.ts";
 
 const authority = await createAuthority();
 const pair = await authority.issueServer(["localhost", "127.0.0.1"]);

@@ -8,7 +8,7 @@ import {
 } from "../../../src/http/server/server_options.ts";
 import { TunnelLimits } from "../../../src/http/server/tunnel_limits.ts";
 import { TimerWheel } from "../../../src/http/timer_wheel.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 function contextWith(clock: FakeClock, limits: Partial<ServerLimits>) {
   return {

@@ -7,9 +7,9 @@ import { GatewayError } from "../../../src/base/errors.ts";
 import type { Outcome } from "../../../src/http/message.ts";
 import type { TlsConfig } from "../../../src/http/server/accept/certificate_table.ts";
 import { respondToError } from "../../../src/proxy/request/respond.ts";
-import { createAuthority } from "../../harness/certificates.ts";
-import { TestServer } from "../../harness/echo_server.ts";
-import { RawClient } from "../../harness/raw_client.ts";
+import { createAuthority } from "../../harness/login/certificates.ts";
+import { TestServer } from "../../harness/servers/echo_server.ts";
+import { RawClient } from "../../harness/clients/raw_client.ts";
 
 const authority = await createAuthority();
 const other = await createAuthority("Other CA");

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { textBody } from "../../../src/http/body.ts";
 import { HeaderList } from "../../../src/http/header_list.ts";
 import type { ResponseMessage } from "../../../src/http/message.ts";
-import { answering, TestServer } from "../../harness/echo_server.ts";
-import { RawClient } from "../../harness/raw_client.ts";
+import { answering, TestServer } from "../../harness/servers/echo_server.ts";
+import { RawClient } from "../../harness/clients/raw_client.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 

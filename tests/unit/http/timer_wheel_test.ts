@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Deadline, TimerWheel } from "../../../src/http/timer_wheel.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 Deno.test("TimerWheel calls each deadline in time, with one timer", () => {
   const { clock, wheel, due, add } = setUp();

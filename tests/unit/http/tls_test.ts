@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import net from "node:net";
 import tls from "node:tls";
-import { createAuthority, type KeyPair } from "../../harness/certificates.ts";
-import { TestServer } from "../../harness/echo_server.ts";
-import { RawClient } from "../../harness/raw_client.ts";
+import {
+  createAuthority,
+  type KeyPair,
+} from "../../harness/login/certificates.ts";
+import { TestServer } from "../../harness/servers/echo_server.ts";
+import { RawClient } from "../../harness/clients/raw_client.ts";
 
 const authority = await createAuthority();
 const first = await authority.issueServer(["localhost", "a.example"]);

@@ -3,8 +3,8 @@ import { createHmac } from "node:crypto";
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { readKeySet } from "../../../src/identity/keys/key_set.ts";
 import { TokenVerifier } from "../../../src/identity/tokens/token_verifier.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { createTokenIssuer, jwksOf } from "../../harness/tokens.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { createTokenIssuer, jwksOf } from "../../harness/login/tokens.ts";
 
 const clock = new FakeClock();
 const now = Math.floor(clock.now() / 1000);

@@ -8,10 +8,10 @@ import {
   noDocumentCache,
 } from "../../../src/identity/documents/document_cache.ts";
 import { DocumentUnavailableError } from "../../../src/identity/documents/remote_document.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { IdentityServer } from "../../harness/identity_server.ts";
-import { RecordedLog } from "../../harness/recorded_log.ts";
-import { createTokenIssuer } from "../../harness/tokens.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { IdentityServer } from "../../harness/login/identity_server.ts";
+import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
+import { createTokenIssuer } from "../../harness/login/tokens.ts";
 
 /** Creates a store, and a server that accepts one connection and never responds. */
 function setUp() {

@@ -8,7 +8,7 @@ import {
 import { adapterOf } from "../../../src/identity/providers/adapters.ts";
 import { withQueryParameter } from "../../../src/identity/providers/provider_urls.ts";
 import { TokenCache } from "../../../src/identity/tokens/token_cache.ts";
-import { createTokenIssuer } from "../../harness/tokens.ts";
+import { createTokenIssuer } from "../../harness/login/tokens.ts";
 
 Deno.test("an unusable key is ignored individually", async () => {
   const { jwk } = await createTokenIssuer({ kid: "good" });

@@ -4,8 +4,8 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { readKeySet } from "../../../src/identity/keys/key_set.ts";
 import { TokenError } from "../../../src/identity/tokens/token.ts";
 import { TokenVerifier } from "../../../src/identity/tokens/token_verifier.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { createTokenIssuer, jwksOf } from "../../harness/tokens.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { createTokenIssuer, jwksOf } from "../../harness/login/tokens.ts";
 
 const clock = new FakeClock();
 const now = clock.now() / 1000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { KvHandle } from "../../../src/kv/kv_handle.ts";
 import { openKv } from "../../../src/kv/open_kv.ts";
-import { RedisServer } from "../../harness/redis_server.ts";
+import { RedisServer } from "../../harness/servers/redis_server.ts";
 
 /** Runs a test with Deno KV and with Redis: both behave the same. */
 function testBoth(name: string, test: (kv: KvHandle) => Promise<void>): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LlmApi } from "../../../src/llm/llm_api.ts";
 import { namedEvents, scan, scanJson, sse } from "./llm_responses.ts";
-import { fc } from "../../harness/properties.ts";
+import { fc } from "../../harness/parsers/properties.ts";
 
 const hostile = [-1, -1e300, "-5", "1e9", "abc", "", null, true, [], {}, [5], {
   value: 5,

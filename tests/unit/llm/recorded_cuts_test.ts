@@ -4,7 +4,7 @@
  *
  * Providers report only the end. Until an event they have generated the share of the visible output that its bytes have, hidden reasoning
  * before the first output or with the events that carry it encrypted, and have read what tools of their own found when these reported it.
- * `Drain` charges what the provider reports, whenever the client leaves: `tests/e2e/llm_left_streams_test.ts`.
+ * `Drain` charges what the provider reports, whenever the client leaves: `tests/e2e/llm/usage/llm_left_streams_test.ts`.
  */
 import assert from "node:assert/strict";
 import {

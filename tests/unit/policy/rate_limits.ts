@@ -9,8 +9,8 @@ import { noopServices } from "../../../src/policy/noop_services.ts";
 import { createRateLimit } from "../../../src/policy/rate_limit/rate_limit_policy.ts";
 import type { GlobalLimiter } from "../../../src/ratelimit/limiter/global_limiter.ts";
 import { LocalCounterStore } from "../../../src/ratelimit/local/local_counter_store.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { RecordedLog } from "../../harness/recorded_log.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
 import { context, headersOf, response, responseOf } from "./exchange.ts";
 
 type Local = Partial<NonNullable<RateLimit["local"]>[number]>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { BytesBody, textBody } from "../../../src/http/body.ts";
-import { ChunkedBody } from "../../harness/chunked_body.ts";
+import { ChunkedBody } from "../../harness/clients/chunked_body.ts";
 import { headersOf, response } from "./exchange.ts";
 import {
   changeRequest,

@@ -11,7 +11,7 @@ import type {
 } from "../../../src/policy/contract/policy.ts";
 import { noopServices } from "../../../src/policy/noop_services.ts";
 import { createTransformation } from "../../../src/policy/transformation/transformation_policy.ts";
-import { RecordedLog } from "../../harness/recorded_log.ts";
+import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
 import { context, headersOf, response } from "./exchange.ts";
 
 /** Limit of buffered bodies in these tests. */

@@ -6,7 +6,7 @@ import { Attempts } from "../../../src/proxy/request/attempts.ts";
 import type { Exchange } from "../../../src/proxy/exchange/exchange.ts";
 import { observeFinishedRequests } from "../../../src/proxy/finish.ts";
 import type { FinishedRequest } from "../../../src/telemetry/log/finished_request.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 const exchange = {
   startedAt: 0,

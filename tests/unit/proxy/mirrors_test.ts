@@ -9,7 +9,7 @@ import type {
 } from "../../../src/proxy/balancing/attempt_target.ts";
 import { Mirrors } from "../../../src/proxy/mirrors.ts";
 import type { Backend } from "../../../src/snapshot/snapshot.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 const shadow: Backend = {
   key: "default/shadow",

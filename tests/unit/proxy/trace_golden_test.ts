@@ -1,20 +1,23 @@
 import assert from "node:assert/strict";
 import { builtInPolicies } from "../../../src/policy/registry.ts";
 import type { TraceEvent } from "../../../src/telemetry/trace/trace_event.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { fetchRaw, type RawRequest } from "../../harness/fetch_raw.ts";
-import { freePort } from "../../harness/free_port.ts";
-import { RawUpstream, type Script } from "../../harness/raw_upstream.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { fetchRaw, type RawRequest } from "../../harness/clients/fetch_raw.ts";
+import { freePort } from "../../harness/process/free_port.ts";
+import {
+  RawUpstream,
+  type Script,
+} from "../../harness/clients/raw_upstream.ts";
 import {
   createTokenIssuer,
   jwksOf,
   type TokenIssuer,
-} from "../../harness/tokens.ts";
+} from "../../harness/login/tokens.ts";
 import {
   eventsOf,
   startTracedGateway,
   type TracedGateway,
-} from "../../harness/traced_gateway.ts";
+} from "../../harness/gateway/traced_gateway.ts";
 
 const fixtures = new URL("../../fixtures/trace/", import.meta.url);
 

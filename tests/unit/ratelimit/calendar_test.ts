@@ -8,8 +8,8 @@ import {
 import type { CounterStore } from "../../../src/ratelimit/local/counter_store.ts";
 import { LocalCounterStore } from "../../../src/ratelimit/local/local_counter_store.ts";
 import { LimitRegistry } from "../../../src/ratelimit/shared/limit_registry.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { tokensUsed } from "../../harness/tokens_used.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { tokensUsed } from "../../harness/login/tokens_used.ts";
 import { KvFleet, useOf } from "./kv_fleet.ts";
 import { storeOf } from "./shared/shared_threads.ts";
 

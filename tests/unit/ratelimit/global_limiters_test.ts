@@ -5,7 +5,7 @@ import {
   GlobalLimiters,
   type LimiterPlace,
 } from "../../../src/ratelimit/global_limiters.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 import { useOf } from "./kv_fleet.ts";
 
 const use = useOf({ base: 10 });

@@ -5,8 +5,8 @@ import type { Limit } from "../../../src/ratelimit/local/counter_store.ts";
 import { LocalCounterStore } from "../../../src/ratelimit/local/local_counter_store.ts";
 import { takeAll } from "../../../src/ratelimit/local/take_all.ts";
 import { LimitRegistry } from "../../../src/ratelimit/shared/limit_registry.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
-import { tokensUsed } from "../../harness/tokens_used.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { tokensUsed } from "../../harness/login/tokens_used.ts";
 import { KvFleet, useOf } from "./kv_fleet.ts";
 import { lease, minute, requestOf, storeOf } from "./shared/shared_threads.ts";
 

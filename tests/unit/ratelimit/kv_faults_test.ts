@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { tokensUsed } from "../../harness/tokens_used.ts";
+import { tokensUsed } from "../../harness/login/tokens_used.ts";
 import type { KvHandle } from "../../../src/kv/kv_handle.ts";
 import { openKv } from "../../../src/kv/open_kv.ts";
 import { KvLimiter } from "../../../src/ratelimit/kv/kv_limiter.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 import { KvFleet, useOf } from "./kv_fleet.ts";
 
 /** Opens a fleet over a store in memory with faults. */

@@ -7,7 +7,7 @@ import {
   KvLimiter,
   type KvLimiterOptions,
 } from "../../../src/ratelimit/kv/kv_limiter.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 /** Faults of a fleet. */
 export interface FleetTroubles {

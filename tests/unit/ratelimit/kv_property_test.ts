@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { tokensUsed } from "../../harness/tokens_used.ts";
+import { tokensUsed } from "../../harness/login/tokens_used.ts";
 import { KvFleet, useOf } from "./kv_fleet.ts";
-import { fc } from "../../harness/properties.ts";
+import { fc } from "../../harness/parsers/properties.ts";
 
 const WINDOW_MS = 1000;
 

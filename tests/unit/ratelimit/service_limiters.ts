@@ -7,7 +7,7 @@ import {
   ServiceLimiter,
   type ServiceLimiterOptions,
 } from "../../../src/ratelimit/service/service_limiter.ts";
-import { FakeClock } from "../../harness/fake_clock.ts";
+import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 /** A limiter of the domain `shop` with a fake clock; closed when disposed. */
 export interface TestLimiter extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { normalizeTarget } from "../../../src/route/normalize_target.ts";
-import { fc } from "../../harness/properties.ts";
+import { fc } from "../../harness/parsers/properties.ts";
 
 const kept = [
   "/",

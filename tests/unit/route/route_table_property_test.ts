@@ -14,7 +14,7 @@ import {
 } from "../../../src/route/route_table.ts";
 import type { RoutableRequest } from "../../../src/route/route_match.ts";
 import { request } from "./routing.ts";
-import { fc } from "../../harness/properties.ts";
+import { fc } from "../../harness/parsers/properties.ts";
 
 const hostname = fc.constantFrom(
   "*",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { HttpMatch } from "../../../src/api/resources/http_match.ts";
 import { createRouteTable } from "../../../src/route/route_table.ts";
 import type { RoutableRequest } from "../../../src/route/route_match.ts";
-import { processorTime } from "../../harness/processor_time.ts";
+import { processorTime } from "../../harness/time/processor_time.ts";
 import { exact, pattern, prefix, regex, request, values } from "./routing.ts";
 
 interface Case {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { AuditLog, withOutcome } from "../../../../admin/access/audit_log.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { createTestLog } from "../fake_target.ts";
 
 function start(respond: () => Response = () => new Response()) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FailedAttempts } from "../../../../admin/access/failed_attempts.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const client = "192.0.2.1";
 

@@ -3,9 +3,9 @@ import process from "node:process";
 import { takeCpuProfile } from "../../../../admin/profiles/cpu_of_all_threads.ts";
 import { encodePprof } from "../../../../admin/profiles/pprof.ts";
 import type { StackProfile } from "../../../../src/telemetry/profiles/stack_profile.ts";
-import { FakeDataPlane } from "../../../harness/fake_data_plane.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { threadLabels } from "../../../harness/pprof.ts";
+import { FakeDataPlane } from "../../../harness/gateway/fake_data_plane.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { threadLabels } from "../../../harness/parsers/pprof.ts";
 
 /** A clock that makes a profile last as long as `work`. */
 class WorkClock extends FakeClock {

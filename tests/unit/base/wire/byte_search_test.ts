@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ByteSearch } from "../../../../src/base/wire/byte_search.ts";
 import { bytesOf } from "../../llm/llm_responses.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const parts = ["a", "b", "c", "x", "abc", "ab", "xxxxxxxxxxxxxxxx"];
 

@@ -7,8 +7,8 @@ import {
   isEgressEntry,
   type ReservedAddress,
 } from "../../../../src/base/wire/egress_rules.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { RecordedLog } from "../../../harness/recorded_log.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 
 function policyOf(
   settings: { readonly allow?: string[]; readonly deny?: string[] },

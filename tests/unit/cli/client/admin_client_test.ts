@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { requestAdmin } from "../../../../cli/client/admin_client.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 for (
   const [name, pathAndQuery] of [["a head", "/head"], ["an end", "/body"]]

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { startLlmServer } from "../../../../cli/dev/llm_server.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 const chat = { path: "/v1/chat/completions", body: { model: "any", messages } };

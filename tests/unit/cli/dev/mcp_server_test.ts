@@ -16,8 +16,8 @@ import {
   type McpServerOptions,
   startMcpServer,
 } from "../../../../cli/dev/mcp_server.ts";
-import { fetchRaw } from "../../../harness/fetch_raw.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { fetchRaw } from "../../../harness/clients/fetch_raw.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { conformanceOffer } from "../../../harness/mcp/conformance_offer.ts";
 
 const accept = "application/json, text/event-stream";

@@ -7,7 +7,7 @@ import {
   soundResource,
   soundServer,
   startOAuthFixture,
-} from "../../../harness/oauth_fixture.ts";
+} from "../../../harness/login/oauth_fixture.ts";
 
 Deno.test("a sound server has no finding, and every client gets in", async () => {
   await using server = startOAuthFixture();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { printable, printableJson } from "../../../../cli/output/printable.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const anyText = fc.string({ unit: "binary" });
 

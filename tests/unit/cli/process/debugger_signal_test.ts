@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { closeWhenOpen } from "../../../../cli/process/debugger_signal.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 function startWatching() {
   const clock = new FakeClock();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { printable } from "../../../../cli/output/printable.ts";
 import { fit, widthOf, wrap } from "../../../../cli/output/columns.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const anyText = fc.string({ unit: "binary" });
 

@@ -8,8 +8,11 @@ import {
 } from "../../../../cli/tui/state/model.ts";
 import { update } from "../../../../cli/tui/update.ts";
 import { view } from "../../../../cli/tui/view.ts";
-import { received } from "../../../harness/received_events.ts";
-import { forwardedTrace, refusedTrace } from "../../../harness/sample_trace.ts";
+import { received } from "../../../harness/clients/received_events.ts";
+import {
+  forwardedTrace,
+  refusedTrace,
+} from "../../../harness/telemetry/sample_trace.ts";
 
 const size = { columns: 80, rows: 24 };
 const live = initialModel("the gateway", "waiting…", "requests");

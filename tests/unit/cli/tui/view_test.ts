@@ -11,14 +11,14 @@ import { widthOf } from "../../../../cli/output/columns.ts";
 import { toTerminal } from "../../../../cli/tui/style.ts";
 import { update } from "../../../../cli/tui/update.ts";
 import { view } from "../../../../cli/tui/view.ts";
-import { received } from "../../../harness/received_events.ts";
+import { received } from "../../../harness/clients/received_events.ts";
 import {
   forwardedTrace,
   refusedTrace,
   requestState,
   traceEvent,
-} from "../../../harness/sample_trace.ts";
-import { fc } from "../../../harness/properties.ts";
+} from "../../../harness/telemetry/sample_trace.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const small: Size = { columns: 80, rows: 24 };
 const empty = initialModel("gateway/default", "waiting for a request…");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { noopServices } from "../../../../src/policy/noop_services.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { failure, FakeApiServer } from "./fake_api_server.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
 import { ApiHeartbeat } from "../../../../src/cluster/client/api_heartbeat.ts";

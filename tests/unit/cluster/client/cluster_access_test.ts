@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
 import { ClusterAccessError } from "../../../../src/cluster/client/api_access.ts";
 import { findClusterAccess } from "../../../../src/cluster/client/cluster_access.ts";

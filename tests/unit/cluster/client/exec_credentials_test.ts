@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ClusterAccessError } from "../../../../src/cluster/client/api_access.ts";
 import { findClusterAccess } from "../../../../src/cluster/client/cluster_access.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const V1 = "client.authentication.k8s.io/v1";
 

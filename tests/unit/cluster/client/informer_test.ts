@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../../../src/base/clock.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { Informer } from "../../../../src/cluster/client/informer.ts";
 import {
   type ApiCall,

@@ -4,7 +4,7 @@ import { EgressPolicy } from "../../../../src/base/wire/egress_policy.ts";
 import type { ReservedAddress } from "../../../../src/base/wire/egress_rules.ts";
 import { compile } from "../../../../src/compile/compile.ts";
 import { builtInPolicies } from "../../../../src/policy/registry.ts";
-import { createAuthority } from "../../../harness/certificates.ts";
+import { createAuthority } from "../../../harness/login/certificates.ts";
 import {
   backend,
   compileAll,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createAuthority } from "../../../harness/certificates.ts";
+import { createAuthority } from "../../../harness/login/certificates.ts";
 import {
   backend,
   compileAll,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { createAuthority } from "../../../harness/certificates.ts";
+import { createAuthority } from "../../../harness/login/certificates.ts";
 import type { ResourceSet } from "../../../../src/api/resources/resource_set.ts";
 import { compileAll, decode, diagnosticLines, gateway } from "../resources.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { formatDiagnostics } from "../../../../src/config/diagnostics/located_diagnostic.ts";
 import { excerpt } from "../../../../src/config/diagnostics/excerpt.ts";
-import { processorTime } from "../../../harness/processor_time.ts";
+import { processorTime } from "../../../harness/time/processor_time.ts";
 
 for (
   const [text, at, shown] of [

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { KvUsageBook } from "../../../../src/dataplane/state/kv_usage_book.ts";
 import { HOUR_MS } from "../../../../src/telemetry/traffic/usage_table.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { until } from "../../../harness/held_upstream.ts";
-import { RecordedLog } from "../../../harness/recorded_log.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { until } from "../../../harness/servers/held_upstream.ts";
+import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 
 const row = {
   hour: 0,

@@ -16,13 +16,13 @@ import {
 } from "../../../../src/identity/documents/remote_document.ts";
 import { IdentityStore } from "../../../../src/identity/identity_store.ts";
 import type { RemoteKeys } from "../../../../src/identity/keys/remote_keys.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import {
   type Condition,
   IdentityServer,
-} from "../../../harness/identity_server.ts";
-import { RecordedLog } from "../../../harness/recorded_log.ts";
-import { createTokenIssuer } from "../../../harness/tokens.ts";
+} from "../../../harness/login/identity_server.ts";
+import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
+import { createTokenIssuer } from "../../../harness/login/tokens.ts";
 
 const second = 1000;
 const minute = 60 * second;

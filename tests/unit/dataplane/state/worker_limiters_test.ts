@@ -7,7 +7,7 @@ import {
   limiterKey,
   type LimiterPlace,
 } from "../../../../src/ratelimit/global_limiters.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { useOf } from "../../ratelimit/kv_fleet.ts";
 
 const name = "100 tokens per minute, by user";

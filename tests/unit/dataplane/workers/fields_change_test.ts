@@ -3,7 +3,7 @@ import {
   diffFields,
   patchFields,
 } from "../../../../src/dataplane/workers/fields_change.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const OBJECTS = Array.from({ length: 8 }, (_, id) => ({ id }));
 

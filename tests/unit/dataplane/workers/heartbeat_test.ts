@@ -4,7 +4,7 @@ import {
   HeartbeatMonitor,
   startHeartbeat,
 } from "../../../../src/dataplane/workers/heartbeat.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const second = 1000;
 

@@ -3,8 +3,11 @@ import { Cancellation } from "../../../../src/base/cancellation.ts";
 import type { Connection } from "../../../../src/http/client/connection.ts";
 import { ConnectionPool } from "../../../../src/http/client/connection_pool.ts";
 import type { Dialer } from "../../../../src/http/client/dialer.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { failureOf, optionsOf } from "../../../harness/upstream_requests.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import {
+  failureOf,
+  optionsOf,
+} from "../../../harness/clients/upstream_requests.ts";
 
 Deno.test("ConnectionPool fails a request when connecting takes too long", async () => {
   const clock = new FakeClock();

@@ -4,15 +4,15 @@ import {
   answer,
   type RawConnection,
   RawUpstream,
-} from "../../../harness/raw_upstream.ts";
+} from "../../../harness/clients/raw_upstream.ts";
 import {
   exchange,
   failureOf,
   readText,
   send,
   upstreamAt,
-} from "../../../harness/upstream_requests.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+} from "../../../harness/clients/upstream_requests.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 Deno.test("Upstream sends requests in turn on one connection", async () => {
   await using server = new RawUpstream(respondToAll);

@@ -12,14 +12,14 @@ import {
   Http2Client,
   settings,
   uint32,
-} from "../../../harness/http2_client.ts";
+} from "../../../harness/clients/http2_client.ts";
 import {
   exchange,
   failureOf,
   readText,
   send,
   upstreamAt,
-} from "../../../harness/upstream_requests.ts";
+} from "../../../harness/clients/upstream_requests.ts";
 
 const HTTP2 = { protocol: "http2" } as const;
 const OK = [[":status", "200"]] as const;

@@ -3,13 +3,13 @@ import { describeError } from "../../../../src/base/errors.ts";
 import { Cancellation } from "../../../../src/base/cancellation.ts";
 import { textBody } from "../../../../src/http/body.ts";
 import { HeaderList } from "../../../../src/http/header_list.ts";
-import { createAuthority } from "../../../harness/certificates.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { NodeUpstream } from "../../../harness/node_upstreams.ts";
+import { createAuthority } from "../../../harness/login/certificates.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { NodeUpstream } from "../../../harness/servers/node_upstreams.ts";
 import {
   type RawConnection,
   RawUpstream,
-} from "../../../harness/raw_upstream.ts";
+} from "../../../harness/clients/raw_upstream.ts";
 import {
   exchange,
   failureOf,
@@ -17,7 +17,7 @@ import {
   readText,
   send,
   upstreamAt,
-} from "../../../harness/upstream_requests.ts";
+} from "../../../harness/clients/upstream_requests.ts";
 
 const HTTP2 = { protocol: "http2" } as const;
 

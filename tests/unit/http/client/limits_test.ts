@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { Cancellation } from "../../../../src/base/cancellation.ts";
 import { textBody } from "../../../../src/http/body.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import {
   answer,
   type RawConnection,
   RawUpstream,
-} from "../../../harness/raw_upstream.ts";
+} from "../../../harness/clients/raw_upstream.ts";
 import {
   exchange,
   failureOf,
@@ -14,7 +14,7 @@ import {
   readText,
   send,
   upstreamAt,
-} from "../../../harness/upstream_requests.ts";
+} from "../../../harness/clients/upstream_requests.ts";
 
 Deno.test("Upstream respects the connection limit and serves every request", async () => {
   await using server = new RawUpstream(async (connection) => {

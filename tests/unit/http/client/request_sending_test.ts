@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describeError } from "../../../../src/base/errors.ts";
 import { textBody } from "../../../../src/http/body.ts";
 import { HeaderList } from "../../../../src/http/header_list.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { answer, RawUpstream } from "../../../harness/raw_upstream.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { answer, RawUpstream } from "../../../harness/clients/raw_upstream.ts";
 import {
   exchange,
   failureOf,
@@ -11,7 +11,7 @@ import {
   readText,
   send,
   upstreamAt,
-} from "../../../harness/upstream_requests.ts";
+} from "../../../harness/clients/upstream_requests.ts";
 
 const heads = [
   {

@@ -4,12 +4,12 @@ import {
   answer,
   RawUpstream,
   type Script,
-} from "../../../harness/raw_upstream.ts";
+} from "../../../harness/clients/raw_upstream.ts";
 import {
   exchange,
   failureOf,
   upstreamAt,
-} from "../../../harness/upstream_requests.ts";
+} from "../../../harness/clients/upstream_requests.ts";
 
 interface Fault {
   readonly name: string;

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { Upstream } from "../../../../src/http/client/upstream.ts";
-import { createAuthority } from "../../../harness/certificates.ts";
-import { NodeUpstream } from "../../../harness/node_upstreams.ts";
-import { answer, RawUpstream } from "../../../harness/raw_upstream.ts";
+import { createAuthority } from "../../../harness/login/certificates.ts";
+import { NodeUpstream } from "../../../harness/servers/node_upstreams.ts";
+import { answer, RawUpstream } from "../../../harness/clients/raw_upstream.ts";
 import {
   exchange,
   PushBody,
   upstreamAt,
-} from "../../../harness/upstream_requests.ts";
+} from "../../../harness/clients/upstream_requests.ts";
 
 /** Less than the minimum delayed-acknowledgement time of Linux. */
 const HELD_BACK_MS = 35;

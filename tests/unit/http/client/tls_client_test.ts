@@ -8,16 +8,16 @@ import type { UpstreamTls } from "../../../../src/http/client/upstream.ts";
 import {
   type CertificateAuthority,
   createAuthority,
-} from "../../../harness/certificates.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { NodeUpstream } from "../../../harness/node_upstreams.ts";
-import { answer, RawUpstream } from "../../../harness/raw_upstream.ts";
+} from "../../../harness/login/certificates.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { NodeUpstream } from "../../../harness/servers/node_upstreams.ts";
+import { answer, RawUpstream } from "../../../harness/clients/raw_upstream.ts";
 import {
   exchange,
   failureOf,
   send,
   upstreamAt,
-} from "../../../harness/upstream_requests.ts";
+} from "../../../harness/clients/upstream_requests.ts";
 
 const NAME = "b.example";
 

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { Cancellation } from "../../../../src/base/cancellation.ts";
 import { HeaderList } from "../../../../src/http/header_list.ts";
 import { writeAll } from "../../../../src/http/transport.ts";
-import { answer, RawUpstream } from "../../../harness/raw_upstream.ts";
+import { answer, RawUpstream } from "../../../harness/clients/raw_upstream.ts";
 import {
   exchange,
   send,
   upstreamAt,
-} from "../../../harness/upstream_requests.ts";
+} from "../../../harness/clients/upstream_requests.ts";
 
 const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\n" +
   "Connection: Upgrade\r\nX-A: 1\r\n\r\n";

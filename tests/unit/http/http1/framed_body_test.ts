@@ -7,8 +7,11 @@ import {
 import type { BodyFraming } from "../../../../src/http/http1/framing.ts";
 import { InputBuffer } from "../../../../src/http/http1/input_buffer.ts";
 import { MessageWriter } from "../../../../src/http/http1/message_writer.ts";
-import { readText } from "../../../harness/echo_server.ts";
-import { MemoryTransport, settle } from "../../../harness/memory_transport.ts";
+import { readText } from "../../../harness/servers/echo_server.ts";
+import {
+  MemoryTransport,
+  settle,
+} from "../../../harness/gateway/memory_transport.ts";
 
 /** Creates a body with the calls of its owner and its connection. */
 function subject(framing: BodyFraming, maxTrailerBytes = 1024) {

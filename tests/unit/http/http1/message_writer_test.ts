@@ -3,7 +3,10 @@ import type { Body } from "../../../../src/http/body.ts";
 import { textBody } from "../../../../src/http/body.ts";
 import { HeaderList } from "../../../../src/http/header_list.ts";
 import { MessageWriter } from "../../../../src/http/http1/message_writer.ts";
-import { MemoryTransport, settle } from "../../../harness/memory_transport.ts";
+import {
+  MemoryTransport,
+  settle,
+} from "../../../harness/gateway/memory_transport.ts";
 
 function bodyOf(
   chunks: (string | Promise<string>)[],

@@ -9,8 +9,8 @@ import {
   SETTINGS,
 } from "../../../../src/http/http2/http2_protocol.ts";
 import type { Outcome } from "../../../../src/http/message.ts";
-import { TestServer } from "../../../harness/echo_server.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { TestServer } from "../../../harness/servers/echo_server.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import {
   data,
   frame,
@@ -20,8 +20,11 @@ import {
   POST,
   settings,
   uint32,
-} from "../../../harness/http2_client.ts";
-import { MemoryTransport, settle } from "../../../harness/memory_transport.ts";
+} from "../../../harness/clients/http2_client.ts";
+import {
+  MemoryTransport,
+  settle,
+} from "../../../harness/gateway/memory_transport.ts";
 import { HeaderDecoder } from "../../../../src/http/http2/hpack/header_decoder.ts";
 import { Http2Session } from "../../../../src/http/http2/http2_session.ts";
 import { PREFACE } from "../../../../src/http/http2/http2_protocol.ts";

@@ -12,7 +12,7 @@ import {
   FRAME_TYPES,
   SETTINGS,
 } from "../../../../src/http/http2/http2_protocol.ts";
-import { echo, TestServer } from "../../../harness/echo_server.ts";
+import { echo, TestServer } from "../../../harness/servers/echo_server.ts";
 import {
   block,
   data,
@@ -23,8 +23,8 @@ import {
   POST,
   settings,
   uint32,
-} from "../../../harness/http2_client.ts";
-import { createRandom } from "../../../harness/mutations.ts";
+} from "../../../harness/clients/http2_client.ts";
+import { createRandom } from "../../../harness/clients/mutations.ts";
 
 const { endHeaders, endStream, padded, priority } = FRAME_FLAGS;
 const {

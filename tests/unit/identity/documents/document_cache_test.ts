@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { KvDocumentCache } from "../../../../src/identity/documents/document_cache.ts";
-import { PatientClock } from "../../../harness/patient_clock.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { RedisServer } from "../../../harness/redis_server.ts";
-import { RecordedLog } from "../../../harness/recorded_log.ts";
+import { PatientClock } from "../../../harness/time/patient_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { RedisServer } from "../../../harness/servers/redis_server.ts";
+import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 
 const keys = { text: '{"keys":[]}', fetchedAt: 1, freshMs: 60_000 };
 

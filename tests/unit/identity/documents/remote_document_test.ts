@@ -4,7 +4,7 @@ import {
   type DocumentVersion,
   RemoteDocument,
 } from "../../../../src/identity/documents/remote_document.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JWK } from "jose";
 import { readKeySet } from "../../../../src/identity/keys/key_set.ts";
-import { createTokenIssuer } from "../../../harness/tokens.ts";
+import { createTokenIssuer } from "../../../harness/login/tokens.ts";
 
 const good = await createTokenIssuer({ kid: "good" });
 const rsa = (await createTokenIssuer({ alg: "RS256" })).jwk;

@@ -8,10 +8,10 @@ import {
 import { DocumentUnavailableError } from "../../../../src/identity/documents/remote_document.ts";
 import { IdentityStore } from "../../../../src/identity/identity_store.ts";
 import { TokenError } from "../../../../src/identity/tokens/token.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { IdentityServer } from "../../../harness/identity_server.ts";
-import { RecordedLog } from "../../../harness/recorded_log.ts";
-import { createTokenIssuer, jwksOf } from "../../../harness/tokens.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { IdentityServer } from "../../../harness/login/identity_server.ts";
+import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
+import { createTokenIssuer, jwksOf } from "../../../harness/login/tokens.ts";
 
 const issuer = await createTokenIssuer({ now: new FakeClock().now() });
 

@@ -7,7 +7,7 @@ import {
 } from "../../../../src/base/wire/egress_policy.ts";
 import { ClientDocuments } from "../../../../src/identity/oauth/clients/client_documents.ts";
 import { OAuthError } from "../../../../src/identity/oauth/protocol/oauth_error.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const clock = systemClock;
 const never = new Cancellation();

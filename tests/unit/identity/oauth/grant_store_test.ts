@@ -3,7 +3,7 @@ import {
   MemoryGrantStore,
   withClientErrors,
 } from "../../../../src/identity/oauth/grants/grant_store.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const clock = new FakeClock();
 const later = clock.now() + 60_000;

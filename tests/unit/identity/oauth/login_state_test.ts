@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { RedisServer } from "../../../harness/redis_server.ts";
-import { RecordedLog } from "../../../harness/recorded_log.ts";
-import { PatientClock } from "../../../harness/patient_clock.ts";
+import { RedisServer } from "../../../harness/servers/redis_server.ts";
+import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
+import { PatientClock } from "../../../harness/time/patient_clock.ts";
 import {
   createMemoryLoginState,
   KvLoginState,

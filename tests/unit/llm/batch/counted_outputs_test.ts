@@ -4,8 +4,8 @@ import {
   MemoryCountedOutputs,
 } from "../../../../src/llm/batch/counted_outputs.ts";
 import { KvCountedOutputs } from "../../../../src/dataplane/state/kv_counted_outputs.ts";
-import { PatientClock } from "../../../harness/patient_clock.ts";
-import { RecordedLog } from "../../../harness/recorded_log.ts";
+import { PatientClock } from "../../../harness/time/patient_clock.ts";
+import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 
 Deno.test("an output is claimed once, by whichever thread comes first", async () => {
   const memory = createCountedMemory();

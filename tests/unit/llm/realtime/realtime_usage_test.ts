@@ -3,7 +3,7 @@ import { RealtimeUsage } from "../../../../src/llm/realtime/realtime_usage.ts";
 import {
   realtimeResponse,
   realtimeUsage,
-} from "../../../harness/realtime_provider.ts";
+} from "../../../harness/llm/realtime_provider.ts";
 
 function send(reader: RealtimeUsage, ...events: readonly unknown[]): void {
   for (const event of events) {

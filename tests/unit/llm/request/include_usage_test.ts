@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readRequestFacts } from "../../../../src/llm/request/request_facts.ts";
 import { withIncludeUsage } from "../../../../src/llm/request/include_usage.ts";
 import { bytesOf } from "../llm_responses.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 async function changedBody(body: Uint8Array): Promise<Uint8Array | undefined> {
   return withIncludeUsage(body, await readRequestFacts(body));

@@ -11,7 +11,7 @@ import {
   objectsOf,
 } from "../../../../src/llm/translation/conversation/answer_fields.ts";
 import { translate } from "../../../../src/llm/translation/translation.ts";
-import { createRandom } from "../../../harness/mutations.ts";
+import { createRandom } from "../../../harness/clients/mutations.ts";
 
 type Random = () => number;
 

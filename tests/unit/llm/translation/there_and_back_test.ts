@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../../src/base/json.ts";
 import type { LlmOperation } from "../../../../src/llm/providers/operation.ts";
 import { translate } from "../../../../src/llm/translation/translation.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const chat = { family: "openai", name: "chat/completions" } as const;
 const options = { id: "id-1", now: 0, unsupported: "Drop" } as const;

@@ -8,8 +8,8 @@ import {
   scan,
   sse,
 } from "../llm_responses.ts";
-import { processorTime } from "../../../harness/processor_time.ts";
-import { fc } from "../../../harness/properties.ts";
+import { processorTime } from "../../../harness/time/processor_time.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const usage = { prompt_tokens: 5, completion_tokens: 6, total_tokens: 11 };
 const done = "data: [DONE]\n\n";

@@ -14,7 +14,7 @@ import {
   sse,
 } from "../llm_responses.ts";
 import { streamedResponses } from "../streamed_responses.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 for (const response of streamedResponses) {
   const { name, contentType, body, input, output, model } = response;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { textBody } from "../../../../src/http/body.ts";
 import { LongEvent, readEvents } from "../../../../src/mcp/protocol/events.ts";
-import { ChunkedBody } from "../../../harness/chunked_body.ts";
+import { ChunkedBody } from "../../../harness/clients/chunked_body.ts";
 
 const stream = [
   ": comment\n\n",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PasswordVerifier } from "../../../../src/policy/authentication/password_verifier.ts";
 import { TurnQueue } from "../../../../src/policy/authentication/turn_queue.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const client = "192.0.2.1";
 

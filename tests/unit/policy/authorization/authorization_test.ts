@@ -11,8 +11,8 @@ import {
   evaluateRules,
 } from "../../../../src/policy/authorization/authorization_rule.ts";
 import { claimsValue } from "../../../../src/cel/values.ts";
-import { ChunkedBody } from "../../../harness/chunked_body.ts";
-import { processorTime } from "../../../harness/processor_time.ts";
+import { ChunkedBody } from "../../../harness/clients/chunked_body.ts";
+import { processorTime } from "../../../harness/time/processor_time.ts";
 import { authorization, decide, refused } from "../authorization.ts";
 import { context, responseOf } from "../exchange.ts";
 

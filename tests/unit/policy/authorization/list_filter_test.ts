@@ -3,7 +3,7 @@ import { GatewayError } from "../../../../src/base/errors.ts";
 import { textBody } from "../../../../src/http/body.ts";
 import type { PolicyContext } from "../../../../src/policy/contract/policy.ts";
 import { jwtClaims } from "../../../../src/policy/authentication/request_identity.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 import { authorization } from "../authorization.ts";
 import { context, headersOf, responseOf } from "../exchange.ts";
 import { response } from "../exchange.ts";

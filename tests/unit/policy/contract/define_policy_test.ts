@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 const root = new URL("../../../../", import.meta.url);
 const kind = await Deno.readTextFile(
-  new URL("tests/harness/badge_policy.ts", root),
+  new URL("tests/harness/gateway/badge_policy.ts", root),
 );
 
 /** Facts of `badge_policy.ts`, with their indentation. */

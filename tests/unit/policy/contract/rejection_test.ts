@@ -5,7 +5,7 @@ import { createBasicAuthentication } from "../../../../src/policy/authentication
 import { createJwtAuthentication } from "../../../../src/policy/login/jwt_policy.ts";
 import type { Policy } from "../../../../src/policy/contract/policy.ts";
 import { noopServices } from "../../../../src/policy/noop_services.ts";
-import { createTokenIssuer, jwksOf } from "../../../harness/tokens.ts";
+import { createTokenIssuer, jwksOf } from "../../../harness/login/tokens.ts";
 import { authorization } from "../authorization.ts";
 import { context, rejectionOf } from "../exchange.ts";
 

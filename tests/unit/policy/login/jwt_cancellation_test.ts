@@ -4,8 +4,8 @@ import { noDocumentCache } from "../../../../src/identity/documents/document_cac
 import { IdentityStore } from "../../../../src/identity/identity_store.ts";
 import { createJwtAuthentication } from "../../../../src/policy/login/jwt_policy.ts";
 import { noopServices } from "../../../../src/policy/noop_services.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { createTokenIssuer } from "../../../harness/tokens.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { createTokenIssuer } from "../../../harness/login/tokens.ts";
 import { context } from "../exchange.ts";
 
 /** A policy whose identity provider accepts connections and never answers. */

@@ -5,12 +5,12 @@ import { noDocumentCache } from "../../../../src/identity/documents/document_cac
 import { IdentityStore } from "../../../../src/identity/identity_store.ts";
 import { createJwtAuthentication } from "../../../../src/policy/login/jwt_policy.ts";
 import { noopServices } from "../../../../src/policy/noop_services.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import {
   createTokenIssuer,
   jwksOf,
   type TokenIssuer,
-} from "../../../harness/tokens.ts";
+} from "../../../harness/login/tokens.ts";
 import { context } from "../exchange.ts";
 
 function createPolicy(issuer: TokenIssuer, mode: "Strict" | "Permissive") {

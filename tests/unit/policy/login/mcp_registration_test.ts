@@ -13,7 +13,7 @@ import {
 } from "../../../../src/policy/login/registration_turns.ts";
 import type { PolicyOutcome } from "../../../../src/policy/contract/policy.ts";
 import { Rejection } from "../../../../src/policy/contract/rejection.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 function register(
   provider: ProviderRegistration | undefined,

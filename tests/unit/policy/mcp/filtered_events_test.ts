@@ -6,8 +6,8 @@ import {
   FilteredEvents,
 } from "../../../../src/policy/mcp/filtered_events.ts";
 import { ListReader } from "../../../../src/policy/mcp/list_reader.ts";
-import { ChunkedBody } from "../../../harness/chunked_body.ts";
-import { fc } from "../../../harness/properties.ts";
+import { ChunkedBody } from "../../../harness/clients/chunked_body.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const reader = new ListReader(["tools"], systemClock);
 

@@ -3,7 +3,7 @@ import { systemClock } from "../../../../src/base/clock.ts";
 import { JsonProblem } from "../../../../src/base/json/json_ambiguity.ts";
 import { ListReader } from "../../../../src/policy/mcp/list_reader.ts";
 import { listNames } from "../../../../src/policy/mcp/mcp_lists.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const reader = new ListReader(listNames, systemClock);
 

@@ -1,5 +1,5 @@
 import { admissionSlot } from "../../../../src/policy/rate_limit/rate_limit_admission.ts";
-import { tokensUsed } from "../../../harness/tokens_used.ts";
+import { tokensUsed } from "../../../harness/login/tokens_used.ts";
 import assert from "node:assert/strict";
 import { textBody } from "../../../../src/http/body.ts";
 import { usageListeners } from "../../../../src/policy/contract/request_listeners.ts";

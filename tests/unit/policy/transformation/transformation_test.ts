@@ -10,7 +10,7 @@ import {
   set,
   transformation,
 } from "../transformations.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const claims = { sub: "anna", level: 3, roles: ["a", "b"], big: 1.5 };
 

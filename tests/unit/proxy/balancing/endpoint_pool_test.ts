@@ -8,8 +8,8 @@ import {
   defaultBalancing,
   type Endpoint,
 } from "../../../../src/snapshot/snapshot.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { RecordedLog } from "../../../harness/recorded_log.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 
 /** An upstream with a load that the test sets. */
 class IdleUpstream implements Upstream {

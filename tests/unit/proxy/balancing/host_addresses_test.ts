@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { HostAddresses } from "../../../../src/proxy/balancing/host_addresses.ts";
 import { limitLookups } from "../../../../src/base/wire/system_lookup.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 /** Addresses of a name whose look-ups the test answers. */
 function createAddresses() {

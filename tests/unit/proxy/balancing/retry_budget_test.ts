@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RetryBudget } from "../../../../src/proxy/balancing/retry_budget.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 /** Number of retries that are left. */
 function takeAll(budget: RetryBudget): number {

@@ -5,7 +5,7 @@ import {
   createBodyMemory,
   HeldBytes,
 } from "../../../../src/http/body_memory.ts";
-import { ChunkedBody } from "../../../harness/chunked_body.ts";
+import { ChunkedBody } from "../../../harness/clients/chunked_body.ts";
 import { ReplayableBody } from "../../../../src/proxy/body/replayable_body.ts";
 
 async function textOf(body: Body): Promise<string> {

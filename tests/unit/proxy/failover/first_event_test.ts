@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Cancellation } from "../../../../src/base/cancellation.ts";
 import { HeaderList } from "../../../../src/http/header_list.ts";
 import { awaitFirstEvent } from "../../../../src/proxy/failover/first_event.ts";
-import { ChunkedBody } from "../../../harness/chunked_body.ts";
+import { ChunkedBody } from "../../../harness/clients/chunked_body.ts";
 
 /** Returns a stream in one piece, after its first event was awaited. */
 async function awaited(...chunks: readonly string[]): Promise<string> {

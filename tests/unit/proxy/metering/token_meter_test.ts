@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Body, BytesBody, textBody } from "../../../../src/http/body.ts";
 import { noPrices } from "../../../../src/policy/noop_services.ts";
 import { TokenMeter } from "../../../../src/proxy/metering/meter/token_meter.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { context, response } from "../../policy/exchange.ts";
 import { bytesOf, events } from "../../llm/llm_responses.ts";
 

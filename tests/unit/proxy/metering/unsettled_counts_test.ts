@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { UnsettledCounts } from "../../../../src/proxy/metering/meter/unsettled_counts.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 Deno.test("reports wait for the counts under way, and no longer than a second", async () => {
   const clock = new FakeClock();

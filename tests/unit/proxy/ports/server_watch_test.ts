@@ -5,7 +5,7 @@ import { parseLogFilter } from "../../../../src/base/log_filter.ts";
 import { ServerWatch } from "../../../../src/proxy/ports/server_watch.ts";
 import type { FinishedRequest } from "../../../../src/telemetry/log/finished_request.ts";
 import { createGatewayMetrics } from "../../../../src/telemetry/metrics/gateway_metrics.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const peer = { address: "192.0.2.1", port: 5 };
 

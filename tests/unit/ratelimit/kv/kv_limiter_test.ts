@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { tokensUsed } from "../../../harness/tokens_used.ts";
+import { tokensUsed } from "../../../harness/login/tokens_used.ts";
 import { budgetStories } from "../budget_states.ts";
 import { KvFleet, useOf } from "../kv_fleet.ts";
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { tokensUsed } from "../../../harness/tokens_used.ts";
+import { tokensUsed } from "../../../harness/login/tokens_used.ts";
 import { LocalCounterStore } from "../../../../src/ratelimit/local/local_counter_store.ts";
 import {
   boundKey,
   MAX_KEYS,
 } from "../../../../src/ratelimit/local/budget_table.ts";
 import type { BudgetDefinition } from "../../../../src/ratelimit/budget/budget.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const place = { scope: "HTTPRoute/default/a", name: "1 request per minute" };
 const definition = {

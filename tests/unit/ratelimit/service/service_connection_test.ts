@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { tokensUsed } from "../../../harness/tokens_used.ts";
+import { tokensUsed } from "../../../harness/login/tokens_used.ts";
 import {
   createServer,
   type Http2Server,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { createAuthority } from "../../../harness/certificates.ts";
-import { freePort } from "../../../harness/free_port.ts";
-import { NodeUpstream } from "../../../harness/node_upstreams.ts";
-import { startRateLimitService } from "../../../harness/rate_limit_service.ts";
+import { createAuthority } from "../../../harness/login/certificates.ts";
+import { freePort } from "../../../harness/process/free_port.ts";
+import { NodeUpstream } from "../../../harness/servers/node_upstreams.ts";
+import { startRateLimitService } from "../../../harness/servers/rate_limit_service.ts";
 import { createTestLimiter, useOf } from "../service_limiters.ts";
 
 const uses = [useOf("requests")];

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { tokensUsed } from "../../../harness/tokens_used.ts";
+import { tokensUsed } from "../../../harness/login/tokens_used.ts";
 import {
   type Reply,
   startRateLimitService,
-} from "../../../harness/rate_limit_service.ts";
+} from "../../../harness/servers/rate_limit_service.ts";
 import { createTestLimiter, useOf } from "../service_limiters.ts";
 
 const minute = { requests_per_unit: 100, unit: "MINUTE" };

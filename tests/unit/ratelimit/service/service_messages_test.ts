@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { decodeResponse } from "../../../../src/ratelimit/service/service_messages.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 Deno.test("decodeResponse reads any bytes or throws an error", () => {
   fc.assert(

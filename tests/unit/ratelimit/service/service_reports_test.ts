@@ -3,7 +3,7 @@ import { createLogger } from "../../../../src/base/log.ts";
 import { parseLogFilter } from "../../../../src/base/log_filter.ts";
 import type { ServiceDescriptor } from "../../../../src/ratelimit/service/service_messages.ts";
 import { UsageReports } from "../../../../src/ratelimit/service/service_reports.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { KeyHash } from "../../../../src/ratelimit/shared/key_hash.ts";
 import { KeyTable } from "../../../../src/ratelimit/shared/key_table.ts";
-import { fc } from "../../../harness/properties.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const MAX_KEYS = 8;
 

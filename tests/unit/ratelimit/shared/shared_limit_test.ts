@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { tokensUsed } from "../../../harness/tokens_used.ts";
+import { tokensUsed } from "../../../harness/login/tokens_used.ts";
 import type { Limit } from "../../../../src/ratelimit/local/counter_store.ts";
 import { LocalCounterStore } from "../../../../src/ratelimit/local/local_counter_store.ts";
 import { takeAll } from "../../../../src/ratelimit/local/take_all.ts";
 import { LimitRegistry } from "../../../../src/ratelimit/shared/limit_registry.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
-import { fc } from "../../../harness/properties.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 import { budgetStories } from "../budget_states.ts";
 import {
   CountingThread,

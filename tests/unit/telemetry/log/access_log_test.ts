@@ -3,7 +3,7 @@ import { createLogger } from "../../../../src/base/log.ts";
 import { parseLogFilter } from "../../../../src/base/log_filter.ts";
 import type { LogFormat } from "../../../../src/base/log_text.ts";
 import { createAccessLog } from "../../../../src/telemetry/log/access_log.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { finishedRequest } from "../finished_request.ts";
 
 function createTestLog(format: LogFormat = "text") {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { LineWriter } from "../../../../src/telemetry/log/line_writer.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 /** An output that takes what it gets, at most `chunk` bytes at once. */
 function createOutput(chunk = Infinity) {

@@ -3,7 +3,7 @@ import { addStateMetrics } from "../../../../src/telemetry/metrics/state_metrics
 import {
   createGatewayMetrics,
 } from "../../../../src/telemetry/metrics/gateway_metrics.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { finishedRequest, meteredUsage } from "../finished_request.ts";
 
 function createTestMetrics() {

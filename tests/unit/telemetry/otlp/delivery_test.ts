@@ -4,7 +4,7 @@ import {
   type DropReason,
 } from "../../../../src/telemetry/otlp/delivery/delivery.ts";
 import type { ExportResult } from "../../../../src/telemetry/otlp/delivery/export_result.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const accepted = { kind: "accepted", rejected: 0 } as const;
 const error = new Error("no");

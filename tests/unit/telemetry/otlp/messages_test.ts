@@ -4,7 +4,10 @@ import { encodeLogRecord } from "../../../../src/telemetry/otlp/messages/log_mes
 import { encodeMetric } from "../../../../src/telemetry/otlp/messages/metric_message.ts";
 import { encodeSpan } from "../../../../src/telemetry/otlp/messages/span_message.ts";
 import { MetricRegistry } from "../../../../src/telemetry/metrics/metrics.ts";
-import { readAttributes, readOtlp } from "../../../harness/otlp_collector.ts";
+import {
+  readAttributes,
+  readOtlp,
+} from "../../../harness/servers/otlp_collector.ts";
 
 const envelope = createEnvelope({
   resource: { "service.name": "test" },

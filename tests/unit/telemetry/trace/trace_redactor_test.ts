@@ -8,8 +8,8 @@ import {
   SensitiveNames,
   TraceRedactor,
 } from "../../../../src/telemetry/trace/trace_redactor.ts";
-import { processorTime } from "../../../harness/processor_time.ts";
-import { fc } from "../../../harness/properties.ts";
+import { processorTime } from "../../../harness/time/processor_time.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 function createRedactor(
   headers: Readonly<Record<string, string>> = {},

@@ -8,7 +8,7 @@ import {
 import type { TrafficReport } from "../../../../src/telemetry/traffic/traffic_report.ts";
 import { TrafficStore } from "../../../../src/telemetry/traffic/traffic_store.ts";
 import { MemoryUsageBook } from "../../../../src/telemetry/traffic/usage_table.ts";
-import { FakeClock } from "../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { finishedRequest, meteredUsage } from "../finished_request.ts";
 
 const MINUTE = 60_000;

@@ -4,8 +4,8 @@ import { readLines } from "../../../../../cli/ctl/trace/lines.ts";
 import {
   forwardedTrace,
   refusedTrace,
-} from "../../../../harness/sample_trace.ts";
-import { fc } from "../../../../harness/properties.ts";
+} from "../../../../harness/telemetry/sample_trace.ts";
+import { fc } from "../../../../harness/parsers/properties.ts";
 
 Deno.test("decodeEvent decodes every event of a trace", () => {
   for (const event of [...forwardedTrace, ...refusedTrace]) {

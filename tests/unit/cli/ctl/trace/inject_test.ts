@@ -6,7 +6,7 @@ import {
 import { claimsValue } from "../../../../../src/cel/values.ts";
 import { parseCurlArgs } from "../../../../../cli/ctl/trace/curl_arguments.ts";
 import { prepareInjection } from "../../../../../cli/ctl/trace/inject.ts";
-import { RecordingListener } from "../../../../harness/recording_listener.ts";
+import { RecordingListener } from "../../../../harness/servers/recording_listener.ts";
 import {
   chooseSourcePort,
   filterFor,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { inTurn, mergeLanes } from "../../../../../cli/ctl/trace/lanes.ts";
 import type { ReceivedEvent } from "../../../../../cli/ctl/trace/decode_event.ts";
-import { received } from "../../../../harness/received_events.ts";
-import { refusedTrace } from "../../../../harness/sample_trace.ts";
+import { received } from "../../../../harness/clients/received_events.ts";
+import { refusedTrace } from "../../../../harness/telemetry/sample_trace.ts";
 
 const [start, snapshot, policy, end] = received(refusedTrace);
 assert(start && snapshot && policy && end);

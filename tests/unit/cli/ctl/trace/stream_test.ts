@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { followInjection } from "../../../../../cli/ctl/trace/follow_injection.ts";
 import { openTrace } from "../../../../../cli/ctl/trace/stream.ts";
 import { Failure } from "../../../../../cli/process/exit.ts";
-import { FakeClock } from "../../../../harness/fake_clock.ts";
-import { received } from "../../../../harness/received_events.ts";
-import { refusedTrace } from "../../../../harness/sample_trace.ts";
-import { TraceServer } from "../../../../harness/trace_server.ts";
+import { FakeClock } from "../../../../harness/time/fake_clock.ts";
+import { received } from "../../../../harness/clients/received_events.ts";
+import { refusedTrace } from "../../../../harness/telemetry/sample_trace.ts";
+import { TraceServer } from "../../../../harness/servers/trace_server.ts";
 
 Deno.test("openTrace reports a gateway that sends no more data", async () => {
   await using server = new TraceServer();

@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { formatTime, summarize } from "../../../../../cli/ctl/trace/summary.ts";
 import { textLine } from "../../../../../cli/ctl/trace/text.ts";
 import type { TraceMessage } from "../../../../../src/telemetry/trace/trace_event.ts";
-import { received } from "../../../../harness/received_events.ts";
-import { requestState, traceEvent } from "../../../../harness/sample_trace.ts";
+import { received } from "../../../../harness/clients/received_events.ts";
+import {
+  requestState,
+  traceEvent,
+} from "../../../../harness/telemetry/sample_trace.ts";
 
 const budget = {
   name: "10 requests per 1m",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { HealthRecords } from "../../../../../src/proxy/balancing/health/health_records.ts";
-import { FakeClock } from "../../../../harness/fake_clock.ts";
+import { FakeClock } from "../../../../harness/time/fake_clock.ts";
 
 const rules = {
   intervalMs: 10_000,

@@ -1,0 +1,119 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import config from "../../../deno.json" with { type: "json" };
+import { describeError } from "../../../src/base/errors.ts";
+
+const repository = fileURLToPath(new URL("../../..", import.meta.url));
+const suite = config.imports["@modelcontextprotocol/conformance"];
+/** Revisions of MCP whose requirements the suite knows. */
+export const revisions = ["2025-11-25", "2026-07-28"] as const;
+const CLIENT_REVISION = "2025-11-25";
+const TIMEOUT_MS = 600_000;
+
+/** The result of a run of the MCP conformance suite. */
+export interface ConformanceResult {
+  readonly passed: number;
+  readonly failed: number;
+  /** Failures and warnings, as `scenario: id: STATUS message`. */
+  readonly problems: readonly string[];
+  /** The checks of each scenario as `id: STATUS`, sorted, without informational checks. */
+  readonly scenarios: Readonly<Record<string, readonly string[]>>;
+}
+
+interface Check {
+  readonly id: string;
+  readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "SKIPPED" | "INFO";
+  readonly errorMessage?: string;
+}
+
+/**
+ * Runs every server scenario that a revision of MCP requires, and those that it does not score, against `url`.
+ *
+ * @throws {Error} If the suite itself cannot run.
+ */
+export function runConformance(
+  url: string,
+  revision: (typeof revisions)[number],
+): Promise<ConformanceResult> {
+  return runSuite(["server", "--url", url, "--requirements", revision]);
+}
+
+/**
+ * Runs a scenario for clients: the suite starts a server and runs `command` with the server's URL appended.
+ *
+ * @throws {Error} If the suite itself cannot run.
+ */
+export function runClientConformance(
+  scenario: string,
+  command: readonly string[],
+): Promise<ConformanceResult> {
+  const flags = ["--scenario", scenario, "--spec-version", CLIENT_REVISION];
+  return runSuite(["client", "--command", command.join(" "), ...flags]);
+}
+
+/**
+ * Runs a scenario for authorization servers against the server that protects `url`.
+ *
+ * @throws {Error} If the suite itself cannot run.
+ */
+export function runAuthorizationConformance(
+  url: string,
+  scenario: string,
+): Promise<ConformanceResult> {
+  return runSuite(["authorization", "--url", url, "--scenario", scenario]);
+}
+
+async function runSuite(args: readonly string[]): Promise<ConformanceResult> {
+  const directory = await Deno.makeTempDir({ prefix: "conformance-" });
+  try {
+    const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", suite, ...args, "--output-dir", directory],
+      cwd: repository,
+      stdin: "null",
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    }).output();
+    const result = await readResult(directory);
+    if (Object.keys(result.scenarios).length > 0) return result;
+    const output = new TextDecoder().decode(
+      new Uint8Array([...stdout, ...stderr]),
+    );
+    throw new Error(`The conformance suite ran no scenario:\n${output}`);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+/** Reads the `<scenario>-<time>/checks.json` that the suite writes per scenario. */
+async function readResult(directory: string): Promise<ConformanceResult> {
+  const scenarios: Record<string, string[]> = {};
+  const problems: string[] = [];
+  let passed = 0;
+  let failed = 0;
+  for await (const { name } of Deno.readDir(directory)) {
+    const checks = await readChecks(join(directory, name, "checks.json"));
+    passed += checks.filter(({ status }) => status === "SUCCESS").length;
+    failed += checks.filter(({ status }) => status === "FAILURE").length;
+    const scenario = name.replace(/^server-/, "").replace(
+      /-\d{4}-\d\d-\d\dT.*$/,
+      "",
+    );
+    scenarios[scenario] = checks.filter(({ status }) => status !== "INFO")
+      .map(({ id, status }) => `${id}: ${status}`).sort();
+    for (const { id, status, errorMessage } of checks) {
+      if (status === "FAILURE" || status === "WARNING") {
+        problems.push(`${scenario}: ${id}: ${status} ${errorMessage}`);
+      }
+    }
+  }
+  return { passed, failed, problems: problems.sort(), scenarios };
+}
+
+async function readChecks(file: string): Promise<Check[]> {
+  try {
+    return JSON.parse(await Deno.readTextFile(file));
+  } catch (error) {
+    throw new Error(`Cannot read "${file}": ${describeError(error)}`, {
+      cause: error,
+    });
+  }
+}

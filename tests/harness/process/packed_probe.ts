@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { pack } from "../../../.ci/pack.ts";
+
+/** A program for the packed file that prints its environment. */
+export const PROBE = `
+switch (Deno.args[0]) {
+  case "exit":
+    Deno.exit(Number(Deno.args[1]));
+  case "wait":
+    console.log("waiting");
+    setInterval(() => {}, 1000);
+    break;
+  default: {
+    const ask = async (name, command) => (await Deno.permissions.query({ name, command })).state === "granted";
+    console.log(JSON.stringify({
+      args: Deno.args,
+      pid: Deno.pid,
+      env: Deno.env.toObject(),
+      permissions: { net: await ask("net"), ffi: await ask("ffi"), sh: await ask("run", "/bin/sh") },
+    }));
+  }
+}`;
+
+/** The output of the probe by default. */
+export interface Report {
+  readonly args: string[];
+  readonly pid: number;
+  readonly env: Record<string, string>;
+  readonly permissions: Record<string, boolean>;
+}
+
+/** Options to start the packed file; the environment contains `env` only. */
+export interface Start {
+  readonly args?: string[];
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
+  readonly file?: string;
+}
+
+const runtime = await Deno.readFile(Deno.execPath());
+
+/** Packed files by their program: packing takes ten times as long as writing. */
+const packed = new Map<string, Uint8Array>();
+
+/** Root can write anywhere, so as root the tests run the packed file as another user. */
+export const unprivilegedUser = Deno.uid() === 0
+  ? { uid: 65534, gid: 65534 }
+  : {};
+
+/** A directory with a packed probe, `gateway`, and further directories of a test, owned by the user that starts it. */
+export class Sandbox {
+  readonly path = Deno.makeTempDirSync();
+  readonly executable = `${this.path}/gateway`;
+
+  static async create(
+    program = PROBE,
+    withRuntime = runtime,
+  ): Promise<Sandbox> {
+    const sandbox = new Sandbox();
+    Deno.chmodSync(sandbox.path, 0o755);
+    const known = withRuntime === runtime ? packed.get(program) : undefined;
+    if (known !== undefined) {
+      await Deno.writeFile(sandbox.executable, known, { mode: 0o755 });
+      return sandbox;
+    }
+    await pack(sandbox.executable, {
+      program: { "main.js": program, "worker.js": "postMessage('worker')" },
+      runtime: withRuntime,
+      help: { gateway: "it's gateway", gwctl: "gwctl" },
+    });
+    if (withRuntime === runtime) {
+      packed.set(program, await Deno.readFile(sandbox.executable));
+    }
+    return sandbox;
+  }
+
+  directory(name: string, mode = 0o700): string {
+    const path = `${this.path}/${name}`;
+    Deno.mkdirSync(path);
+    Deno.chmodSync(path, mode);
+    if (unprivilegedUser.uid !== undefined) {
+      Deno.chownSync(path, unprivilegedUser.uid, unprivilegedUser.gid);
+    }
+    return path;
+  }
+
+  spawn(
+    { args = [], env = {}, cwd = this.path, file = this.executable }: Start,
+  ): Deno.ChildProcess {
+    return new Deno.Command(file, {
+      ...unprivilegedUser,
+      args,
+      cwd,
+      env,
+      clearEnv: true,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+  }
+
+  async run(
+    start: Start,
+  ): Promise<{ code: number; stderr: string; report: () => Report }> {
+    const { code, stdout, stderr } = await this.spawn(start).output();
+    const text = new TextDecoder().decode(stderr);
+    return {
+      code,
+      stderr: text,
+      report() {
+        assert.equal(code, 0, text);
+        return JSON.parse(new TextDecoder().decode(stdout)) as Report;
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.path, { recursive: true });
+  }
+}
+
+/** Returns the names below a cache directory without Deno's own files: `["deno-…/gateway", "gateway-…/main.js"]`. */
+export function entriesOf(cache: string): string[] {
+  return [...Deno.readDirSync(cache)]
+    .flatMap(({ name }) =>
+      [...Deno.readDirSync(`${cache}/${name}`)].map((file) =>
+        `${name}/${file.name}`
+      )
+    )
+    .filter((name) => !name.endsWith("/deno"))
+    .sort();
+}
+
+/** Returns the path of the only `file` below a cache directory. */
+export function pathOf(cache: string, file: string): string {
+  const entry = entriesOf(cache).find((name) => name.endsWith(`/${file}`));
+  assert(entry, `no ${file} in ${cache}`);
+  return `${cache}/${entry}`;
+}

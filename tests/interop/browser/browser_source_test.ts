@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
+import {
+  accessibilityProblems,
+  openUi,
+} from "../../harness/browser/ui_page.ts";
+
+const adminToken = "0123456789abcdef";
+
+Deno.test("the configuration is edited: an error has its place as it is typed, changes are marked, and apply puts them in force", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: {
+      config: { adminToken },
+      routes: [{
+        name: "hello",
+        matches: [{ path: { type: "PathPrefix", value: "/" } }],
+        policies: { directResponse: { status: 200, body: "first" } },
+      }],
+    },
+  });
+  await using ui = await openUi(`${gateway.admin}/ui/#configuration`, {
+    bypassCSP: true,
+  });
+  const { page } = ui;
+  const editor = page.getByRole("textbox", { name: /^Source of/ });
+
+  await page.getByRole("dialog").getByLabel("Token").fill(adminToken);
+  await page.keyboard.press("Enter");
+  await editor.waitFor();
+  const apply = page.getByRole("button", { name: "Apply" });
+  const text = await editor.innerText();
+  await editor.press("ControlOrMeta+a");
+  await page.keyboard.insertText(
+    text.replace("directResponse", "directAnswer"),
+  );
+  const problem = page.getByRole("list", { name: "Diagnostics" }).getByRole(
+    "listitem",
+  );
+  await problem.filter({ hasText: 'unknown field "directAnswer"' })
+    .or(problem.filter({ hasText: "directAnswer" })).first().waitFor();
+  const wasDisabled = await apply.isDisabled();
+  const problems = await accessibilityProblems(page);
+  await editor.press("ControlOrMeta+a");
+  await page.keyboard.insertText(text.replace('"first"', '"second"'));
+  await page.getByRole("button", { name: "Changes" }).click();
+  await page.locator(".cm-deletedChunk").waitFor();
+  await page.getByText("valid", { exact: true }).waitFor();
+  await apply.click();
+  await page.getByText("in force", { exact: true }).waitFor();
+  const response = await (await fetch(gateway.origin)).text();
+
+  assert.doesNotMatch(text, /0123456789abcdef/);
+  assert.equal(wasDisabled, true);
+  assert.deepEqual(problems, []);
+  assert.equal(response, "second");
+  assert.match(await Deno.readTextFile(gateway.file), /0123456789abcdef/);
+  // The first response asks for the token.
+  assert.deepEqual(ui.complaints.filter((each) => !each.includes("401")), []);
+});
