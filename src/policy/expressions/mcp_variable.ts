@@ -70,7 +70,13 @@ export class McpReader {
     this.argumentShape = argumentShape;
     this.#selection = new JsonSelection({
       method: WHOLE,
-      params: { name: WHOLE, uri: WHOLE, arguments: argumentShape },
+      params: {
+        name: WHOLE,
+        uri: WHOLE,
+        arguments: argumentShape,
+        ref: { name: WHOLE, uri: WHOLE },
+        notifications: { resourceSubscriptions: WHOLE },
+      },
     });
   }
 
@@ -171,18 +177,40 @@ export function mcpValue(message: McpMessage): Value {
   return mapValue(new Map(fields));
 }
 
-/** Field of `mcp`, and parameter with the name of the target, by method. */
+type Target = readonly [kind: "tool" | "prompt" | "resource", name: unknown];
+
+const nameOf = (kind: "tool" | "prompt") => ({ name }: JsonObject): Target => [
+  kind,
+  name,
+];
+const uriOf = ({ uri }: JsonObject): Target => ["resource", uri];
+
+/** Return the field of `mcp` for the target of a message, and its name, by method. */
 const targets: Readonly<
-  Record<string, readonly ["tool" | "prompt" | "resource", string] | undefined>
+  Record<string, ((params: JsonObject) => Target) | undefined>
 > = {
-  "tools/call": ["tool", "name"],
-  "prompts/get": ["prompt", "name"],
-  "resources/read": ["resource", "uri"],
-  "resources/subscribe": ["resource", "uri"],
-  "resources/unsubscribe": ["resource", "uri"],
+  "tools/call": nameOf("tool"),
+  "prompts/get": nameOf("prompt"),
+  "resources/read": uriOf,
+  "resources/subscribe": uriOf,
+  "resources/unsubscribe": uriOf,
+  "completion/complete": ({ ref }) => {
+    const { name, uri } = isJsonObject(ref) ? ref : {};
+    if (name === undefined) return ["resource", uri];
+    // Servers may read either.
+    return ["prompt", uri === undefined ? name : null];
+  },
+  "subscriptions/listen": ({ notifications }) => {
+    const { resourceSubscriptions: uris = [] } = isJsonObject(notifications)
+      ? notifications
+      : {};
+    // Rules decide about one resource.
+    const isOne = Array.isArray(uris) && uris.length <= 1;
+    return ["resource", isOne ? uris[0] : null];
+  },
 };
 
-/** Reads a JSON-RPC message; `undefined` if it is invalid. */
+/** Reads a JSON-RPC message; `undefined` if it is invalid, or has several targets. */
 function readMessage(message: JsonObject): McpMessage | undefined {
   const { method: methodName, params } = message;
   // A response to a request of the server.
@@ -192,9 +220,8 @@ function readMessage(message: JsonObject): McpMessage | undefined {
     ? targets[methodName]
     : undefined;
   if (target === undefined) return { methodName };
-  const [field, parameter] = target;
   const fields = isJsonObject(params) ? params : {};
-  const name = fields[parameter];
+  const [field, name] = target(fields);
   if (name === undefined && field === "resource") return { methodName };
   if (typeof name !== "string") return undefined;
   const args = field === "tool" ? fields["arguments"] ?? undefined : undefined;

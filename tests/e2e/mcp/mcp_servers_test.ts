@@ -353,8 +353,20 @@ Deno.test("rules about servers filter lists, and reject calls", async () => {
     () => client.readResource({ uri: "one+doc://a" }),
     /not allowed/,
   );
+  const complete = (prompt: string) =>
+    client.complete({
+      ref: { type: "ref/prompt", name: prompt },
+      argument: { name: "a", value: "" },
+    });
+  const { completion } = await complete("two_ask");
+  await assert.rejects(() => complete("one_ask"), /not allowed/);
+  const listened = await callModern(url, "subscriptions/listen", {
+    notifications: { resourceSubscriptions: ["one+doc://a"] },
+  });
   await client.close();
 
+  assert.deepEqual(completion.values, ["two"]);
+  assert.equal(listened.error.message, "the request is not allowed");
   assert.deepEqual(tools.map(({ name }) => name), ["two_find"]);
   assert.deepEqual(await listTools(url), ["two_find"]);
   assert.deepEqual(resources.map(({ uri }) => uri), ["two+doc://a"]);
