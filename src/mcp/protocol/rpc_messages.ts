@@ -109,7 +109,8 @@ export function readMessage(value: unknown): RpcMessage | undefined {
     id: isId ? id : undefined,
     error: {
       code,
-      message: String(message),
+      // Converting an object may throw.
+      message: typeof message === "string" ? message : "",
       ...(data !== undefined && { data }),
     },
   };

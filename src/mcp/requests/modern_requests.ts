@@ -1,5 +1,9 @@
 import type { Cancellation } from "../../base/cancellation.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  stringMember,
+} from "../../base/json.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import {
   RPC,
@@ -108,9 +112,11 @@ export class ModernRequests {
     const { id, method, params, user, cancellation } = arrival;
     const { requestState, inputResponses } = params;
     const digest = digestOf(method, params);
-    const state = requestState === undefined
-      ? undefined
-      : this.#parked.open(String(requestState), user, digest);
+    const state = requestState === undefined ? undefined : this.#parked.open(
+      stringMember(params, "requestState") ?? "",
+      user,
+      digest,
+    );
     const parked = state !== undefined && "parked" in state
       ? this.#parked.take(state.parked)
       : undefined;

@@ -1,6 +1,6 @@
 import { Cancellation } from "../../base/cancellation.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { type JsonObject, stringMember } from "../../base/json.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import {
   RPC,
@@ -294,7 +294,7 @@ export class ClientSession implements Client {
     const { methods } = this.#services;
     const { server, key } = await methods.findResource(
       this,
-      String(params["uri"]),
+      stringMember(params, "uri") ?? "",
     );
     const isNew = method === "resources/subscribe";
     const uris = this.#subscriptions.getOrInsertComputed(

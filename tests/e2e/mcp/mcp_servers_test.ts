@@ -406,6 +406,42 @@ Deno.test("servers get the trace of the request", async () => {
   assert.deepEqual(traces, [traceparent, traceparent]);
 });
 
+for (
+  const message of [
+    { error: { code: 1, message: { toString: 1 } } },
+    {
+      id: 1,
+      method: "tools/call",
+      params: { name: "find", requestState: { toString: 1 } },
+    },
+    { id: 1, method: "resources/subscribe", params: { uri: { toString: 1 } } },
+  ]
+) {
+  Deno.test(`an object in place of a text is no error of the gateway: ${JSON.stringify(message)}`, async () => {
+    await using one = startServer("one", ["find"]);
+    await using gateway = await startGateway([{ name: "one", url: one.url }]);
+    const url = `${gateway.origin}/mcp`;
+    const client = await connect(gateway.origin);
+    const { sessionId = "" } = client.transport ?? {};
+    const response = await fetch(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "mcp-session-id": sessionId,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    });
+    const text = await response.text();
+    const { method = "ping", params = {} } = message;
+    const modern = await callModern(url, method, params);
+    await client.close();
+
+    assert.notEqual(response.status, 500);
+    assert.doesNotMatch(text, /Internal error/);
+    assert.notEqual(modern.status, 500);
+  });
+}
+
 Deno.test("servers get their own credentials, and nothing of the client", async () => {
   const received: Headers[] = [];
   await using server = await startRecorder(received);
