@@ -129,8 +129,11 @@ export class HttpTransport {
 
   #failed(cause: unknown): ServerFailure {
     if (cause instanceof ServerFailure) return cause;
-    const isLost = cause instanceof GatewayError && ranAway.has(cause.code);
-    return isLost
+    const code = cause instanceof GatewayError ? cause.code : "internal";
+    if (code === "upstream_overloaded") {
+      return this.#failure("failed", "has no connection left", cause);
+    }
+    return ranAway.has(code)
       ? this.#failure("broken", "closed the connection", cause)
       : this.#failure("unreachable", "is not reachable", cause);
   }

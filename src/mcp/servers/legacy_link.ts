@@ -161,7 +161,7 @@ export class HttpLegacyLink implements LegacyLink {
       throw new SessionLost(`MCP server "${this.#server}" lost the session`);
     }
     if (status >= 500 || status === 429) {
-      throw this.#failure("unreachable", `responds with status ${status}`);
+      throw this.#failure("failed", `responds with status ${status}`);
     }
     throw error === undefined
       ? new RpcFailure(

@@ -203,7 +203,7 @@ export class ModernConnection implements ServerConnection {
     }
     if (status >= 500 || status === 429) {
       const problem = `responds with status ${status}`;
-      throw new ServerFailure(settings.name, "unreachable", problem);
+      throw new ServerFailure(settings.name, "failed", problem);
     }
     if (error === undefined || error.code === RPC.UNSUPPORTED_VERSION) {
       onWrongEra();

@@ -6,6 +6,8 @@ export type FailureKind =
   | "timeout"
   /** It sends what is no MCP. */
   | "invalid"
+  /** It responds with an error status, or the gateway has no connection left: maybe for this request only. */
+  | "failed"
   /** It rejects the gateway, with HTTP 401 or 403. */
   | "rejected"
   /** The connection broke: the request may have run. */
@@ -25,9 +27,9 @@ export class ServerFailure extends Error {
     super(`MCP server "${server}" ${problem}`, options);
   }
 
-  /** True if the server itself is gone, not only a request to it. */
+  /** True if the server itself is gone. A status does not say that: a client could provoke it, and take the server from all others. */
   get isDown(): boolean {
-    return this.kind === "unreachable" || this.kind === "rejected";
+    return this.kind === "unreachable";
   }
 }
 

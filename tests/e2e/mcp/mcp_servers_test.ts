@@ -442,6 +442,44 @@ for (
   });
 }
 
+Deno.test("an error of one call does not take the server from other clients", async () => {
+  await using one = startServer("one", ["find", "crash"]);
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      const { url, method, headers } = request;
+      const text = await request.text();
+      if (text.includes('"crash"')) return new Response("", { status: 500 });
+      const target = new URL(new URL(url).pathname, one.url);
+      const own = new Headers(headers);
+      own.delete("host");
+      const body = text === "" ? {} : { body: text };
+      return await fetch(target, { method, headers: own, ...body });
+    },
+  );
+  await using old = startOneEra(
+    `http://127.0.0.1:${server.addr.port}/mcp`,
+    "legacy",
+  );
+  await using gateway = await startGateway([
+    { name: "new", url: `http://127.0.0.1:${server.addr.port}/mcp` },
+    { name: "old", url: old.url },
+  ]);
+  const url = `${gateway.origin}/mcp`;
+  const before = await listTools(url);
+
+  for (const name of ["new", "old"]) {
+    const crashed = await callModern(url, "tools/call", {
+      name: `${name}_crash`,
+    });
+    const found = await callModern(url, "tools/call", { name: `${name}_find` });
+    assert.equal(crashed.result.isError, true);
+    assert.equal(found.result.content[0].text, "one/find");
+  }
+  assert.deepEqual(await listTools(url), before);
+  await server.shutdown();
+});
+
 Deno.test("servers get their own credentials, and nothing of the client", async () => {
   const received: Headers[] = [];
   await using server = await startRecorder(received);
