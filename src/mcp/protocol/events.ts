@@ -25,21 +25,19 @@ export async function* readEvents(
   maxLength: number,
 ): AsyncGenerator<ServerEvent, void> {
   const decoder = new TextDecoder();
+  const lines = new LineSplitter();
   const parser = new EventParser();
-  let pending = "";
   let isOver = false;
   try {
     while (!isOver) {
       const chunk = await body.read();
       isOver = chunk === undefined;
-      pending += decoder.decode(chunk, { stream: !isOver });
-      const lines = splitLines(pending, isOver);
-      pending = lines.pop() ?? "";
-      for (const line of lines) {
+      const text = decoder.decode(chunk, { stream: !isOver });
+      for (const line of lines.push(text, isOver)) {
         const event = parser.add(line);
         if (event !== undefined) yield event;
       }
-      if (pending.length + parser.length > maxLength) {
+      if (lines.pending + parser.length > maxLength) {
         throw new LongEvent(`An event is longer than ${maxLength} characters`);
       }
     }
@@ -48,12 +46,30 @@ export async function* readEvents(
   }
 }
 
-/** Splits at line ends; the last part is not complete. A CR at the end may be half of a CRLF. */
-function splitLines(text: string, isOver: boolean): string[] {
-  if (isOver || !text.endsWith("\r")) return text.split(/\r\n|\n|\r/);
-  const lines = text.slice(0, -1).split(/\r\n|\n|\r/);
-  lines.push(`${lines.pop() ?? ""}\r`);
-  return lines;
+/** Splits a text that arrives in parts at line ends, and looks at each part once: a long line may have many. */
+class LineSplitter {
+  #pending = "";
+  #held = "";
+
+  /** Length of the line that is not complete. */
+  get pending(): number {
+    return this.#pending.length;
+  }
+
+  /** Adds a part; returns the lines that are complete with it. */
+  push(part: string, isOver: boolean): string[] {
+    let text = this.#held + part;
+    // A CR at the end may be half of a CRLF.
+    this.#held = !isOver && text.endsWith("\r") ? "\r" : "";
+    if (this.#held !== "") text = text.slice(0, -1);
+    const [first = "", ...others] = text.split(/\r\n|\n|\r/);
+    this.#pending += first;
+    const last = others.pop();
+    if (last === undefined) return [];
+    const complete = [this.#pending, ...others];
+    this.#pending = last;
+    return complete;
+  }
 }
 
 class EventParser {

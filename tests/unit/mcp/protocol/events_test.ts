@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import process from "node:process";
 import fc from "fast-check";
 import { textBody } from "../../../../src/http/body.ts";
 import { LongEvent, readEvents } from "../../../../src/mcp/protocol/events.ts";
@@ -45,6 +46,19 @@ Deno.test("an event without end is an error", async () => {
   await assert.rejects(() => collect(body), LongEvent);
   const lines = textBody("data: aaaaaaaaa\n".repeat(200));
   await assert.rejects(() => collect(lines), LongEvent);
+});
+
+Deno.test("a long line in small parts is read in proportion to its length", async () => {
+  const line = `data: ${"a".repeat(1000)}\n`;
+  const long = `data: ${"a".repeat(4_000_000)}\n\n`;
+  const body = new ChunkedBody(line, ...split(long, [400]));
+  const before = process.threadCpuUsage();
+  const [event] = await collect(body, 8_000_000);
+
+  assert.equal(event?.data.length, 4_001_001);
+  // Splitting the line anew with each part takes minutes.
+  const { user, system } = process.threadCpuUsage(before);
+  assert(user + system < 5_000_000, `${user + system} µs`);
 });
 
 /** Splits a text into parts of these sizes, over and over. */
