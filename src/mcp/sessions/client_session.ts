@@ -170,7 +170,10 @@ export class ClientSession implements Client {
     this.leave();
     this.#questions.close();
     for (const running of this.#running.values()) running.cancel(cancelled);
-    for (const stream of this.#streams.values()) stream.end();
+    for (const stream of this.#streams.values()) {
+      stream.end();
+      stream.forget();
+    }
   }
 
   /** Ends the session, also at the servers. */
@@ -333,9 +336,11 @@ export class ClientSession implements Client {
     const name = String(++this.#streamCount);
     const stream = this.#createStream(name, () => {});
     this.#streams.set(name, stream);
-    for (const [key, { isOver }] of this.#streams) {
+    for (const [key, old] of this.#streams) {
       if (this.#streams.size <= MAX_STREAMS) break;
-      if (isOver) this.#streams.delete(key);
+      if (!old.isOver) continue;
+      old.forget();
+      this.#streams.delete(key);
     }
     return stream;
   }

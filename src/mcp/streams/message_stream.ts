@@ -6,6 +6,10 @@ import { EventQueue } from "./event_queue.ts";
 /** Events that a client can catch up with. */
 const MAX_KEPT_EVENTS = 256;
 const MAX_KEPT_LENGTH = 1024 * 1024;
+/** Length of the events that all streams of a thread keep. */
+const MAX_KEPT_BY_ALL = 64 * 1024 * 1024;
+/** Length that stands for the memory of an event besides its text. */
+const EVENT_OVERHEAD = 128;
 const RETRY_MS = 1000;
 
 /** Options of a stream. */
@@ -48,12 +52,20 @@ export class MessageStream {
     this.#queue?.write(text, this.#idOf(id));
     if (this.#options.name === undefined) return;
     this.#events.push({ id, text });
-    this.#kept += text.length;
+    this.#kept += lengthOf(text);
     while (
       this.#events.length > MAX_KEPT_EVENTS || this.#kept > MAX_KEPT_LENGTH
     ) {
-      this.#kept -= this.#events.shift()?.text.length ?? 0;
+      this.#kept -= lengthOf(this.#events.shift()?.text ?? "");
     }
+    keptEvents.record(this, this.#kept);
+  }
+
+  /** Forgets what it has sent: nobody can catch up with it any more. */
+  forget(): void {
+    this.#events = [];
+    this.#kept = 0;
+    keptEvents.record(this, 0);
   }
 
   /** Ends the stream; what it has sent can still be caught up with. */
@@ -89,6 +101,27 @@ export class MessageStream {
     const { name } = this.#options;
     return name === undefined ? undefined : `${name}-${id}`;
   }
+}
+
+/** Bounds what streams keep: beyond the limit, those that have been silent for longest forget it. */
+class KeptEvents {
+  readonly #lengths = new Map<MessageStream, number>();
+  #total = 0;
+
+  /** Records the length of the events that a stream keeps now. */
+  record(stream: MessageStream, length: number): void {
+    this.#total += length - (this.#lengths.get(stream) ?? 0);
+    this.#lengths.delete(stream);
+    if (length > 0) this.#lengths.set(stream, length);
+    const [oldest] = this.#lengths.keys();
+    if (this.#total > MAX_KEPT_BY_ALL) oldest?.forget();
+  }
+}
+
+const keptEvents = new KeptEvents();
+
+function lengthOf(text: string): number {
+  return text.length + EVENT_OVERHEAD;
 }
 
 function eventsResponse(body: EventQueue): ResponseMessage {
