@@ -113,7 +113,7 @@ async function findToken(
   if (isOpen) return undefined;
   const problem = findings.find(({ verdict }) => verdict === "error");
   throw new Failure(
-    `Cannot log in at ${url}: ${problem?.seen}; run "gwctl mcp doctor ${url}"`,
+    `Cannot log in at ${url}: expected "${problem?.rule}", got ${problem?.seen}; run "gwctl mcp doctor ${url}"`,
   );
 }
 
