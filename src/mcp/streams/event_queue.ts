@@ -1,6 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { Clock } from "../../base/clock.ts";
+import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../../http/body.ts";
+import type { HeldBytes } from "../../http/body_memory.ts";
 
 /** Proxies end streams that are silent for long. */
 const KEEP_ALIVE_MS = 15_000;
@@ -17,6 +19,9 @@ export class EventQueue implements Body {
   readonly #encoder = new TextEncoder();
   #chunks: Uint8Array[] = [];
   #queued = 0;
+  /** Bytes that were read last, which the client may not have yet. */
+  #sending = 0;
+  #held: HeldBytes | undefined;
   #isOver = false;
   #wake: (() => void) | undefined;
 
@@ -24,6 +29,11 @@ export class EventQueue implements Body {
   constructor(clock: Clock, onLeave: () => void) {
     this.#clock = clock;
     this.#onLeave = onLeave;
+  }
+
+  /** Counts from now on what waits for the client; a client that reads slowly is disconnected when memory is short. */
+  holdIn(held: HeldBytes | undefined): void {
+    this.#held = held;
   }
 
   /** Writes a message as an event. @param id Id with which the stream can be resumed after the event. */
@@ -38,8 +48,9 @@ export class EventQueue implements Body {
   writeRaw(text: string): void {
     if (this.#isOver) return;
     const bytes = this.#encoder.encode(text);
+    const isTooMuch = this.#queued + bytes.length > MAX_QUEUED;
+    if (isTooMuch || !this.#hold(bytes.length)) return this.cancel();
     this.#queued += bytes.length;
-    if (this.#queued > MAX_QUEUED) return this.cancel();
     this.#chunks.push(bytes);
     this.#wake?.();
   }
@@ -51,6 +62,8 @@ export class EventQueue implements Body {
   }
 
   async read(): Promise<Uint8Array | undefined> {
+    this.#held?.release(this.#sending);
+    this.#sending = 0;
     while (this.#chunks.length === 0) {
       if (this.#isOver) return undefined;
       if (!await this.#waitForMore()) return comment;
@@ -59,6 +72,7 @@ export class EventQueue implements Body {
     const bytes = others.length === 0 ? only : Buffer.concat(this.#chunks);
     this.#chunks = [];
     this.#queued = 0;
+    this.#sending = bytes.length;
     return bytes;
   }
 
@@ -67,9 +81,21 @@ export class EventQueue implements Body {
     const wasOver = this.#isOver;
     this.#isOver = true;
     this.#chunks = [];
+    this.#held?.release(this.#queued);
     this.#queued = 0;
     this.#wake?.();
     if (!wasOver) this.#onLeave();
+  }
+
+  /** Returns false when memory is short. */
+  #hold(bytes: number): boolean {
+    try {
+      this.#held?.take(bytes);
+      return true;
+    } catch (error) {
+      if (error instanceof GatewayError) return false;
+      throw error;
+    }
   }
 
   /** Resolves to false when nothing has come in time. */

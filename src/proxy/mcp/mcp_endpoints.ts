@@ -7,6 +7,8 @@ import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { McpEndpoint } from "../../mcp/endpoint/federating_endpoint.ts";
 import { createEndpoint } from "../../mcp/endpoint/create_endpoint.ts";
+import type { HeldBytes } from "../../http/body_memory.ts";
+import { EventQueue } from "../../mcp/streams/event_queue.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import type { Slots } from "../../policy/contract/slot.ts";
 import type { Backend, McpTarget, Snapshot } from "../../snapshot/snapshot.ts";
@@ -76,13 +78,15 @@ export class McpEndpoints {
       );
     }
     const text = await this.#readText({ body, held });
-    return await this.#endpointOf(backend, target).handle({
+    const response = await this.#endpointOf(backend, target).handle({
       method,
       headers,
       text,
       user: userOf(slots),
       cancellation,
     });
+    hold(response, held);
+    return response;
   }
 
   /** Describes the endpoints that requests have used. */
@@ -164,6 +168,12 @@ export class McpEndpoints {
     const target = destination.choose([], undefined, false);
     return await target.send(request, body, cancellation);
   }
+}
+
+/** Counts what a client has to take, which is in memory as a whole. @throws {GatewayError} `body_memory_full` */
+function hold({ body }: ResponseMessage, held: HeldBytes | undefined): void {
+  if (body instanceof EventQueue) body.holdIn(held);
+  else held?.take(body?.length ?? 0);
 }
 
 /** Returns a secret of this process: sessions that it seals end with the process. */
