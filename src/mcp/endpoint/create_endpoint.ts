@@ -22,6 +22,8 @@ export interface EndpointServer {
 
 /** Dependencies of an endpoint. */
 export interface EndpointOptions {
+  /** Names the endpoint among all: what another one has sealed is invalid. */
+  readonly key: string;
   /** Name of the backend, for the log. */
   readonly backend: string;
   readonly servers: readonly EndpointServer[];
@@ -39,10 +41,10 @@ const MAX_SEALED_LENGTH = 256 * 1024;
 
 /** Creates an endpoint in front of several servers. */
 export function createEndpoint(
-  { backend, servers, secret, clock, log, worker, relay }: EndpointOptions,
+  { key, backend, servers, secret, clock, log, worker, relay }: EndpointOptions,
 ): McpEndpoint {
   const seal = new Seal<McpSealPurpose>(
-    `gateway mcp endpoint ${backend}`,
+    `gateway mcp endpoint ${key}`,
     [secret],
     MAX_SEALED_LENGTH,
   );

@@ -139,6 +139,7 @@ export class McpEndpoints {
     if (known?.target === target) return known.endpoint;
     const { clock, log, secret, relay } = this.#options;
     const endpoint = createEndpoint({
+      key: backend.key,
       backend: backend.name,
       servers: target.servers.map((server) => ({
         ...server,
