@@ -5,6 +5,7 @@ import type { AuditLog } from "../access/audit_log.ts";
 import { dumpConfig } from "./config_dump_endpoint.ts";
 import { indexPage } from "./index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
+import { listMcpServers } from "./mcp_servers_endpoint.ts";
 import { showMemory } from "./memory_endpoint.ts";
 import { describeApi } from "./openapi.ts";
 import { refreshKeys } from "./keys_endpoint.ts";
@@ -73,6 +74,11 @@ export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
     post("/keys/refresh", () => refreshKeys(target), {
       summary: "Fetches keys and metadata of identity providers again",
       ok: "Their state, with the error of each failed fetch",
+    }),
+    get("/mcp/servers", () => listMcpServers(target), {
+      summary:
+        "MCP servers of all backends: state, era, number of tools, last error",
+      ok: "The servers",
     }),
     ...requestEndpoints(options),
     ...debugEndpoints(options),

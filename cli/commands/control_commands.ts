@@ -34,6 +34,7 @@ export function addControlCommands(
   addUsageCommand(proxy, name);
   addLogCommand(proxy, name);
   addProfileCommands(proxy, name, call);
+  addView(proxy, "mcp", name);
   addView(proxy, "memory", name);
   addView(proxy, "audit", name);
   addTasksCommand(proxy, name);

@@ -12,6 +12,7 @@ const descriptions: Readonly<Record<ViewName, string>> = {
   backends: "Show backends: health, checks and connections of their endpoints",
   keys: "Show keys and metadata of identity providers",
   limits: "Show rate limits and their remaining budgets",
+  mcp: "Show MCP servers: state, era, number of tools and last error",
   memory: "Show memory usage and the occupancy of bounded stores",
   tasks: "Show requests in progress and their phases",
   usage: "Show who used how many LLM tokens, and what they cost",

@@ -128,6 +128,10 @@ Examples:
   ${name} proxy profile cpu --seconds 10 -o cpu.pb.gz
   ${name} proxy profile heap -p 15001
     go tool pprof -top cpu.pb.gz           print it; -http=: shows it in a browser`,
+  mcp: (name: string) => `
+Examples:
+  ${name} proxy mcp
+  ${name} proxy mcp -o json | jq '.[] | select(.state == "failed")'`,
   memory: (name: string) => `
 Examples:
   ${name} proxy memory

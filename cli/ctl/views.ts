@@ -51,6 +51,12 @@ export const views = {
     select: (dump) => listOf(dump, "budgets"),
     table: limitsTable,
   },
+  mcp: {
+    path: "/mcp/servers",
+    field: "servers",
+    select: (state) => listOf(state, "servers"),
+    table: mcpTable,
+  },
   memory: {
     path: "/memory",
     field: "process",
@@ -127,7 +133,7 @@ function keysTable(state: unknown): string {
     ["AGE", (each) => withUnit(fieldOf(each, "ageSeconds"), "s") ?? "-"],
     [
       "NEXT REFRESH",
-      (each) => textOf(each, "refreshAt").replace(/\.\d+Z$/, "Z") || "-",
+      (each) => withoutFraction(textOf(each, "refreshAt")),
     ],
     ["SOURCE", "source"],
     ["ERROR", "lastError"],
@@ -166,6 +172,27 @@ function limitsTable(dump: unknown): string {
       return field === "resetSeconds" ? withUnit(value, "s") : value;
     }]),
     budgets,
+  );
+}
+
+function mcpTable(state: unknown): string {
+  const servers = listOf(state, "servers");
+  if (servers.length === 0) return "No backend has MCP servers\n";
+  const names = ["backend", "name", "address", "state"];
+  return tableOfJson(
+    [
+      ...names.map((name): Column => [name.toUpperCase(), name]),
+      ["SINCE", (each) => withoutFraction(textOf(each, "since"))],
+      ["ERA", "era"],
+      ["TOOLS", "tools"],
+      ["LAST ERROR", (each) => {
+        const error = textOf(each, "lastError");
+        const at = withoutFraction(textOf(each, "lastErrorAt"));
+        return error === "" ? undefined : `${error} (${at})`;
+      }],
+    ],
+    servers,
+    "-",
   );
 }
 
@@ -236,6 +263,11 @@ function usageTable(state: unknown, { by = "key" }: ViewOptions): string {
     ["USD", (each) => Number(fieldOf(each, "costUsd")).toFixed(6)],
     ["UNCOUNTED", "uncounted"],
   ], usage);
+}
+
+/** Formats a time to the second. */
+function withoutFraction(time: string): string {
+  return time.replace(/\.\d+Z$/, "Z") || "-";
 }
 
 function withUnit(value: unknown, unit: string): string | undefined {

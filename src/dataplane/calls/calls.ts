@@ -15,6 +15,7 @@ import {
   describeStores,
   mergeStores,
 } from "./bounded_stores.ts";
+import { mergeMcpServers } from "./mcp_servers.ts";
 import { mergeMetrics } from "./merge_metrics.ts";
 import { describeTasks, mergeTasks } from "./tasks.ts";
 import type { CallingThread, TrafficThread } from "./traffic_thread.ts";
@@ -139,6 +140,14 @@ const dataPlaneCalls = {
   }),
   /** Describes connections and requests under way. */
   tasks: define({ run: describeTasks, merge: mergeTasks }),
+  /** Lists the servers of all backends with MCP servers. */
+  mcpServers: define({
+    run: ({ compiled, mcp }: TrafficThread) => {
+      const snapshot = compiled()?.snapshot;
+      return snapshot === undefined ? [] : [...mcp.describeServers(snapshot)];
+    },
+    merge: (results) => mergeMcpServers(results.map(({ part }) => part)),
+  }),
   /** Lists what is kept in memory, with its capacity. */
   stores: define({
     run: describeStores,

@@ -36,6 +36,7 @@ import {
   type ModernArrival,
   ModernRequests,
 } from "../requests/modern_requests.ts";
+import type { McpServerStatus } from "../servers/server_status.ts";
 import { newNonce, type SessionFacts } from "../sessions/session_id.ts";
 import { ClientSessions } from "../sessions/client_sessions.ts";
 
@@ -87,16 +88,23 @@ export class McpEndpoint {
     }
   }
 
-  /** Describes the servers and the clients. */
+  /** Counts what metrics have of the servers and the clients. */
   describe() {
     return {
       servers: this.#services.servers.map(({ server }) => ({
         name: server.name,
-        isUp: server.health.shownFailure === undefined,
+        isUp: !server.health.describe().isFailed,
       })),
       sessions: this.#sessions.size,
       waitingCalls: this.#modern.parked,
     };
+  }
+
+  /** Describes the servers for humans. */
+  describeServers(): readonly McpServerStatus[] {
+    return this.#services.servers.map(({ server, lists }) =>
+      server.describe(lists.countTools(server.settings))
+    );
   }
 
   /** Leaves the clients to another endpoint; requests under way finish. */

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
 import { RPC } from "../protocol/rpc_messages.ts";
-import { modernRevisions } from "../protocol/revisions.ts";
+import { type Era, modernRevisions } from "../protocol/revisions.ts";
 import { HttpTransport, type SendHttp } from "./http_transport.ts";
 import { LegacyConnection } from "./legacy_connection.ts";
 import { HttpLegacyLink } from "./legacy_link.ts";
@@ -16,6 +16,7 @@ import type {
 } from "./server_connection.ts";
 import { ServerFailure } from "./server_failure.ts";
 import { ServerHealth } from "./server_health.ts";
+import { type McpServerStatus, unusedServer } from "./server_status.ts";
 import type { McpAddress, McpServerSettings } from "./mcp_settings.ts";
 
 /** Dependencies of a server. */
@@ -52,6 +53,8 @@ export class McpServer {
   readonly #http: HttpTransport;
   readonly #closing = new Cancellation();
   #verdict: Verdict | undefined;
+  /** The latest era that was found, and when the first one was, in milliseconds since the epoch. */
+  #found: { readonly era: Era; readonly firstAt: number } | undefined;
   #probing: Promise<Verdict> | undefined;
 
   constructor(options: McpServerOptions) {
@@ -106,6 +109,24 @@ export class McpServer {
     const { settings, clock } = this.#options;
     const options = { settings, clock, capabilities, closing: this.#closing };
     return LegacyConnection.resume(this.#createLink, options, session);
+  }
+
+  /** Describes the server for humans. @param tools Number of its tools, if it is known. */
+  describe(tools: number | undefined): McpServerStatus {
+    const { isFailed, changedAt, latest } = this.health.describe();
+    const since = changedAt ?? this.#found?.firstAt;
+    const isUsed = since !== undefined || tools !== undefined;
+    return {
+      ...unusedServer(this.#options),
+      state: isFailed ? "failed" : isUsed ? "up" : "unused",
+      era: this.#found?.era ?? null,
+      tools: tools ?? null,
+      since: since === undefined ? null : new Date(since).toISOString(),
+      lastError: latest?.message ?? null,
+      lastErrorAt: latest === undefined
+        ? null
+        : new Date(latest.at).toISOString(),
+    };
   }
 
   /** Reports whether the server has changed its era since a conversation began. */
@@ -184,6 +205,10 @@ export class McpServer {
       this.#verdict = about === undefined
         ? { era: "legacy", at: clock.monotonic() }
         : { era: "modern", about };
+      this.#found = {
+        era: this.#verdict.era,
+        firstAt: this.#found?.firstAt ?? clock.now(),
+      };
       return this.#verdict;
     } finally {
       limit.end();

@@ -15,10 +15,27 @@ export interface HealthOptions {
   onChange(failure: ServerFailure | undefined): void;
 }
 
+/** A failure and its time, in milliseconds since the epoch. */
+export interface RecordedFailure {
+  readonly message: string;
+  readonly at: number;
+}
+
+/** Health of a server, for humans. */
+export interface HealthStatus {
+  readonly isFailed: boolean;
+  /** When the server failed or came back, in milliseconds since the epoch; `undefined` if it has never failed. */
+  readonly changedAt: number | undefined;
+  /** The latest failure, also of a server that is back. */
+  readonly latest: RecordedFailure | undefined;
+}
+
 /** Tracks whether a server responds. One that does not is checked until it does, so that no client has to wait for it. */
 export class ServerHealth {
   readonly #options: HealthOptions;
   #failure: ServerFailure | undefined;
+  #latest: RecordedFailure | undefined;
+  #changedAt: number | undefined;
   #usedAt = 0;
   #stop: (() => void) | undefined;
   #isClosed = false;
@@ -35,14 +52,21 @@ export class ServerHealth {
   }
 
   /** State for humans, which does not count as use. */
-  get shownFailure(): ServerFailure | undefined {
-    return this.#failure;
+  describe(): HealthStatus {
+    return {
+      isFailed: this.#failure !== undefined,
+      changedAt: this.#changedAt,
+      latest: this.#latest,
+    };
   }
 
   /** Records that the server has failed. */
   failed(failure: ServerFailure): void {
     const isNew = this.#failure === undefined;
+    const at = this.#options.clock.now();
     this.#failure = failure;
+    this.#latest = { message: failure.message, at };
+    if (isNew) this.#changedAt = at;
     if (isNew && !this.#isClosed) this.#options.onChange(failure);
     this.#schedule();
   }
@@ -69,6 +93,7 @@ export class ServerHealth {
     try {
       await check();
       this.#failure = undefined;
+      this.#changedAt = clock.now();
       if (!this.#isClosed) onChange(undefined);
     } catch {
       // It still has the failure that was recorded first.

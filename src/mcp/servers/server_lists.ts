@@ -6,6 +6,7 @@ import {
 } from "../protocol/header_values.ts";
 import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
 import { keyOf, listFacts, type ListKind } from "./list_items.ts";
+import { allowsTool, type McpServerSettings } from "./mcp_settings.ts";
 import { MessageLimit } from "./message_limit.ts";
 import type { McpServer } from "./remote_server.ts";
 import { ownSide, type ServerConnection } from "./server_connection.ts";
@@ -97,6 +98,16 @@ export class ServerLists {
       if (item !== undefined) return readParameterHeaders(item["inputSchema"]);
     }
     return undefined;
+  }
+
+  /** Returns the number of tools that clients may see in the latest list; `undefined` without one. */
+  countTools(settings: McpServerSettings): number | undefined {
+    const latest = [...this.#kept].findLast(([key]) =>
+      key.startsWith("tools\n")
+    );
+    return latest?.[1].list.items.keys()
+      .filter((name) => allowsTool(settings, name))
+      .reduce((count) => count + 1, 0);
   }
 
   /** Forgets all lists: they have changed. */

@@ -9,6 +9,10 @@ import type { McpEndpoint } from "../../mcp/endpoint/federating_endpoint.ts";
 import { createEndpoint } from "../../mcp/endpoint/create_endpoint.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
+import {
+  type McpServerStatus,
+  unusedServer,
+} from "../../mcp/servers/server_status.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import type { Slots } from "../../policy/contract/slot.ts";
 import type { Backend, McpTarget, Snapshot } from "../../snapshot/snapshot.ts";
@@ -43,6 +47,12 @@ export interface McpCall {
   readonly slots: Slots | undefined;
   readonly body: Body | undefined;
   readonly cancellation: Cancellation;
+}
+
+/** A server of a backend. */
+export interface BackendMcpServer extends McpServerStatus {
+  /** Key of the backend, such as `default/tools`. */
+  readonly backend: string;
 }
 
 /** The endpoints in front of MCP servers; they outlive configurations that do not change them. */
@@ -96,6 +106,18 @@ export class McpEndpoints {
         backend: backend.replace(/^[^/]*\//, ""),
         ...endpoint.describe(),
       };
+    }
+  }
+
+  /** Describes the servers of all backends of a snapshot, also of those that no request has used. */
+  *describeServers({ backends }: Snapshot): Generator<BackendMcpServer> {
+    for (const [backend, { mcp }] of backends) {
+      if (mcp === undefined) continue;
+      const known = this.#open.get(backend);
+      const servers = known?.target === mcp
+        ? known.endpoint.describeServers()
+        : mcp.servers.map(unusedServer);
+      for (const server of servers) yield { backend, ...server };
     }
   }
 

@@ -269,6 +269,8 @@ const rows: readonly Row[] = [
   ["HEAD", "/quitquitquit", 405, ""],
   ["PUT", "/quitquitquit", ...wrongMethod],
   ["HEAD", "/debug/trace", 405, ""],
+  ["GET", "/mcp/servers", 200, '{\n  "servers": []\n}\n'],
+  ["POST", "/mcp/servers", ...wrongMethod],
   ["GET", "/memory", 200, /^\{\n {2}"takenAt": ".*"stores": \[/s],
   ["HEAD", "/memory", 200, ""],
   ["POST", "/memory", ...wrongMethod],

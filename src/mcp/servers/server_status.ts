@@ -1,0 +1,40 @@
+import type { Era } from "../protocol/revisions.ts";
+import type { McpAddress, McpServerSettings } from "./mcp_settings.ts";
+
+/** State of one server, for humans; it has no credentials, and no path or query of the URL. */
+export interface McpServerStatus {
+  readonly name: string;
+  /** Host, with its port unless that is implied. */
+  readonly address: string;
+  /** `unused`: no request has needed the server yet. */
+  readonly state: "up" | "failed" | "unused";
+  /** `null` while it is not known. */
+  readonly era: Era | null;
+  /** Number of tools in the latest list that clients may see; `null` if there is none. */
+  readonly tools: number | null;
+  /** Begin of the state, RFC 3339; `null` while it is not known. */
+  readonly since: string | null;
+  /** The latest failure, also of a server that is back. */
+  readonly lastError: string | null;
+  /** RFC 3339. */
+  readonly lastErrorAt: string | null;
+}
+
+/** Returns the status of a server that nobody has used. */
+export function unusedServer(
+  { settings, address }: {
+    readonly settings: McpServerSettings;
+    readonly address: McpAddress;
+  },
+): McpServerStatus {
+  return {
+    name: settings.name,
+    address: address.authority,
+    state: "unused",
+    era: null,
+    tools: null,
+    since: null,
+    lastError: null,
+    lastErrorAt: null,
+  };
+}
