@@ -1,5 +1,6 @@
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { JsonRpcId } from "../../base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -47,6 +48,8 @@ export interface ConnectionOptions {
 /** Time for a message whose answer nobody waits for. */
 const NOTIFY_MS = 5000;
 const CLOSE_MS = 1000;
+/** Requests of the server that are answered at a time during one of the gateway; a flood of them must not fill the memory. */
+const MAX_ANSWERING = 64;
 
 /** A session at a server of a revision with `initialize`; it is renewed when the server has forgotten it. */
 export class LegacyConnection implements ServerConnection {
@@ -133,11 +136,16 @@ export class LegacyConnection implements ServerConnection {
   }
 
   async listen(_: ListenFilter, listener: Listener): Promise<void> {
+    const answering = new Set<JsonRpcId>();
     for await (const message of this.#link.listen(listener.cancellation)) {
       if (message.kind === "notification") {
         listener.notify(message.method, message.params);
       } else if (message.kind === "request") {
-        void this.#answer(message, (requests) => listener.ask(requests));
+        void this.#answer(
+          message,
+          answering,
+          (requests) => listener.ask(requests),
+        );
       }
     }
   }
@@ -180,12 +188,14 @@ export class LegacyConnection implements ServerConnection {
     // Input in further rounds is new in 2026-07-28.
     const { inputResponses: _, requestState: __, ...own } = params;
     const text = writeRequest(id, method, withMeta(own, meta));
+    const answering = new Set<JsonRpcId>();
     try {
       for await (const message of link.exchange(text, id, limit.cancellation)) {
         limit.restart();
         if (message.kind === "request") {
           void this.#answer(
             message,
+            answering,
             (requests) => limit.pausedDuring(() => side.ask(requests)),
           );
         } else if (message.kind === "notification") {
@@ -202,32 +212,44 @@ export class LegacyConnection implements ServerConnection {
     }
   }
 
-  /** Answers a request of the server; never rejects, for nobody waits. */
+  /** Answers a request of the server, unless it sends too many; never rejects, for nobody waits. */
   async #answer(
-    { id, method, params }: Extract<RpcMessage, { kind: "request" }>,
+    request: Extract<RpcMessage, { kind: "request" }>,
+    answering: Set<JsonRpcId>,
     ask: RequestSide["ask"],
   ): Promise<void> {
-    let text: string;
+    const { id } = request;
+    if (answering.has(id) || answering.size >= MAX_ANSWERING) return;
+    answering.add(id);
+    try {
+      await this.#post(await this.#answerTo(request, ask));
+    } finally {
+      answering.delete(id);
+    }
+  }
+
+  async #answerTo(
+    { id, method, params }: Extract<RpcMessage, { kind: "request" }>,
+    ask: RequestSide["ask"],
+  ): Promise<string> {
     try {
       if (method === "ping") {
-        text = writeResult(id, {});
-      } else {
-        const { _meta: _, ...own } = params;
-        const isEmpty = Object.keys(own).length === 0;
-        const results = await ask({
-          request: { method, ...(!isEmpty && { params: own }) },
-        });
-        text = writeResult(id, results["request"] ?? {});
+        return writeResult(id, {});
       }
+      const { _meta: _, ...own } = params;
+      const isEmpty = Object.keys(own).length === 0;
+      const results = await ask({
+        request: { method, ...(!isEmpty && { params: own }) },
+      });
+      return writeResult(id, results["request"] ?? {});
     } catch (error) {
-      text = writeError(
+      return writeError(
         id,
         error instanceof RpcFailure
           ? error
           : { code: RPC.INTERNAL_ERROR, message: "The client cannot be asked" },
       );
     }
-    await this.#post(text);
   }
 
   /** Sends a message whose fate does not matter to the request under way. */
