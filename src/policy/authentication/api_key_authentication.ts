@@ -6,7 +6,7 @@ import {
   explainAuthentication,
   rejectWith,
 } from "./auth_responses.ts";
-import { bearerLocation, credentialPlace } from "./credential.ts";
+import { apiKeyPlace } from "./credential.ts";
 import type { Policy } from "../contract/policy.ts";
 import { apiKeyMetadata } from "./request_identity.ts";
 import { definePolicy } from "../contract/define_policy.ts";
@@ -48,7 +48,7 @@ const apiKeyAuthenticationSchema = s.object({
     s.withPrivacy("hidden", s.list(apiKey, { min: 1, max: 1024 })),
   ),
   location: s.field(
-    "Place of the key. Default: `Authorization: Bearer`.",
+    "Place of the key. Default: `Authorization: Bearer` or `X-Api-Key`.",
     s.optional(credentialLocationSchema),
   ),
 });
@@ -103,9 +103,9 @@ export function checkApiKeyAuthentication(
  * Keys are stored and compared as SHA-256: the time of a look-up may reveal something about hashes, but nothing about keys.
  */
 export function createApiKeyAuthentication(
-  { mode, keys, location = bearerLocation }: ApiKeyAuthentication,
+  { mode, keys, location }: ApiKeyAuthentication,
 ): Policy<Reason> {
-  const place = credentialPlace(location);
+  const place = apiKeyPlace(location);
   const known = new Map<string, Metadata>(
     keys.map((key) => [hashOf(key), key.metadata ?? {}]),
   );
@@ -137,10 +137,12 @@ export function createApiKeyAuthentication(
 /** Rejects a request; only keys in `Authorization` have a scheme for a challenge. */
 function reject(
   description: string,
-  { header }: NonNullable<ApiKeyAuthentication["location"]>,
+  location: ApiKeyAuthentication["location"],
 ): Rejection<Reason> {
-  const isBearer = header?.name.toLowerCase() === "authorization" &&
-    header.prefix?.trim().toLowerCase() === "bearer";
+  const header = location?.header;
+  const isBearer = location === undefined ||
+    header?.name.toLowerCase() === "authorization" &&
+      header.prefix?.trim().toLowerCase() === "bearer";
   const response = rejectWith("unauthorized", description, {
     "www-authenticate": isBearer ? bearerChallenge({}) : undefined,
   });

@@ -17,9 +17,15 @@ export interface CredentialPlace {
 }
 
 /** Place of OAuth tokens: `Authorization: Bearer …`. */
-export const bearerLocation: CredentialLocation = {
+const bearerLocation: CredentialLocation = {
   header: { name: "authorization", prefix: "Bearer " },
 };
+
+/** The default places of API keys, where the SDKs of OpenAI and Anthropic send them. */
+const apiKeyLocations: readonly CredentialLocation[] = [
+  bearerLocation,
+  { header: { name: "x-api-key" } },
+];
 
 /** Creates the place for a location of the configuration. */
 export function credentialPlace(
@@ -29,6 +35,26 @@ export function credentialPlace(
   if (header !== undefined) return inHeader(header.name, header.prefix ?? "");
   if (queryParameter !== undefined) return inQuery(queryParameter.name);
   return inCookie(cookie?.name ?? "");
+}
+
+/** Creates the place of API keys; without a location, a key may be in either default place, or the same one in both. */
+export function apiKeyPlace(
+  location: CredentialLocation | undefined,
+): CredentialPlace {
+  if (location !== undefined) return credentialPlace(location);
+  const places = apiKeyLocations.map(credentialPlace);
+  return {
+    read(request) {
+      const found = places.map((place) => place.read(request));
+      return single([...new Set(found.filter((key) => key !== undefined))]);
+    },
+    remove(request) {
+      // A password in `Authorization` stays for the policy that reads it.
+      for (const place of places) {
+        if (place.read(request) !== undefined) place.remove(request);
+      }
+    },
+  };
 }
 
 function inHeader(spelled: string, prefix: string): CredentialPlace {

@@ -102,6 +102,39 @@ Deno.test("an API key is found in a header of its own", async () => {
   assert.equal(rejection.headers["www-authenticate"], undefined);
 });
 
+const bothPlaces = {
+  authorization: "Bearer plain-key",
+  "x-api-key": "plain-key",
+};
+for (
+  const [title, sent, forwarded] of [
+    ["alone", { "x-api-key": "plain-key" }, {}],
+    ["and in Authorization", bothPlaces, {}],
+    [
+      "beside a password",
+      { authorization: "Basic YTpi", "x-api-key": "plain-key" },
+      { authorization: "Basic YTpi" },
+    ],
+  ] as const
+) {
+  Deno.test(`an API key is found in X-Api-Key by default, ${title}`, async () => {
+    assert.deepEqual(await authenticate({}, { headers: sent }), {
+      apiKey: { team: "blue" },
+      target: "/",
+      headers: forwarded,
+    });
+  });
+}
+
+Deno.test("different keys in Authorization and X-Api-Key are an error, also when one is unknown", async () => {
+  for (const key of ["bare-key", "unknown"]) {
+    const headers = { ...bothPlaces, "x-api-key": key };
+    await assert.rejects(authenticate({}, { headers }), {
+      code: "bad_request",
+    });
+  }
+});
+
 Deno.test("an API key is found in the query, the rest of which stays as it is", async () => {
   const location = { queryParameter: { name: "api key" } };
   const target = "/a?x=%20&api+key=bare%2Dkey&y";
