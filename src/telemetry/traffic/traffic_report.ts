@@ -144,7 +144,12 @@ function seriesOf(
   const perSecond = (read: (point: TrafficPoint) => number) =>
     rates(points, seconds, read);
   const quantiles = (histogram: "durations" | "firstTokens", share: number) =>
-    points.map((point) => point ? quantile(point[histogram], share) : null);
+    points.map((point, index) =>
+      // The first requests of an unfinished step are its fastest ones.
+      point === undefined || seconds[index] === undefined
+        ? null
+        : quantile(point[histogram], share)
+    );
   return {
     requests: perSecond(({ requests }) => requests),
     clientErrors: perSecond(({ clientErrors }) => clientErrors),

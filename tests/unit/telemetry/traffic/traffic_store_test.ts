@@ -96,6 +96,22 @@ Deno.test("the requests of all threads are summed, whenever they are handed over
   assert.deepEqual(series.requests.slice(-3), [31 / 15, 2, 2].map(round));
 });
 
+Deno.test("a step that has just begun has no latency yet, as it has no rate", () => {
+  const site = new Site();
+  for (let index = 0; index < 20; index++) site.record({ durationMs: 900 });
+  site.now = noon + 15_000;
+  site.record({ durationMs: 1 });
+
+  site.now += 2000;
+  const { series } = site.report();
+  const lastOf = (values: readonly (number | null)[]) => values.at(-1);
+  assert.deepEqual([lastOf(series.requests), lastOf(series.p95)], [null, null]);
+  assert((series.p95.at(-2) ?? 0) > 800);
+
+  site.now += 10_000;
+  assert((site.report().series.p95.at(-1) ?? 0) > 0);
+});
+
 function round(value: number): number {
   return Math.round(value * 1e4) / 1e4;
 }
