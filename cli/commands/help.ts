@@ -107,7 +107,7 @@ The gateway records recent requests that ended with 4xx or 5xx, without bodies
 and credentials; see "config.failureMemory".
 
 Examples:
-    ${name} explain                          list recent failed requests
+  ${name} explain                          list recent failed requests
   ${name} explain 6f0c1a52-4e0f-4f29-b1ce-6a6a4c1ad7a4
   curl -si http://localhost:3000/ | grep x-request-id`,
   doctor: (name: string) => `

@@ -13,6 +13,9 @@ export interface Substitution {
 const reference =
   /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{[^}]*\}?/g;
 
+/** Names of variables that hold secrets, for which no default is suggested. */
+const secretName = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/i;
+
 /**
  * Replaces `${NAME}` and `${NAME:-default}`; `$${` yields a literal `${`.
  * The default also replaces a variable that is set but empty.
@@ -41,7 +44,9 @@ export function substitute(
       if (value === undefined) {
         errors.push(
           `environment variable "${name}" is not set; ` +
-            `set it or provide a default as in "\${${name}:-default}"`,
+            (secretName.test(name)
+              ? "set it"
+              : `set it or provide a default as in "\${${name}:-default}"`),
         );
         return whole;
       }

@@ -15,7 +15,7 @@ export const authorizationSchema = s.object({
     "The rules.",
     s.object({
       matchExpressions: s.field(
-        "Rules over `request`, `source`, `jwt`, `apiKey`, `basicAuth`, `mcp` and `env`, such as `'admin' in jwt.roles`.",
+        "Rules over `request`, `source`, `jwt`, `apiKey`, `basicAuth`, `mcp`, `llm` and `env`, such as `'admin' in jwt.roles`.",
         s.list(celExpression, { min: 1, max: 256 }),
       ),
     }),

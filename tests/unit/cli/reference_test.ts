@@ -31,6 +31,13 @@ Deno.test("examples/REFERENCE.md is the reference that the schema generates", ()
   );
 });
 
+Deno.test("describeFile names every variable that a rule may read", () => {
+  const [row = ""] = /^.*Rules over.*$/m.exec(reference) ?? [];
+  for (const variable of ["request", "jwt", "apiKey", "mcp", "llm"]) {
+    assert.match(row, new RegExp(`\`${variable}\``));
+  }
+});
+
 Deno.test("describeFile documents every field", () => {
   const rows = reference.split("\n").filter((line) => line.startsWith("| `"));
 

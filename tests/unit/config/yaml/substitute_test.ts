@@ -49,3 +49,12 @@ for (
     assert.equal(resolvePlainScalar(text), expected);
   });
 }
+
+Deno.test("substitute suggests no default for a variable that holds a secret", () => {
+  const { errors } = substitute("${OPENAI_API_KEY} ${PORT}", {});
+
+  assert.deepEqual(errors, [
+    'environment variable "OPENAI_API_KEY" is not set; set it',
+    'environment variable "PORT" is not set; set it or provide a default as in "${PORT:-default}"',
+  ]);
+});
