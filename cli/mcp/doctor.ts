@@ -38,9 +38,13 @@ export async function diagnoseLogin(
   }
 }
 
-/** The URL of an MCP server from the command line. @throws {UsageError} */
+/** Names of this machine, whose servers seldom have a certificate. */
+const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?(?:[/?]|$)/i;
+
+/** The URL of an MCP server from the command line; `https` is the default, `http` that of this machine. @throws {UsageError} */
 export function readServerUrl(text: string): string {
-  const url = URL.parse(text.includes("://") ? text : `https://${text}`);
+  const scheme = loopback.test(text) ? "http" : "https";
+  const url = URL.parse(text.includes("://") ? text : `${scheme}://${text}`);
   if (url !== null && /^https?:$/.test(url.protocol)) return url.href;
   throw new UsageError(
     `Cannot read ${

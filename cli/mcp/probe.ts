@@ -1,3 +1,4 @@
+import { describeError } from "../../src/base/errors.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -90,8 +91,11 @@ function reasonOf(error: unknown, timeoutMs: number): string {
   if (error instanceof DOMException && error.name === "TimeoutError") {
     return `no response within ${timeoutMs / 1000} seconds`;
   }
-  const text = error instanceof Error ? error.message : String(error);
-  return text.replace(/^error sending request for url \([^)]*\): /, "");
+  return describeError(error)
+    .replace(
+      /^(?:fetch failed: )?error sending request for url \([^)]*\): /,
+      "",
+    );
 }
 
 /** Creates the first request of an MCP client. */

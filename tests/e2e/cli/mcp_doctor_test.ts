@@ -63,6 +63,18 @@ Deno.test("gwctl mcp doctor prints what failed with its fix, and exits with 1", 
   }
 });
 
+Deno.test("gwctl mcp doctor says why a server cannot be reached, and speaks http with this machine", async () => {
+  const taken = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const { port } = taken.addr;
+  taken.close();
+
+  const { code, stdout } = await gwctl(["mcp", "doctor", `127.0.0.1:${port}`]);
+
+  assert.equal(code, 1);
+  assert.match(stdout, new RegExp(`^http://127\\.0\\.0\\.1:${port}/\n`));
+  assert.match(stdout, /seen {2}.*connection refused/i);
+});
+
 Deno.test("gwctl mcp tools and call use the cached login", async () => {
   await using server = await startProxiedGateway();
   const { url } = server.gateway;
