@@ -41,7 +41,7 @@ const contents: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     await page.getByText("Total requests").waitFor();
   },
   async Keys(page) {
-    await page.getByText("No policy uses keys").waitFor();
+    await page.getByText("No policy verifies tokens").waitFor();
   },
   async Logging(page) {
     await page.getByRole("row", { name: /^\(default\)/ }).waitFor();

@@ -18,9 +18,10 @@ export function IdentityProviders() {
       />
       <Problem>{error}</Problem>
       {keys && keys.keySets.length + keys.providerMetadata.length === 0 && (
-        <Empty title="No policy uses keys" isPanel>
+        <Empty title="No policy verifies tokens" isPanel>
           Add <code>jwtAuthentication</code>{" "}
-          to a route or a gateway; its keys and their age appear here.
+          to a route or a gateway; the keys of its provider and their age appear
+          here. API keys are in the configuration.
         </Empty>
       )}
       {keys && <Documents title="Token keys" documents={keys.keySets} />}
