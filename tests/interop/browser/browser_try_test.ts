@@ -192,7 +192,7 @@ Deno.test("a model answers as a stream, calls a tool of the MCP server, and its 
   expectQuiet(site.ui, site.gateway.admin);
 });
 
-Deno.test("a model that is not there says why", async () => {
+Deno.test("a model that is not there says why, and so does one without a name", async () => {
   await using site = await openPlayground("llm");
   const { page } = site.ui;
 
@@ -200,6 +200,9 @@ Deno.test("a model that is not there says why", async () => {
     .fill("http://localhost/nothing");
   const message = page.getByRole("textbox", { name: "Message" });
   await message.fill("Hello");
+  await message.press("Enter");
+  await page.getByText("The model is empty: enter its name.").waitFor();
+  await page.getByRole("textbox", { name: "Model" }).fill("gpt-4o");
   await message.press("Enter");
 
   await page.getByText(/^status 404/).waitFor();

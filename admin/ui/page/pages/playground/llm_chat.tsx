@@ -148,6 +148,9 @@ function useConversation(
     await ask([...answered, ...results]);
   };
   const send = async () => {
+    if (model.trim() === "") {
+      return setProblem("The model is empty: enter its name.");
+    }
     setProblem("");
     setBusy(true);
     rounds.current = 0;
