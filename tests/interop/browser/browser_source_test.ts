@@ -57,3 +57,36 @@ Deno.test("the configuration is edited: an error has its place as it is typed, c
   // The first response asks for the token.
   assert.deepEqual(ui.complaints.filter((each) => !each.includes("401")), []);
 });
+
+Deno.test("the editor stays where it is when its text is applied", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: {
+      config: { adminToken },
+      routes: Array.from({ length: 60 }, (_, index) => ({
+        name: `route-${index}`,
+        matches: [{ path: { type: "PathPrefix", value: `/${index}` } }],
+        policies: { directResponse: { status: 200 } },
+      })),
+    },
+  });
+  await using ui = await openUi(`${gateway.admin}/ui/#configuration`, {
+    bypassCSP: true,
+  });
+  const { page } = ui;
+  const editor = page.getByRole("textbox", { name: /^Source of/ });
+  await page.getByRole("dialog").getByLabel("Token").fill(adminToken);
+  await page.keyboard.press("Enter");
+  await editor.waitFor();
+
+  await editor.press("ControlOrMeta+End");
+  await page.keyboard.insertText("\n# the end");
+  await page.getByText("changed", { exact: true }).waitFor();
+  await page.getByText("valid", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.getByText("in force", { exact: true }).waitFor();
+  await page.getByText("Applied.", { exact: true }).waitFor();
+  await editor.focus();
+  await page.keyboard.insertText(", typed on");
+
+  assert.match(await editor.innerText(), /# the end, typed on\s*$/);
+});

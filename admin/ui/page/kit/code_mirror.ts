@@ -83,10 +83,8 @@ export function startEditor(
   });
   return {
     setText(next) {
-      if (next === view.state.doc.toString()) return;
-      view.dispatch({
-        changes: { from: 0, to: view.state.doc.length, insert: next },
-      });
+      const changes = changeBetween(view.state.doc.toString(), next);
+      if (changes !== undefined) view.dispatch({ changes });
     },
     setProblems(problems) {
       const found = problems.map((problem) => locate(view.state, problem));
@@ -107,6 +105,20 @@ export function startEditor(
     },
     close: () => view.destroy(),
   };
+}
+
+/** Returns what differs between two texts, so that cursor and scroll position stay; `undefined` if nothing does. */
+function changeBetween(before: string, after: string) {
+  if (before === after) return undefined;
+  const shorter = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < shorter && before[from] === after[from]) from++;
+  let same = 0;
+  while (
+    same < shorter - from && before.at(-1 - same) === after.at(-1 - same)
+  ) same++;
+  const insert = after.slice(from, after.length - same);
+  return { from, to: before.length - same, insert };
 }
 
 function locate(

@@ -52,7 +52,7 @@ export function Configuration({ status }: PageProps) {
       <Problem>{problem}</Problem>
       {source && file && (
         <Draft
-          key={`${source.hash} ${file.name}`}
+          key={file.name}
           source={source}
           file={file}
           canCheck={status.server === "admin"}
@@ -78,6 +78,8 @@ interface DraftProps {
 
 function Draft({ source, file, canCheck }: DraftProps) {
   const [text, setText] = useState(file.text);
+  // The editor stays: a new one would begin at the top.
+  useLayoutEffect(() => setText(file.text), [source.hash, file.text]);
   const [isCompared, setCompared] = useState(false);
   const editor = useRef<RunningEditor>(null);
   const draft = { hash: source.hash, name: file.name, text };
@@ -238,6 +240,7 @@ type DraftText = Readonly<Record<"hash" | "name" | "text", string>>;
 /** Applies a draft, and says what came of it. */
 function useApply(draft: DraftText, setResult: (result: DraftResult) => void) {
   const [message, setMessage] = useState("");
+  useLayoutEffect(() => setMessage(""), [draft.text]);
   const apply = async () => {
     setMessage("Applying…");
     try {
