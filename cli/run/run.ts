@@ -3,9 +3,9 @@ import {
   validateConfiguration,
 } from "../../src/gateway/candidate.ts";
 import { fileSource } from "../../src/config/configuration_source.ts";
-import { exitCodes } from "../process/exit.ts";
+import { exitCodes, Failure } from "../process/exit.ts";
 import { print, printError } from "../output/output.ts";
-import { serve } from "./serve.ts";
+import { ListenError, serve } from "./serve.ts";
 
 /** Runs the gateway with the configuration of `-f`; returns the exit code after shutdown. */
 export async function run(file: string): Promise<number> {
@@ -14,6 +14,9 @@ export async function run(file: string): Promise<number> {
       hangup: file === "-" ? "warns" : "reloads",
     });
   } catch (error) {
+    if (error instanceof ListenError) {
+      throw new Failure(`${error.message}. Set another address, or "off"`);
+    }
     if (!(error instanceof ConfigurationError)) throw error;
     // Unprefixed: editors and terminals link the location at the start of each line.
     await printError(error.message);

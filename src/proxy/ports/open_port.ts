@@ -65,7 +65,10 @@ function portError(
 }
 
 const reasons: ReadonlyMap<unknown, string> = new Map([
-  ["EADDRINUSE", "address already in use"],
+  [
+    "EADDRINUSE",
+    "address already in use; stop the other program or select another port",
+  ],
   ["EADDRNOTAVAIL", "this machine does not have the address"],
   ["EACCES", "permission denied"],
 ]);

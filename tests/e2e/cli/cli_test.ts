@@ -626,7 +626,7 @@ Deno.test("gateway reports that its admin and stats addresses are the same", asy
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^gateway: Cannot listen on config\.statsAddr .*: config\.adminAddr uses the same port\n$/,
+      /^gateway: Cannot listen on config\.statsAddr .*: config\.adminAddr uses the same port\. Set another address, or "off"\n$/,
     );
     assert.equal(stdout, "");
   });
@@ -822,6 +822,24 @@ Deno.test("gateway dev reports what to do when its admin port is taken", async (
     stderr,
     /Cannot listen on config\.adminAddr .*in use by another process\. .*--admin <address>/,
   );
+});
+
+Deno.test("gateway reports what to do when its admin port is taken", async () => {
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const file = await Deno.makeTempFile({ suffix: ".yaml" });
+  await Deno.writeTextFile(
+    file,
+    `config: { adminAddr: "127.0.0.1:${taken.addr.port}" }\n`,
+  );
+
+  const { code, stderr } = await gateway(["-f", file]);
+
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /Cannot listen on config\.adminAddr .*in use by another process\. Set another address, or "off"\n$/,
+  );
+  await Deno.remove(file);
 });
 
 Deno.test("gwctl shows the limits without the control characters of an error", async () => {

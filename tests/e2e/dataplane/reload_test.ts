@@ -410,7 +410,7 @@ Deno.test("gateway rejects a configuration whose port is taken, and changes noth
   const column = text.lastIndexOf(`${two.port}}`) + 1;
   assert.equal(
     diagnostic,
-    `${file}:1:${column}: error: gateways.gateway2.port: Cannot listen on port ${two.port} of 127.0.0.1: address already in use (gateway "gateway2")`,
+    `${file}:1:${column}: error: gateways.gateway2.port: Cannot listen on port ${two.port} of 127.0.0.1: address already in use; stop the other program or select another port (gateway "gateway2")`,
   );
   await untilClosed(free);
   assert.equal(await textOf(port), "one");
