@@ -1,11 +1,16 @@
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { checkClaims, type ClaimRules } from "./claims.ts";
+import { checkClaims } from "./claims.ts";
 import { isSignedBy } from "../keys/jose.ts";
 import { candidateKeys, type KeySet, type KeySource } from "../keys/key_set.ts";
 import type { PublicKey } from "../keys/public_key.ts";
 import { compareValues, showValues } from "../../base/log_text.ts";
 import { parseToken, TokenError, type UnverifiedToken } from "./token.ts";
+import {
+  type FailedProvider,
+  failureOf,
+  isVerificationError,
+} from "./verification_error.ts";
 import { TokenCache } from "./token_cache.ts";
 
 /** An identity provider whose tokens are accepted. */
@@ -40,10 +45,12 @@ interface VerifiedToken {
 /**
  * Verifies access tokens: selects the provider by `iss` and its key by `kid`, checks signature and claims.
  *
+ * Providers may share an issuer; a token passes if one of them accepts it.
+ *
  * Verified tokens are cached until they expire or the keys of their provider change.
  */
 export class TokenVerifier {
-  readonly #providers: ReadonlyMap<string, TokenProvider>;
+  readonly #providers: ReadonlyMap<string, readonly TokenProvider[]>;
   readonly #clockSkewMs: number;
   readonly #clock: Clock;
   readonly #cache = new TokenCache<VerifiedToken>();
@@ -52,15 +59,16 @@ export class TokenVerifier {
 
   constructor({ providers, clockSkewMs, clock, owner }: TokenVerifierOptions) {
     this.owner = owner;
-    this.#providers = new Map(providers.map((each) => [each.issuer, each]));
+    this.#providers = Map.groupBy(providers, ({ issuer }) => issuer);
     this.#clockSkewMs = clockSkewMs;
     this.#clock = clock;
   }
 
   /** Returns the issuers whose tokens are verified with these keys. */
   issuersOf(keys: KeySource): readonly string[] {
-    return [...this.#providers.values()].filter((each) => each.keys === keys)
-      .map(({ issuer }) => issuer);
+    return [...this.#providers].filter(([, providers]) =>
+      providers.some((each) => each.keys === keys)
+    ).map(([issuer]) => issuer);
   }
 
   /** Number of cached tokens and capacity of the cache. */
@@ -90,20 +98,40 @@ export class TokenVerifier {
 
   async #verify(text: string, waitFor: WaitFor): Promise<JsonObject> {
     const token = parseToken(text);
-    const provider = this.#providerOf(token);
+    const providers = this.#providersOf(token);
+    const failures: FailedProvider[] = [];
+    for (const provider of providers) {
+      try {
+        // Of several, only those whose audience it has may fetch keys and cost a verification.
+        if (providers.length > 1) this.#checkClaims(token, provider);
+        return await this.#verifyFor(provider, token, waitFor);
+      } catch (error) {
+        if (!isVerificationError(error)) throw error;
+        failures.push({ provider, error });
+      }
+    }
+    throw failureOf(failures);
+  }
+
+  async #verifyFor(
+    provider: TokenProvider,
+    token: UnverifiedToken,
+    waitFor: WaitFor,
+  ): Promise<JsonObject> {
     const keys = await this.#verifySignature(token, provider, waitFor);
-    const { claims } = token;
-    const expiresAt = checkClaims(claims, this.#rules(provider), this.#now());
+    const expiresAt = this.#checkClaims(token, provider);
+    const { text, claims } = token;
     this.#cache.add({ text, claims, provider, keys, expiresAt });
     return claims;
   }
 
-  #providerOf({ claims }: UnverifiedToken): TokenProvider {
+  /** Returns the providers with the issuer of a token, at least one. @throws {TokenError} */
+  #providersOf({ claims }: UnverifiedToken): readonly TokenProvider[] {
     const { iss } = claims;
-    const provider = typeof iss === "string"
+    const providers = typeof iss === "string"
       ? this.#providers.get(iss)
       : undefined;
-    if (provider !== undefined) return provider;
+    if (providers !== undefined) return providers;
     if (iss === undefined) throw new TokenError("token has no issuer");
     if (typeof iss !== "string") {
       throw new TokenError("token issuer is not a string");
@@ -149,7 +177,7 @@ export class TokenVerifier {
   ): Promise<number | undefined> {
     const { claims } = token;
     try {
-      checkClaims(claims, this.#rules(provider), this.#now());
+      this.#checkClaims(token, provider);
     } catch (error) {
       if (error instanceof TokenError) return undefined;
       throw error;
@@ -162,12 +190,13 @@ export class TokenVerifier {
     return typeof iat === "number" ? iat * 1000 + this.#clockSkewMs : -Infinity;
   }
 
-  #rules({ audiences }: TokenProvider): ClaimRules {
-    return { audiences, clockSkewMs: this.#clockSkewMs };
-  }
-
-  #now(): number {
-    return this.#clock.now();
+  /** Returns when the claims expire. @throws {TokenError} */
+  #checkClaims(
+    { claims }: UnverifiedToken,
+    { audiences }: TokenProvider,
+  ): number {
+    const rules = { audiences, clockSkewMs: this.#clockSkewMs };
+    return checkClaims(claims, rules, this.#clock.now());
   }
 }
 

@@ -1,9 +1,26 @@
-import { defineIdentity } from "../contract/identity.ts";
+import { type Claims, defineIdentity } from "../contract/identity.ts";
 import type { PolicyContext } from "../contract/policy.ts";
 import { defineSlot, type Slots } from "../contract/slot.ts";
 
 /** Verified claims of the token: `jwt` in expressions. Requests with the same token share the object. */
 export const jwtClaims = defineIdentity("jwt");
+
+/** Issuer of the token where a route accepts several: subjects of two issuers are different users. */
+const subjectIssuer = defineSlot<string>("subjectIssuer");
+
+/**
+ * Sets the verified claims of a token; `undefined` removes them.
+ * @param hasSeveralIssuers The route accepts tokens of other issuers too.
+ */
+export function setTokenClaims(
+  slots: Slots,
+  claims: Claims | undefined,
+  hasSeveralIssuers: boolean,
+): void {
+  slots.set(jwtClaims, claims);
+  const issuer = hasSeveralIssuers ? claims?.["iss"] : undefined;
+  slots.set(subjectIssuer, typeof issuer === "string" ? issuer : undefined);
+}
 
 /** Metadata of the API key, without the key: `apiKey` in expressions. */
 export const apiKeyMetadata = defineIdentity("apiKey", "metadata", true);
@@ -24,17 +41,28 @@ export const protectedResource = defineSlot<ProtectedResource>(
   "protectedResource",
 );
 
-/** Returns the subject of the token, the metadata of the API key without lists and objects, or the name of the user; empty without identity. */
+/**
+ * Returns a name of the client: the subject of the token (`<issuer>#<subject>` on a route with several issuers), the metadata of the API key without
+ * lists and objects, or the name of the user; empty without identity.
+ */
 export function clientOf(slots: Slots | undefined): string {
   if (slots === undefined) return "";
   const subject = slots.get(jwtClaims)?.["sub"];
-  if (typeof subject === "string") return subject;
+  if (typeof subject === "string") {
+    const issuer = slots.get(subjectIssuer);
+    return issuer === undefined ? subject : qualified(issuer, subject);
+  }
   const metadata = slots.get(apiKeyMetadata);
   if (metadata !== undefined) {
     return keyNames.getOrInsertComputed(metadata, nameOfKey);
   }
   const user = slots.get(basicAuthUser)?.["username"];
   return typeof user === "string" ? user : "";
+}
+
+/** The first `#` ends the issuer, so that two pairs never have the same name. */
+function qualified(issuer: string, subject: string): string {
+  return `${issuer.replace(/[%#]/g, encodeURIComponent)}#${subject}`;
 }
 
 /** Requests with the same key share its metadata. */

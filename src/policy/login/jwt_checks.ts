@@ -6,6 +6,7 @@ import {
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeReadError } from "../../base/regular_file.ts";
 import { checkKeySet } from "../../identity/keys/key_set.ts";
+import { checkLoginProvider, issuerModeOf } from "./login_provider.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import {
   type PolicyProblem,
@@ -14,14 +15,14 @@ import {
   UnusableReferenceError,
 } from "../contract/policy_kind.ts";
 
-type Provider = JwtAuthentication["providers"][number];
 type Mcp = NonNullable<JwtAuthentication["mcp"]>;
 
 /** Finds invalid key sets, and settings that do not suit an MCP server. */
 export function checkJwtAuthentication(
-  { providers, mcp, location }: JwtAuthentication,
+  config: JwtAuthentication,
   readFile: ReadFile,
 ): readonly PolicyProblem[] {
+  const { providers, mcp, location } = config;
   const problems: PolicyProblem[] = providers.flatMap(({ jwks }, index) => {
     const path = ["providers", index, "jwks"];
     const { inline, file } = jwks;
@@ -34,42 +35,12 @@ export function checkJwtAuthentication(
     return [];
   });
   if (mcp === undefined) return problems;
-  const [first] = providers;
-  if (providers.length > 1) {
-    const message = "Cannot protect an MCP server: expected one provider";
-    problems.push({ path: ["providers"], message });
-  }
-  if (first !== undefined) problems.push(...checkProvider(first, mcp));
+  problems.push(...checkLoginProvider(config));
   if (location?.queryParameter !== undefined) {
     const message = "Cannot accept the token in the query: MCP forbids it";
     problems.push({ path: ["location", "queryParameter"], message });
   }
   return [...problems, ...checkMcp(mcp), ...checkLogin(mcp, readFile)];
-}
-
-/** Finds missing or invalid settings of an MCP server's provider. */
-function checkProvider(
-  { issuer, audiences }: Provider,
-  { provider }: Mcp,
-): readonly PolicyProblem[] {
-  const path = ["providers", 0, "issuer"];
-  if (!/^https?:\/\//i.test(issuer) || !URL.canParse(issuer)) {
-    const message = "Cannot get the metadata of the issuer: expected a URL";
-    return [{ path, message }];
-  }
-  const problems: PolicyProblem[] = [];
-  const adapter = provider === undefined ? undefined : adapterOf(provider);
-  const doubt = adapter?.issuerProblem(issuer);
-  if (doubt !== undefined) {
-    const message = `Cannot be an issuer of ${provider}: ${doubt}`;
-    problems.push({ path, message, isWarning: true });
-  }
-  if (audiences === undefined) {
-    const message =
-      "`audiences` is not set: tokens issued for other servers would be accepted";
-    problems.push({ path: ["providers", 0], message, isWarning: true });
-  }
-  return problems;
 }
 
 function checkMcp(mcp: Mcp): readonly PolicyProblem[] {
@@ -103,11 +74,11 @@ function checkMcp(mcp: Mcp): readonly PolicyProblem[] {
 
 /** Warns of settings that the issuer mode ignores, with the fix. */
 function checkEffect(
-  { provider, issuerMode, clientId, registration }: Mcp,
+  mcp: Mcp,
   registersAtGateway: boolean,
 ): readonly PolicyProblem[] {
-  const adapter = provider === undefined ? undefined : adapterOf(provider);
-  const mode = issuerMode ?? adapter?.defaultIssuerMode ?? "Upstream";
+  const { clientId, registration } = mcp;
+  const mode = issuerModeOf(mcp);
   if (mode === "Upstream") {
     return [
       ...(clientId === undefined ? [] : ["clientId"]),

@@ -13,6 +13,7 @@ import type {
   References,
 } from "../contract/policy_kind.ts";
 import { redactUrl } from "../../base/redaction.ts";
+import { loginProviderIndex } from "./login_provider.ts";
 import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 
 type Jwks = JwtAuthentication["providers"][number]["jwks"];
@@ -66,15 +67,17 @@ const noKeys: KeySource = {
  * reference.
  */
 export function checkKeyBackends(
-  { providers, mcp }: JwtAuthentication,
+  config: JwtAuthentication,
   references: References,
 ): readonly PolicyProblem[] {
+  const { providers, mcp } = config;
+  const loginIndex = loginProviderIndex(config);
   return providers.flatMap(({ issuer, jwks: { remote, url } }, index) => {
     const at = ["providers", index];
     const denied = [
       ...denialsOf(url, [...at, "jwks", "url"], references),
-      // Metadata is that of the first provider, and may come from the backend with its keys.
-      ...(mcp !== undefined && index === 0 && remote === undefined
+      // Metadata is that of the login provider, and may come from the backend with its keys.
+      ...(mcp !== undefined && index === loginIndex && remote === undefined
         ? denialsOf(issuer, [...at, "issuer"], references)
         : []),
     ];

@@ -12,6 +12,7 @@ import {
 } from "../../identity/documents/remote_document.ts";
 import { TokenError } from "../../identity/tokens/token.ts";
 import type { TokenVerifier } from "../../identity/tokens/token_verifier.ts";
+import { isVerificationError } from "../../identity/tokens/verification_error.ts";
 import {
   type BearerChallenge,
   bearerChallenge,
@@ -22,10 +23,11 @@ import {
   credentialPlace,
 } from "../authentication/credential.ts";
 import {
-  jwtClaims,
   protectedResource,
+  setTokenClaims,
 } from "../authentication/request_identity.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
+import { issuersOf, loginProviderIndex } from "./login_provider.ts";
 import { McpOAuth } from "./mcp_oauth.ts";
 import type {
   Policy,
@@ -73,9 +75,10 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
   readonly #place: CredentialPlace;
   /** True if the gateway removes the token before the request goes upstream. */
   readonly #removesToken: boolean;
+  readonly #hasSeveralIssuers: boolean;
 
   constructor(
-    { mode, location, mcp: config }: JwtAuthentication,
+    { mode, location, mcp: config, providers }: JwtAuthentication,
     verifier: TokenVerifier,
     mcp: McpOAuth | undefined,
   ) {
@@ -84,6 +87,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     this.#mcp = mcp;
     this.#place = credentialPlace(location);
     this.#removesToken = mcp !== undefined && config?.forwardToken !== true;
+    this.#hasSeveralIssuers = issuersOf(providers).length > 1;
   }
 
   onRequest(
@@ -119,11 +123,16 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
       token,
       trace && ((whom, pending) => trace.waitsFor(whom, pending)),
     );
-    if (!(claims instanceof Promise)) return accept(claims, context);
+    if (!(claims instanceof Promise)) return this.#accept(claims, context);
     return unlessCancelled(claims, request.cancellation).then(
-      (verified) => accept(verified, context),
+      (verified) => this.#accept(verified, context),
       (error) => this.#reject(error, context),
     );
+  }
+
+  #accept(claims: JsonObject, { slots, trace }: PolicyContext): void {
+    setTokenClaims(slots, claims, this.#hasSeveralIssuers);
+    trace?.apply({ issuer: String(claims["iss"]) });
   }
 
   /** Returns the metadata of the resource and the scopes that a client should request. */
@@ -136,9 +145,9 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
   }
 
   #reject(error: unknown, context: PolicyContext): JwtVerdict {
-    if (this.#mode === "Permissive" && isRejection(error)) {
+    if (this.#mode === "Permissive" && isVerificationError(error)) {
       // Claims of a gateway-phase policy are from other providers; rules for this one must not see them.
-      context.slots.set(jwtClaims, undefined);
+      setTokenClaims(context.slots, undefined, false);
       context.trace?.skip(describeError(error));
       return undefined;
     }
@@ -153,22 +162,17 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
   }
 }
 
-function accept(
-  claims: JsonObject,
-  { slots, trace }: PolicyContext,
-): void {
-  slots.set(jwtClaims, claims);
-  trace?.apply({ issuer: String(claims["iss"]) });
-}
-
 function createMcpOAuth(
-  { mcp, providers }: JwtAuthentication,
+  config: JwtAuthentication,
   options: PolicyOptions,
 ): McpOAuth | undefined {
-  const [provider] = providers;
+  const { mcp, providers } = config;
+  const provider = providers[loginProviderIndex(config)];
   if (mcp === undefined || provider === undefined) return undefined;
   return new McpOAuth(mcp, {
     issuer: provider.issuer,
+    otherIssuers: issuersOf(providers)
+      .filter((issuer) => issuer !== provider.issuer),
     audience: provider.audiences?.[0],
     server: jwksServer(provider.jwks, options),
     services: options.services,
@@ -195,11 +199,6 @@ function loginSecrets(
       ? [stateSecret].filter((secret) => secret !== undefined)
       : linesOf(stateText),
   };
-}
-
-function isRejection(error: unknown): boolean {
-  return error instanceof TokenError ||
-    error instanceof DocumentUnavailableError;
 }
 
 /** RFC 6750 section 3.1: without a token there is no error code. */

@@ -92,6 +92,10 @@ const mcp = s.object({
     `Identity provider that the gateway adapts to. Leave it out for providers that are not listed. ${describedAliases}.`,
     s.optional(s.oneOf(providerNames)),
   ),
+  issuer: s.field(
+    "Issuer at which users log in, one of `providers`; required if they have several issuers, except with issuer mode `Upstream`, which lists all of them, this one first.",
+    s.optional(s.text(2048)),
+  ),
   clientId: s.field(
     "Client id registered at the provider; the gateway returns it to every client that registers.",
     s.optional(s.text(2048)),
@@ -153,10 +157,14 @@ export const jwtAuthenticationSchema = s.object({
     s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
   ),
   providers: s.field(
-    "Issuers of accepted tokens; the `iss` claim selects one.",
+    "Providers whose tokens are accepted. The `iss` claim selects the one with this `issuer`; of several with the same issuer and different audiences, one has to accept the token.",
     s.refine(
       s.list(tokenProvider, { min: 1, max: 64 }),
-      s.unique((provider) => provider.issuer, "issuer"),
+      s.unique(
+        ({ issuer, audiences = [] }) =>
+          [issuer, ...audiences.toSorted()].join(" "),
+        "provider",
+      ),
     ),
   ),
   location: s.field(
@@ -168,7 +176,7 @@ export const jwtAuthenticationSchema = s.object({
     s.withDefault(duration, "60s"),
   ),
   mcp: s.field(
-    "Serves the OAuth endpoints of an MCP server; requires exactly one provider.",
+    "Serves the OAuth endpoints of an MCP server.",
     s.optional(mcp),
   ),
 });

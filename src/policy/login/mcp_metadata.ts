@@ -10,12 +10,12 @@ import type {
  */
 export function protectedResourceMetadata(
   resource: string,
-  authorizationServer: string,
+  authorizationServers: readonly string[],
   overrides: JsonObject,
 ): JsonObject {
   const document = {
     resource,
-    authorization_servers: [authorizationServer],
+    authorization_servers: authorizationServers,
     mcp_protocol_version: "2025-06-18",
     resource_type: "mcp-server",
     bearer_methods_supported: ["header"],

@@ -41,6 +41,7 @@ import type {
 import { type LoginSecrets, McpLogin } from "./mcp_login.ts";
 import { waitFor } from "../contract/policy_trace.ts";
 import { removeLoginCookies } from "../../identity/oauth/endpoints/login_session.ts";
+import { issuerModeOf } from "./login_provider.ts";
 import { ProviderRegistration } from "./registration_turns.ts";
 import type { ProtectedResource } from "../authentication/request_identity.ts";
 import { clientOrigin, resourceMetadataUrl } from "./client_origin.ts";
@@ -50,6 +51,8 @@ type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
 /** The identity provider behind the endpoints. */
 export interface McpProvider {
   readonly issuer: string;
+  /** Issuers whose tokens are accepted too. */
+  readonly otherIssuers: readonly string[];
   /** The first of the audiences. */
   readonly audience: string | undefined;
   /** Backend with its keys; if it is the issuer's host, the metadata is fetched from it too. */
@@ -86,8 +89,7 @@ export class McpOAuth implements ProtectedResource {
     this.#metadata = servicesIn(services, loginServices).identity.metadata(
       urls.map((url) => this.#addressOf(url)),
     );
-    const mode = config.issuerMode ??
-      adapter?.defaultIssuerMode ?? "Upstream";
+    const mode = issuerModeOf(config);
     this.#isIssuer = mode !== "Upstream";
     this.#login = mode === "Proxied"
       ? new McpLogin(config, {
@@ -180,7 +182,9 @@ export class McpOAuth implements ProtectedResource {
         return publicJson(
           protectedResourceMetadata(
             resource,
-            this.#isIssuer ? resource : this.#provider.issuer,
+            this.#isIssuer
+              ? [resource]
+              : [this.#provider.issuer, ...this.#provider.otherIssuers],
             this.#config.resourceMetadata ?? {},
           ),
         );
