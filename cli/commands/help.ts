@@ -43,6 +43,7 @@ without it respond with 503.
 
 Examples:
   gateway import config.yaml -o gateway.yaml
+  gateway import claude_desktop_config.json -o gateway.yaml
   gateway import config.yaml | gateway validate -f -`;
 
 /** Description of `gateway dev`. */

@@ -37,8 +37,10 @@ export function addRunCommands(program: Command, call: Call): void {
 
 function addImportCommand(program: Command, call: Call): void {
   program.command("import")
-    .description("Convert a configuration of agentgateway")
-    .argument("<file>", "the configuration, or - for standard input")
+    .description(
+      "Convert a configuration of agentgateway, or mcpServers of a client",
+    )
+    .argument("<file>", "YAML or JSON, or - for standard input")
     .option("-o, --output <file>", "new file to write (default: print it)")
     .addHelpText("after", help.IMPORT_EXAMPLES)
     .action(async (file: string, { output }: { output?: string }) => {

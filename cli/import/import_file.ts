@@ -11,6 +11,7 @@ import { printable } from "../output/printable.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 import { readInput } from "../process/read_input.ts";
 import { importAgentgateway } from "./agentgateway.ts";
+import { importMcpServers } from "./imported_mcp_servers.ts";
 import { closed, type RouteImport } from "./imported_routes.ts";
 import { type ImportNote, SourceDocument } from "./source_node.ts";
 
@@ -22,7 +23,7 @@ export interface ImportResult {
   readonly notes: readonly ImportNote[];
 }
 
-/** Imports a file of agentgateway: prints YAML, and reports what could not be taken over; returns the exit code. */
+/** Imports a file of agentgateway or of a desktop client: prints YAML, and reports what could not be taken over; returns the exit code. */
 export async function importFile(
   file: string,
   output: string | undefined,
@@ -43,7 +44,7 @@ export async function importFile(
 }
 
 /**
- * Imports the text of a file of agentgateway.
+ * Imports the text of a file of agentgateway, or of a desktop client with MCP servers.
  * @throws {Failure} When it is not readable as YAML, or has nothing to import.
  */
 export async function importText(
@@ -56,10 +57,12 @@ export async function importText(
     const { line, column, message } = error;
     throw new Failure(`${name}:${line}:${column}: error: ${message}`);
   }
-  const { config, gateways, routes } = importAgentgateway(document.root);
+  const { config, gateways, routes } = document.root.has("mcpServers")
+    ? importMcpServers(document.root)
+    : importAgentgateway(document.root);
   if (Object.keys(gateways).length === 0) {
     throw new Failure(
-      `Cannot import "${name}": expected a configuration of agentgateway with "binds", "gateways", "llm" or "mcp"`,
+      `Cannot import "${name}": expected a configuration of agentgateway with "binds", "gateways", "llm" or "mcp", or of a desktop client with "mcpServers"`,
     );
   }
   document.root.reportUnread();

@@ -119,10 +119,15 @@ export class SourceNode {
     return typeof scalar === "string" ? withReferences(scalar) : scalar;
   }
 
+  /** Reports something about this part. */
+  note(message: string): void {
+    this.#document.note(this.#start, message);
+  }
+
   /** Reports that this part could not be taken over; its members are not reported again. */
   reject(message: string): void {
     this.#isWhole = true;
-    this.#document.note(this.#start, message);
+    this.note(message);
   }
 
   /** Reports whether a member was not read. */

@@ -1,3 +1,4 @@
+import { protectedHeaders } from "../../base/wire/protected_headers.ts";
 import { duration, positiveDuration } from "../schema/duration.ts";
 import { headerName, httpUrl } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
@@ -100,3 +101,17 @@ export type McpBackend = s.Infer<typeof mcpBackendSchema>;
 
 /** One of the servers. */
 export type McpServerResource = McpBackend["servers"][number];
+
+/** Headers that the gateway writes itself in requests to servers. */
+const written: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-encoding",
+  "content-type",
+  "last-event-id",
+]);
+
+/** Reports whether the gateway writes a header of requests to MCP servers itself. @param name In lower case. */
+export function isReservedHeader(name: string): boolean {
+  return protectedHeaders.has(name) || written.has(name) ||
+    name.startsWith("mcp-");
+}

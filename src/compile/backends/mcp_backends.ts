@@ -1,13 +1,13 @@
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
-import type {
-  McpBackend,
-  McpServerResource,
+import {
+  isReservedHeader,
+  type McpBackend,
+  type McpServerResource,
 } from "../../api/resources/mcp_backend.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import { addressOfUrl } from "../../base/wire/host_port.ts";
-import { protectedHeaders } from "../../base/wire/protected_headers.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type { Backend, McpTargetServer } from "../../snapshot/snapshot.ts";
@@ -109,7 +109,7 @@ class ServerCompiler {
     const { headers = {}, credentials } = this.#server;
     const entries = Object.entries(headers);
     for (const [name, value] of entries) {
-      if (isReserved(name.toLowerCase()) || !isFieldValue(value)) {
+      if (isReservedHeader(name.toLowerCase()) || !isFieldValue(value)) {
         const problem = isFieldValue(value)
           ? `the gateway writes "${name}" itself`
           : "a header value cannot contain line breaks or control characters";
@@ -158,16 +158,4 @@ class ServerCompiler {
     const path = [...this.#path, ...field];
     this.#context.report.error(this.#resource, { path, message });
   }
-}
-
-const written: ReadonlySet<string> = new Set([
-  "accept",
-  "accept-encoding",
-  "content-type",
-  "last-event-id",
-]);
-
-function isReserved(name: string): boolean {
-  return protectedHeaders.has(name) || written.has(name) ||
-    name.startsWith("mcp-");
 }
