@@ -40,6 +40,7 @@ const endpointColumns: readonly Column[] = [
   ["ENDPOINT", "endpoint"],
   ["HEALTH", "health"],
   ["REQUESTS", "requests"],
+  ["ERRORS", errorRateOf],
   ["LATENCY", (endpoint) => {
     const latency = fieldOf(endpoint, "latencyMs");
     return typeof latency === "number" ? `${latency}ms` : undefined;
@@ -52,6 +53,21 @@ const endpointColumns: readonly Column[] = [
     return check && (fieldOf(check, "failure") ?? "passed");
   }],
 ];
+
+/** Returns the part of the attempts that failed since the start, such as `31%`; `undefined` without attempts. */
+function errorRateOf(endpoint: unknown): string | undefined {
+  const requests = fieldOf(endpoint, "requests");
+  const failures = fieldOf(endpoint, "failures");
+  return typeof requests === "number" && requests > 0 &&
+      typeof failures === "number"
+    ? `${formatShare(failures / requests)}%`
+    : undefined;
+}
+
+/** Formats a share in percent; one that is not zero never as zero. */
+function formatShare(share: number): string {
+  return share > 0 && share < 0.01 ? "<1" : String(Math.round(share * 100));
+}
 
 /** Names whose addresses are looked up. */
 const lookupColumns: readonly Column[] = [

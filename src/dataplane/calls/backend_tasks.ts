@@ -16,6 +16,8 @@ export interface UpstreamTask {
   readonly check: Verdict | null;
   /** Attempts since the start. */
   readonly requests: number;
+  /** Those of `requests` that ended with 5xx, or failed without a response. */
+  readonly failures: number;
   /** Ejections since the start. */
   readonly ejections: number;
   /** Moving average of the time to the response head; `null` before the first one. */
@@ -93,6 +95,7 @@ function mergeUpstreams(
     health: tasks.map(({ health }) => health).reduce(worse, "healthy"),
     check: tasks.map(({ check }) => check).reduce(newer, null),
     requests: sum(tasks.map(({ requests }) => requests)),
+    failures: sum(tasks.map(({ failures }) => failures)),
     ejections: sum(tasks.map(({ ejections }) => ejections)),
     latencyMs: tasks.map(({ latencyMs }) => latencyMs).reduce(later, null),
     active: sum(tasks.map(({ active }) => active)),

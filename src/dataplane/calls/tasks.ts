@@ -44,6 +44,7 @@ function describeUpstream(
       : health.state,
     check: check?.verdict ?? null,
     requests,
+    failures: health.failures,
     ejections: Object.values(health.ejections).reduce((a, b) => a + b, 0),
     latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
     active: stats.active,

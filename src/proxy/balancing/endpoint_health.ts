@@ -55,6 +55,8 @@ export class EndpointHealth {
   #ejectedUntil: number | undefined;
   #isReturning = false;
   #passesChecks = true;
+  /** Attempts since the start that ended with 5xx, or without a response for a reason of the endpoint. */
+  failures = 0;
   #connectFailures = 0;
   #errors = 0;
   /** Ejections in a row: each lasts twice as long. */
@@ -150,6 +152,7 @@ export class EndpointHealth {
   ): void {
     this.#connectFailures = 0;
     this.#silence.responded(latencyMs);
+    if (status >= 500) this.failures++;
     if (retryAfterMs !== undefined && retryAfterMs > 0) {
       return this.#eject("limited", retryAfterMs);
     }
@@ -177,6 +180,7 @@ export class EndpointHealth {
     const code = error instanceof GatewayError ? error.code : "internal";
     if (code === "client_closed") this.#silence.abandoned(this.#now());
     else this.#silence.responded();
+    if (connectErrors.has(code) || responseErrors.has(code)) this.failures++;
     if (connectErrors.has(code)) {
       this.#connectFailures++;
       const limit = this.#options.ejection.connectFailures;

@@ -79,6 +79,7 @@ Deno.test("/debug/tasks and gwctl proxy tasks show a request that waits for its 
     health: "healthy",
     check: null,
     requests: 1,
+    failures: 0,
     ejections: 0,
     latencyMs: null,
     active: 1,
@@ -89,8 +90,29 @@ Deno.test("/debug/tasks and gwctl proxy tasks show a request that waits for its 
   assert.match(shown.stdout, /upstream +GET +\/late +slow/);
   assert.match(
     backends.stdout,
-    new RegExp(`${endpoint} +healthy +1 +- +1 +0 +0 +-\n`),
+    new RegExp(`${endpoint} +healthy +1 +0% +- +1 +0 +0 +-\n`),
   );
+});
+
+Deno.test("gwctl proxy backends shows the error rate of an endpoint beside its health", async () => {
+  let count = 0;
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () => new Response(null, { status: count++ % 3 === 0 ? 500 : 204 }),
+  );
+  const host = `127.0.0.1:${server.addr.port}`;
+  await using gateway = await GatewayProcess.start({
+    config: { routes: [{ name: "mixed", backends: [{ host }] }] },
+  });
+  for (let index = 0; index < 6; index++) {
+    await (await fetch(gateway.origin)).body?.cancel();
+  }
+
+  const { port } = new URL(gateway.admin);
+  const { stdout } = await gwctl(["backends", "-p", port]);
+
+  assert.match(stdout, /REQUESTS +ERRORS/);
+  assert.match(stdout, new RegExp(`${host} +healthy +6 +33% `));
 });
 
 Deno.test("/debug/tasks lists as many as requested and counts the rest", async () => {

@@ -10,6 +10,7 @@ const idle = {
   health: "healthy",
   check: null,
   requests: 1,
+  failures: 1,
   ejections: 0,
   latencyMs: null,
   active: 0,
@@ -49,6 +50,7 @@ Deno.test("of what workers know about an endpoint, the worst is shown, and sums"
     health: "unhealthy",
     check,
     requests: 2,
+    failures: 2,
     latencyMs: 5,
     idle: 2,
   }]);

@@ -6,7 +6,7 @@ import type {
 } from "../../../../../src/dataplane/calls/descriptions.ts";
 import { linkTo } from "../../navigation/place.ts";
 import { Stats, Table } from "../../kit/data.tsx";
-import { latency, number } from "../../kit/format.ts";
+import { latency, number, percent } from "../../kit/format.ts";
 import {
   Badge,
   Empty,
@@ -125,9 +125,14 @@ function Endpoints(
           ))],
         ["Latency", ({ latencyMs }) => latency(latencyMs), "number"],
         ["Attempts", ({ requests }) => number(requests), "number"],
-        ["Ejections", ({ ejections }) => number(ejections), "number"],
-        ["Active", ({ active }) => number(active), "number"],
-        ["Idle", ({ idle }) => number(idle), "number"],
+        ["Errors", ({ requests, failures }) =>
+          requests === 0 ? "–" : percent(failures / requests), "number"],
+        ["Ejections", ({ ejections }) =>
+          number(ejections), "number"],
+        ["Active", ({ active }) =>
+          number(active), "number"],
+        ["Idle", ({ idle }) =>
+          number(idle), "number"],
       ]}
     />
   );
