@@ -48,6 +48,8 @@ export interface EndpointRequest {
   readonly text: string;
   /** Identity of the caller; sessions and states of other callers are unknown to it. */
   readonly user: string;
+  /** Names of the client for shares of a server's connections; see `RequestMessage`. */
+  readonly owners: readonly string[];
   /** Cancelled when the client leaves before the response. */
   readonly cancellation: Cancellation;
 }
@@ -165,7 +167,7 @@ export class McpEndpoint {
     message: Request,
     request: EndpointRequest,
   ): Promise<ResponseMessage> {
-    const { headers, user, cancellation } = request;
+    const { headers, user, owners, cancellation } = request;
     const { id, method, params } = message;
     try {
       checkModernRequest(method, params, headers);
@@ -179,6 +181,7 @@ export class McpEndpoint {
       method,
       params,
       user,
+      owners,
       acceptsEvents: acceptsEvents(headers),
       cancellation,
     };
@@ -286,9 +289,10 @@ export class McpEndpoint {
     for (const message of messages) {
       if (message.kind !== "request") session.take(message);
     }
-    return requests.length === 0
-      ? accepted()
-      : await session.handle(requests, acceptsEvents(headers));
+    return requests.length === 0 ? accepted() : await session.handle(requests, {
+      acceptsEvents: acceptsEvents(headers),
+      owners: request.owners,
+    });
   }
 
   async #relayTo(

@@ -48,6 +48,7 @@ interface Question extends InputRequest {
 export interface CallOptions {
   readonly services: EndpointServices;
   readonly user: string;
+  readonly owners: readonly string[];
   readonly request: ModernRequest;
   /** Makes the call wait for the client's input; returns the state with which the client comes back. @throws {RpcFailure} */
   park(call: ModernCall): string;
@@ -162,6 +163,7 @@ export class ModernCall {
   #side(params: JsonObject): RequestSide {
     const { progressToken: token, [META.LOG_LEVEL]: level } = metaOf(params);
     return {
+      owners: this.#options.owners,
       cancellation: this.cancellation,
       progressToken: typeof token === "string" || typeof token === "number"
         ? token

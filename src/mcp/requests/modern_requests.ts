@@ -37,6 +37,7 @@ const MAX_SUBSCRIPTIONS = 1024;
 /** A request as it arrived. */
 export interface ModernArrival extends ModernRequest {
   readonly user: string;
+  readonly owners: readonly string[];
   readonly acceptsEvents: boolean;
   readonly cancellation: Cancellation;
 }
@@ -109,7 +110,7 @@ export class ModernRequests {
   }
 
   async #call(arrival: ModernArrival): Promise<ResponseMessage> {
-    const { id, method, params, user, cancellation } = arrival;
+    const { id, method, params, user, owners, cancellation } = arrival;
     const { requestState, inputResponses } = params;
     const digest = digestOf(method, params);
     const state = requestState === undefined ? undefined : this.#parked.open(
@@ -125,6 +126,7 @@ export class ModernRequests {
       : params;
     const call = parked ?? new ModernCall({
       services: this.#services,
+      owners,
       user,
       request: { id, method, params: own },
       park: (waiting) => this.#parked.park(waiting, user, digest),

@@ -48,6 +48,8 @@ interface HttpCall {
   readonly method: "POST" | "GET" | "DELETE";
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly text?: string;
+  /** Names of the client; none for requests of the gateway's own. */
+  readonly owners?: readonly string[];
   readonly cancellation: Cancellation;
 }
 
@@ -98,7 +100,7 @@ export class HttpTransport {
   }
 
   async #exchange(
-    { method, headers, text, cancellation }: HttpCall,
+    { method, headers, text, owners = [], cancellation }: HttpCall,
   ): Promise<ResponseMessage> {
     const { authority, path, headers: configured } = this.#address;
     const list = HeaderList.from([
@@ -118,6 +120,7 @@ export class HttpTransport {
       upgrade: undefined,
       expectsContinue: false,
       sendInformational: () => {},
+      owners,
     };
     const body = text === undefined ? undefined : textBody(text);
     try {

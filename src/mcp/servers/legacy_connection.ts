@@ -190,7 +190,13 @@ export class LegacyConnection implements ServerConnection {
     const text = writeRequest(id, method, withMeta(own, meta));
     const answering = new Set<JsonRpcId>();
     try {
-      for await (const message of link.exchange(text, id, limit.cancellation)) {
+      const messages = link.exchange(
+        text,
+        id,
+        limit.cancellation,
+        side.owners,
+      );
+      for await (const message of messages) {
         limit.restart();
         if (message.kind === "request") {
           void this.#answer(

@@ -21,6 +21,7 @@ export interface LegacyLink {
     text: string,
     id: JsonRpcId,
     cancellation: Cancellation,
+    owners?: readonly string[],
   ): AsyncGenerator<RpcMessage, void>;
   /** Sends a notification or a response. */
   post(text: string, cancellation: Cancellation): Promise<void>;
@@ -64,9 +65,10 @@ export class HttpLegacyLink implements LegacyLink {
     text: string,
     id: JsonRpcId,
     cancellation: Cancellation,
+    owners?: readonly string[],
   ): AsyncGenerator<RpcMessage, void> {
     const place = newPlace();
-    let reply = await this.#call("POST", cancellation, text);
+    let reply = await this.#call("POST", cancellation, { text, owners });
     for (let empty = 0; empty <= MAX_EMPTY_RESUMES; empty++) {
       for await (const message of reply.messages(place)) {
         empty = 0;
@@ -82,7 +84,7 @@ export class HttpLegacyLink implements LegacyLink {
   }
 
   async post(text: string, cancellation: Cancellation): Promise<void> {
-    const reply = await this.#call("POST", cancellation, text);
+    const reply = await this.#call("POST", cancellation, { text });
     for await (const _ of reply.messages()) break;
   }
 
@@ -110,7 +112,7 @@ export class HttpLegacyLink implements LegacyLink {
     cancellation: Cancellation,
   ): Promise<HttpReply> {
     await sleep(this.#clock, Math.min(retryMs, MAX_RETRY_MS), cancellation);
-    return await this.#call("GET", cancellation, undefined, lastId);
+    return await this.#call("GET", cancellation, { lastId });
   }
 
   /** Servers without a stream respond with 405; some with another error. */
@@ -140,13 +142,17 @@ export class HttpLegacyLink implements LegacyLink {
   async #call(
     method: "POST" | "GET",
     cancellation: Cancellation,
-    text?: string,
-    lastId?: string,
+    { text, lastId, owners }: {
+      readonly text?: string;
+      readonly lastId?: string | undefined;
+      readonly owners?: readonly string[] | undefined;
+    } = {},
   ): Promise<HttpReply> {
     const reply = await this.#http.call({
       method,
       headers: this.#headers(lastId),
       ...(text !== undefined && { text }),
+      ...(owners !== undefined && { owners }),
       cancellation,
     });
     const { status, error, sessionId } = reply;

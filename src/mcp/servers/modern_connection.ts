@@ -146,6 +146,7 @@ export class ModernConnection implements ServerConnection {
     try {
       const headers = await this.#parameterHeaders(method, params);
       const reply = await this.#post(id, method, params, meta, {
+        owners: side.owners,
         cancellation,
         headers,
       });
@@ -181,20 +182,20 @@ export class ModernConnection implements ServerConnection {
     method: string,
     params: JsonObject,
     meta: JsonObject,
-    { cancellation, headers }: {
+    { owners = [], cancellation, headers }: {
+      readonly owners?: readonly string[];
       readonly cancellation: Cancellation;
       readonly headers: readonly (readonly [string, string])[];
     },
   ): Promise<HttpReply> {
     const { settings, capabilities, onWrongEra } = this.#options;
-    const reply = await this.#http.call(
-      modernCall(id, method, params, {
-        capabilities,
-        meta,
-        headers,
-        cancellation,
-      }),
-    );
+    const call = modernCall(id, method, params, {
+      capabilities,
+      meta,
+      headers,
+      cancellation,
+    });
+    const reply = await this.#http.call({ ...call, owners });
     const { status, error } = reply;
     if (status < 300) return reply;
     if (status === 401 || status === 403) {

@@ -22,6 +22,8 @@ export interface InputRequest {
 
 /** The client side of a request to a server. */
 export interface RequestSide {
+  /** Names of the client for shares of the server's connections; see `RequestMessage`. */
+  readonly owners: readonly string[];
   /** The client does not want the result any more. */
   readonly cancellation: Cancellation;
   /** `undefined` when the client does not want reports of progress. */
@@ -44,6 +46,7 @@ export interface RequestSide {
 /** Returns the side of a request of the gateway's own: there is nobody to notify or to ask. */
 export function ownSide(cancellation: Cancellation): RequestSide {
   return {
+    owners: [],
     cancellation,
     progressToken: undefined,
     logLevel: undefined,

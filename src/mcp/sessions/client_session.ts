@@ -42,6 +42,12 @@ const DEFAULT_LEVEL = "info";
 /** Stream of what belongs to no request. */
 const NEWS_STREAM = "news";
 
+/** How the requests of a POST have arrived. */
+interface Arrival {
+  readonly acceptsEvents: boolean;
+  readonly owners: readonly string[];
+}
+
 /** The session of a client of the legacy era: its conversations with the servers, its requests and its streams. */
 export class ClientSession implements Client {
   readonly era = "legacy";
@@ -118,7 +124,7 @@ export class ClientSession implements Client {
   /** Handles requests of one POST. */
   handle(
     requests: readonly Request[],
-    acceptsEvents: boolean,
+    { acceptsEvents, owners }: Arrival,
   ): Promise<ResponseMessage> {
     const { clock } = this.#services;
     const stream = acceptsEvents ? this.#newStream() : undefined;
@@ -128,8 +134,8 @@ export class ClientSession implements Client {
     const [only, ...others] = requests;
     if (only === undefined) answer.abandon();
     else if (others.length === 0) {
-      void this.#run(only, answer, (text) => answer.finish(text));
-    } else void this.#runBatch(requests, answer);
+      void this.#run(only, owners, answer, (text) => answer.finish(text));
+    } else void this.#runBatch(requests, owners, answer);
     return answer.response;
   }
 
@@ -186,11 +192,15 @@ export class ClientSession implements Client {
     );
   }
 
-  async #runBatch(requests: readonly Request[], answer: Answer) {
+  async #runBatch(
+    requests: readonly Request[],
+    owners: readonly string[],
+    answer: Answer,
+  ) {
     const texts: string[] = [];
     await Promise.all(
       requests.map((each) =>
-        this.#run(each, answer, (text) => texts.push(text))
+        this.#run(each, owners, answer, (text) => texts.push(text))
       ),
     );
     answer.finish(`[${texts.join(",")}]`);
@@ -198,6 +208,7 @@ export class ClientSession implements Client {
 
   async #run(
     { id, method, params }: Request,
+    owners: readonly string[],
     answer: Answer,
     finish: (text: string) => void,
   ): Promise<void> {
@@ -208,7 +219,10 @@ export class ClientSession implements Client {
     const cancellation = new Cancellation();
     this.#running.set(id, cancellation);
     try {
-      const side = this.#sideOf(params, cancellation, answer);
+      const side = {
+        ...this.#sideOf(params, cancellation, answer),
+        owners,
+      };
       const { _meta: _, ...own } = params;
       const result = await this.#dispatch(method, own, side);
       finish(writeResult(id, resultForEra("legacy", method, result)));
@@ -251,7 +265,7 @@ export class ClientSession implements Client {
     params: JsonObject,
     cancellation: Cancellation,
     answer: Answer,
-  ): RequestSide {
+  ): Omit<RequestSide, "owners"> {
     const meta = params["_meta"];
     const token = Object(meta)["progressToken"];
     const send = (text: string) => answer.send(text);

@@ -78,7 +78,7 @@ export class McpEndpoints {
     target: McpTarget,
     { request, authority, slots, body, cancellation }: McpCall,
   ): Promise<ResponseMessage> {
-    const { method, headers, held, source } = request;
+    const { method, headers, held, source, owners = [] } = request;
     if (isRebound(authority, request) && !this.#options.trustsPeer(source)) {
       body?.cancel("foreign host");
       throw new GatewayError(
@@ -93,6 +93,7 @@ export class McpEndpoints {
       headers,
       text,
       user: userOf(slots),
+      owners,
       cancellation,
     });
     hold(response, held);

@@ -20,6 +20,7 @@ type RelayMessage =
       readonly headers: Fields;
       readonly text: string;
       readonly user: string;
+      readonly owners: readonly string[];
     }
     | { readonly kind: "accepted" | "end" | "leave" }
     | {
@@ -78,7 +79,7 @@ export class WorkerRelay {
   async send(
     worker: number,
     backend: string,
-    { method, headers, text, user, cancellation }: EndpointRequest,
+    { method, headers, text, user, owners, cancellation }: EndpointRequest,
   ): Promise<ResponseMessage | undefined> {
     const id = ++this.#lastId;
     const leave = () => this.#post(worker, id, { kind: "leave" });
@@ -96,7 +97,7 @@ export class WorkerRelay {
       headers,
       ([name, value]) => [name, value],
     );
-    const content = { backend, method, headers: fields, text, user };
+    const content = { backend, method, headers: fields, text, user, owners };
     this.#post(worker, id, { kind: "request", ...content });
     const isAccepted = await accepted.promise;
     stop();
@@ -137,7 +138,7 @@ export class WorkerRelay {
   }
 
   async #run(
-    { from, id, backend, method, headers, text, user }: Extract<
+    { from, id, backend, method, headers, text, user, owners }: Extract<
       RelayMessage,
       { kind: "request" }
     >,
@@ -149,6 +150,7 @@ export class WorkerRelay {
       headers: HeaderList.from(headers),
       text,
       user,
+      owners,
       cancellation,
     });
     if (handled === undefined) return;
