@@ -134,7 +134,10 @@ function importHeaders(source: SourceNode | undefined, hide: Hide) {
     const field = `headers.${name}`;
     const text = value.text();
     if (text === undefined || isReservedHeader(name.toLowerCase())) {
-      value.reject(`${field}: the gateway writes it itself`);
+      const reason = text === undefined
+        ? "expected a string"
+        : "the gateway writes it itself";
+      value.reject(`${field}: ${reason}`);
       continue;
     }
     const isToken = name.toLowerCase() === "authorization";

@@ -42,6 +42,7 @@ Deno.test("import converts the servers of a desktop client, without their secret
           "X-Api-Key": secret,
           Accept: "text/event-stream",
           "x-team": "${env:TEAM}",
+          "x-none": null,
         },
         timeout: 30,
       },
@@ -81,10 +82,11 @@ Deno.test("import converts the servers of a desktop client, without their secret
     `11 url: apiKey: ${leftOut} MY_TICKETS_APIKEY`,
     `13 headers.X-Api-Key: ${leftOut} MY_TICKETS_X_API_KEY`,
     "14 headers.Accept: the gateway writes it itself",
-    "17 mcpServers.My tickets.timeout: no counterpart",
-    '19 server "files": stdio is not supported yet; it is left out',
-    '28 server "old": expected Streamable HTTP, got "sse"; it is left out',
-    '32 server "off": it is disabled; it is left out',
+    "16 headers.x-none: expected a string",
+    "18 mcpServers.My tickets.timeout: no counterpart",
+    '20 server "files": stdio is not supported yet; it is left out',
+    '29 server "old": expected Streamable HTTP, got "sse"; it is left out',
+    '33 server "off": it is disabled; it is left out',
   ]);
 });
 
