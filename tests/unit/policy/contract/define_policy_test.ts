@@ -69,7 +69,7 @@ function without(fact: string): string {
   );
   assert.match(kind, property, fact);
   return kind.replace(property, "").replaceAll(
-    '"../../src/',
+    '"../../../src/',
     `"${new URL("src/", root)}`,
   );
 }
