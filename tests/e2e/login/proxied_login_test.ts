@@ -43,6 +43,33 @@ Deno.test("clients of a provider with opaque access tokens get its ID tokens, al
   }
 });
 
+Deno.test("users log in at the provider that the configuration names, and machines come with tokens of the other", async () => {
+  const machines = await createTokenIssuer({
+    issuer: "https://machines.example/",
+  });
+  await using server = await startProxiedGateway({
+    otherProviders: [{
+      issuer: machines.issuer,
+      audiences: ["machines"],
+      jwks: { inline: jwksOf(machines) },
+    }],
+  });
+  const client = await server.registerClient();
+  const { body } = await server.redeem(client, await server.code(client));
+
+  for (
+    const [token, status] of [
+      [body.access_token, 200],
+      [await machines.sign({ aud: "machines" }), 200],
+      [await machines.sign({ aud: "machines", iss: server.idp.issuer }), 401],
+      [await machines.sign({ aud: server.gateway.url }), 401],
+    ]
+  ) {
+    const opened = await initializeMcp(server.gateway, token);
+    assert.equal(opened.status, status);
+  }
+});
+
 Deno.test("the metadata name the gateway, without a query in any endpoint", async () => {
   await using server = await startProxiedGateway();
 

@@ -5,6 +5,8 @@ import { startTestGateway } from "./gateway.ts";
 
 /** Options of the gateway that protects the MCP server. */
 export interface Protection {
+  /** Providers whose tokens are accepted too. */
+  readonly otherProviders?: readonly unknown[];
   readonly provider: "IdpA" | "IdpB";
   /** Audience of tokens; the URL of the MCP endpoint by default. */
   readonly audience?: string;
@@ -80,6 +82,7 @@ export function protectedConfig(
     mcp = {},
     allowOrigins = ["*"],
     config = {},
+    otherProviders = [],
   }: ProtectedServer,
 ): Readonly<Record<string, unknown>> {
   return {
@@ -93,12 +96,16 @@ export function protectedConfig(
       backends: [{ host: new URL(upstream).host }],
       policies: {
         jwtAuthentication: {
-          providers: [{
+          providers: [...otherProviders, {
             issuer: idp.issuer,
             audiences: [audience],
             jwks: { url: idp.origin + idp.jwksPath },
           }],
-          mcp: { provider, ...mcp },
+          mcp: {
+            provider,
+            ...(otherProviders.length > 0 && { issuer: idp.issuer }),
+            ...mcp,
+          },
         },
         ...(rules.length > 0 &&
           { authorization: { policy: { matchExpressions: rules } } }),

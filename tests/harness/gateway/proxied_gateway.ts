@@ -70,6 +70,8 @@ export interface ProxiedOptions {
   /** Additional fields of `jwtAuthentication.mcp`. */
   readonly mcp?: Readonly<Record<string, unknown>>;
   readonly idp?: IdpAOptions;
+  /** Providers whose tokens are accepted, besides that of the logins. */
+  readonly otherProviders?: readonly unknown[];
   /** Port of the gateway. */
   readonly port?: number;
   /** The `config` section. */
@@ -87,6 +89,7 @@ export async function startProxiedGateway(
     config = {},
     resources = [],
     isClientAudience = false,
+    otherProviders = [],
   }: ProxiedOptions = {},
 ): Promise<ProxiedGateway> {
   const steps = loginSteps(`http://127.0.0.1:${port}/mcp`);
@@ -101,6 +104,7 @@ export async function startProxiedGateway(
     port,
     config,
     resources,
+    otherProviders,
     provider: "IdpA",
     ...(isClientAudience && { audience: idp.clientId }),
     mcp: {
