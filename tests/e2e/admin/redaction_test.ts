@@ -25,7 +25,7 @@ interface Planted {
 
 const issuer = await createTokenIssuer();
 const token = await issuer.sign();
-const signature = token.split("..")[2] ?? "";
+const signature = token.split(".")[2] ?? "";
 
 const jwt = {
   jwtAuthentication: {

@@ -192,7 +192,7 @@ async function fetchNothing(workers: number): Promise<void> {
       omitPadding: true,
     });
   const token = [{ alg: "RS256", kid: "k" }, { iss: origin, aud: "a" }, "s"]
-    .map(encode).join("..");
+    .map(encode).join(".");
 
   assert.equal(
     await statusOf(route, { headers: { authorization: `Bearer ${token}` } }),

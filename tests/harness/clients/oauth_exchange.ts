@@ -57,7 +57,7 @@ export async function readMetadata(
 
 /** Decodes the claims of a token without verifying its signature. */
 export function decodeClaims(token: unknown): Record<string, unknown> {
-  const [, claims = ""] = String(token).split("..");
+  const [, claims = ""] = String(token).split(".");
   return JSON.parse(
     new TextDecoder().decode(
       Uint8Array.fromBase64(claims, { alphabet: "base64url" }),

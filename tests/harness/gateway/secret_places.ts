@@ -16,7 +16,7 @@ export function secretPlaces(schema: GenericSchema): readonly string[] {
       ...plan?.items === undefined ? [] : [["*", plan.items] as const],
     ];
     for (const [name, part] of parts) visit(part, [...path, name]);
-    if (isSecret && parts.length === 0) places.push(path.join(".."));
+    if (isSecret && parts.length === 0) places.push(path.join("."));
   };
   visit(privacyPlan(schema), []);
   return places;
@@ -24,7 +24,7 @@ export function secretPlaces(schema: GenericSchema): readonly string[] {
 
 /** Reports whether nothing of the value of a schema is private at a place, such as that of a name beside a secret. */
 export function isPlain(schema: GenericSchema, place: string): boolean {
-  const plan = place.split("..").reduce<PrivacyPlan | undefined>(
+  const plan = place.split(".").reduce<PrivacyPlan | undefined>(
     planOfPart,
     privacyPlan(schema),
   );

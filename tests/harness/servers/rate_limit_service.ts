@@ -155,7 +155,7 @@ function rateLimitService(): grpc.ServiceDefinition {
 
 function loadService(): grpc.ServiceDefinition {
   const root = new URL(
-    "../",
+    "./",
     import.meta.resolve(`npm:${shipped.name}@${shipped.version}/package.json`),
   ).pathname;
   const envoy = `${root}deps/envoy-api/`;
