@@ -179,11 +179,13 @@ export function mcpValue(message: McpMessage): Value {
 
 type Target = readonly [kind: "tool" | "prompt" | "resource", name: unknown];
 
-const nameOf = (kind: "tool" | "prompt") => ({ name }: JsonObject): Target => [
-  kind,
-  name,
-];
-const uriOf = ({ uri }: JsonObject): Target => ["resource", uri];
+function nameOf(kind: "tool" | "prompt"): (params: JsonObject) => Target {
+  return ({ name }) => [kind, name];
+}
+
+function uriOf({ uri }: JsonObject): Target {
+  return ["resource", uri];
+}
 
 /** Return the field of `mcp` for the target of a message, and its name, by method. */
 const targets: Readonly<
