@@ -42,7 +42,7 @@ const DEFAULT_LEVEL = "info";
 /** Stream of what belongs to no request. */
 const NEWS_STREAM = "news";
 
-/** How the requests of a POST have arrived. */
+/** Facts about the arrival of the requests of a POST. */
 interface Arrival {
   readonly acceptsEvents: boolean;
   readonly owners: readonly string[];
