@@ -16,7 +16,7 @@ import {
 import { TraceServer } from "../../harness/servers/trace_server.ts";
 
 /** Everything that the executable needs to unpack itself, and no curl. */
-const tools = "sh dd wc ls id rm mv head gzip tail chmod mkdir mktemp".split(
+const tools = "sh dd wc ls id rm mv head gzip tail tr chmod mkdir mktemp".split(
   " ",
 );
 const noCurl = { PATH: await linkTools(tools) };
