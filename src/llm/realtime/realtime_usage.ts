@@ -1,5 +1,6 @@
 import { parseJson } from "../../base/json.ts";
 import { JsonPaths, JsonScanner } from "../../base/json/json_scanner.ts";
+import { BYTES_PER_TOKEN } from "../usage/output_estimate.ts";
 import { normalizeUsage, type TokenUsage } from "../usage/token_usage.ts";
 import { MAX_TOKEN_COUNT, readUsageReport } from "../usage/usage_report.ts";
 
@@ -20,8 +21,6 @@ const paths = new JsonPaths([
   "response.usage",
 ]);
 
-/** Text has about this many bytes per token; see `ContentMeter`. */
-const BYTES_PER_TOKEN = 3;
 /** Speech in PCM at 24 kHz and Base64: 20 tokens are a second of 64,000 characters. */
 const AUDIO_BYTES_PER_TOKEN = 3200;
 /** Speech of the user. */

@@ -1,8 +1,7 @@
 import { latin1 } from "../../base/bytes.ts";
+import { BYTES_PER_TOKEN } from "../usage/output_estimate.ts";
 import { MAX_TOKEN_COUNT } from "../usage/usage_report.ts";
 
-/** Requests have at least this many bytes per token, in most languages and in code, with the names of their format. */
-const BYTES_PER_TOKEN = 3;
 /** An image, a page or a recording in Base64: the most that a provider documents for an image of the usual size. */
 const TOKENS_PER_MEDIUM = 1600;
 /** Shorter strings count as text. */

@@ -8,7 +8,7 @@ import {
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 
 /** Text has at least this many bytes per token, in most languages and in code. */
-const BYTES_PER_TOKEN = 3;
+export const BYTES_PER_TOKEN = 3;
 /** Encrypted reasoning is Base64 of at least this many characters per token. */
 const ENCRYPTED_PER_TOKEN = 6;
 /** A call of a tool costs its name, and what a model generates around it. */

@@ -284,7 +284,7 @@ function readReasoning(config: FieldReader): Reasoning | undefined {
   const thinking = config.object("thinkingConfig");
   const level = thinking?.text("thinkingLevel")?.toLowerCase();
   const budget = thinking?.number("thinkingBudget");
-  // Whether the client sees the reasoning is no matter of the answer.
+  // The reasoning that a client sees does not change the answer.
   thinking?.ignore("includeThoughts");
   thinking?.end();
   const effort = readEffort(level);

@@ -279,7 +279,7 @@ function readReasoning(
     return effort === undefined ? undefined : { effort, tokens: undefined };
   }
   if (type === "disabled") return { effort: "none", tokens: 0 };
-  // Whether the client sees the reasoning is no matter of the answer.
+  // The reasoning that a client sees does not change the answer.
   thinking.ignore("display");
   const tokens = type === "adaptive"
     ? undefined

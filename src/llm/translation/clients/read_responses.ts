@@ -289,7 +289,7 @@ function readFormat(text: FieldReader): AnswerFormat | undefined {
 function readReasoning(fields: FieldReader): Reasoning | undefined {
   const reasoning = fields.object("reasoning");
   const text = reasoning?.text("effort");
-  // Whether the client sees a summary is no matter of the answer.
+  // The summary that a client sees does not change the answer.
   reasoning?.ignore("summary", "generate_summary");
   reasoning?.hints({ context: ["auto"], mode: ["standard"] });
   reasoning?.end();
