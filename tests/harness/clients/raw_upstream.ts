@@ -161,8 +161,11 @@ export class RawUpstream implements AsyncDisposable {
   /** Stops immediately, open connections included. */
   async stop(): Promise<void> {
     this.#listener.close();
-    for (const connection of this.#connections) connection.close();
-    await Promise.all(this.#tasks);
+    // One may have been accepted just now, and adds a task of its own.
+    while (this.#tasks.size > 0) {
+      for (const connection of this.#connections) connection.close();
+      await Promise.race(this.#tasks);
+    }
     if (this.#failures.length > 0) {
       throw new AggregateError(this.#failures, "A script failed");
     }
@@ -196,9 +199,9 @@ export class RawUpstream implements AsyncDisposable {
     }
   }
 
-  #track(task: Promise<void>): void {
+  #track(work: Promise<void>): void {
+    const task = work.finally(() => this.#tasks.delete(task));
     this.#tasks.add(task);
-    task.finally(() => this.#tasks.delete(task));
   }
 }
 
