@@ -230,13 +230,21 @@ export interface McpTarget {
   readonly servers: readonly McpTargetServer[];
 }
 
-/** One of the servers, and the backend that its requests go to. */
+/** One of the servers. */
 export interface McpTargetServer {
   readonly settings: McpServerSettings;
-  readonly address: McpAddress;
-  /** Its key is that of the endpoint's backend with `#` and the name of the server. */
-  readonly backend: Backend;
+  /** Address for humans; see `McpServerStatus`. */
+  readonly address: string;
+  readonly transport: McpTransport;
 }
+
+/** Address of an MCP server, by its kind. */
+export type McpTransport = {
+  readonly kind: "http";
+  readonly address: McpAddress;
+  /** Backend of the requests; its key is that of the endpoint's backend with `#` and the name of the server. */
+  readonly backend: Backend;
+};
 
 /** Settings that spread the requests of a backend over its endpoints. */
 export interface Balancing {

@@ -45,8 +45,8 @@ export function* compileBackends(
       compile,
     );
     if (backend !== undefined) backends.set(key, backend);
-    for (const { backend: server } of backend?.mcp?.servers ?? []) {
-      backends.set(server.key, server);
+    for (const { transport } of backend?.mcp?.servers ?? []) {
+      backends.set(transport.backend.key, transport.backend);
     }
     yield;
   }

@@ -39,7 +39,7 @@ export function compileMcp(
   const [first] = compiled;
   const usable = compiled.filter((server) => server !== undefined);
   if (first === undefined || usable.length < compiled.length) return undefined;
-  const { host, port } = first.backend;
+  const { host, port } = first.transport.backend;
   return { host, port, tls: undefined, mcp: { servers: usable } };
 }
 
@@ -92,15 +92,19 @@ class ServerCompiler {
             UNLIMITED_MS,
         },
       },
-      address: { authority: host, path: pathname + search, headers },
-      backend: {
-        ...address,
-        ...(loopbackPorts.length > 0 && { loopbackPorts }),
-        key: `${key}#${name}`,
-        name: `${this.#resource.metadata.name}#${name}`,
-        protocol: "auto",
-        tls,
-        connectTimeoutMs: connectMs,
+      address: host,
+      transport: {
+        kind: "http",
+        address: { authority: host, path: pathname + search, headers },
+        backend: {
+          ...address,
+          ...(loopbackPorts.length > 0 && { loopbackPorts }),
+          key: `${key}#${name}`,
+          name: `${this.#resource.metadata.name}#${name}`,
+          protocol: "auto",
+          tls,
+          connectTimeoutMs: connectMs,
+        },
       },
     };
   }

@@ -6,7 +6,12 @@ import {
 import { mapInSlices } from "../../base/slices.ts";
 import { httpMatchSchema } from "../../api/resources/http_match.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
-import type { Backend, McpTarget, Port } from "../../snapshot/snapshot.ts";
+import type {
+  Backend,
+  McpTarget,
+  McpTransport,
+  Port,
+} from "../../snapshot/snapshot.ts";
 import type {
   CompiledListener,
   CompiledModel,
@@ -197,15 +202,19 @@ function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
 /** Describes servers without the header fields that they get, which have credentials. */
 function describeMcp({ servers }: McpTarget) {
   return {
-    servers: servers.map(({ settings, address, backend }) => ({
+    servers: servers.map(({ settings, transport }) => ({
       name: settings.name,
-      backend: backend.key,
-      target: `${address.authority}${address.path.split("?", 1)[0]}`,
+      ...describeTransport(transport),
       prefix: settings.prefix,
       tools: settings.tools,
       timeouts: settings.timeouts,
     })),
   };
+}
+
+function describeTransport({ address, backend }: McpTransport) {
+  const [path] = address.path.split("?", 1);
+  return { backend: backend.key, target: `${address.authority}${path}` };
 }
 
 /** Describes all but the expression, which may contain secrets. */

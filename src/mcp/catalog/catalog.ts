@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
 import { listFacts, type ListKind } from "../servers/list_items.ts";
-import type { McpServer } from "../servers/remote_server.ts";
+import type { McpServer } from "../servers/federated_server.ts";
 import type { ServerConnection } from "../servers/server_connection.ts";
 import { ServerFailure } from "../servers/server_failure.ts";
 import { allowsTool } from "../servers/mcp_settings.ts";

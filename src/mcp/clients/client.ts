@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { CatalogReader } from "../catalog/catalog.ts";
 import type { Era } from "../protocol/revisions.ts";
-import type { McpServer } from "../servers/remote_server.ts";
+import type { McpServer } from "../servers/federated_server.ts";
 import type { ServerConnection } from "../servers/server_connection.ts";
 
 /** A client, as the methods of the endpoint see it. */

@@ -1,10 +1,11 @@
-import type { JsonObject } from "../../base/json.ts";
-import type { McpServer } from "../servers/remote_server.ts";
+import type { McpServer } from "../servers/federated_server.ts";
 import type { ServerConnection } from "../servers/server_connection.ts";
+import type { ConnectingClient } from "../servers/server_connector.ts";
+import { OpenConnections } from "./open_connections.ts";
 
 /** Conversations that clients with the same capabilities share, as far as they have no effects on each other. */
 export class CommonConnections {
-  readonly #open = new Map<string, Promise<ServerConnection>>();
+  readonly #open = new OpenConnections<string>();
 
   /**
    * Returns a conversation for lists. There are few: of the capabilities, only known ones count.
@@ -12,16 +13,14 @@ export class CommonConnections {
    */
   async get(
     server: McpServer,
-    capabilities: JsonObject,
+    client: ConnectingClient,
   ): Promise<ServerConnection> {
-    const key = `${server.name}\n${JSON.stringify(capabilities)}`;
-    const known = await this.#open.get(key);
-    if (known !== undefined && !server.isStale(known)) return known;
-    const opening = server.connect(capabilities);
-    this.#open.set(key, opening);
-    // The caller gets the error as well.
-    opening.catch(() => this.#open.delete(key));
-    return await opening;
+    const key = JSON.stringify([
+      server.name,
+      client.capabilities,
+      server.scopeOf(client.user),
+    ]);
+    return await this.#open.get(key, server, () => server.connect(client));
   }
 
   /**
@@ -31,21 +30,17 @@ export class CommonConnections {
    */
   async open(
     server: McpServer,
-    capabilities: JsonObject,
+    client: ConnectingClient,
   ): Promise<ServerConnection> {
-    const shared = await this.get(server, capabilities);
+    const shared = await this.get(server, client);
     return shared.session === undefined
       ? unclosed(shared)
-      : await server.connect(capabilities);
+      : await server.connect(client);
   }
 
   /** Ends all conversations. */
   async close(): Promise<void> {
-    const open = [...this.#open.values()];
-    this.#open.clear();
-    await Promise.allSettled(
-      open.map(async (connection) => await (await connection).close()),
-    );
+    await this.#open.close();
   }
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Seal } from "../../base/sealed_values.ts";
 import type { CatalogServer } from "../catalog/catalog.ts";
-import type { McpServer } from "../servers/remote_server.ts";
+import type { McpServer } from "../servers/federated_server.ts";
 import type { McpSealPurpose } from "./list_cursors.ts";
 import type { Methods } from "./methods.ts";
 import type { CommonConnections } from "./common_connections.ts";

@@ -4,7 +4,7 @@ import { exposeResult } from "../catalog/exposed_content.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
 import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
 import { listFacts, type ListKind, listKinds } from "../servers/list_items.ts";
-import type { McpServer } from "../servers/remote_server.ts";
+import type { McpServer } from "../servers/federated_server.ts";
 import type { RequestSide } from "../servers/server_connection.ts";
 import { ServerFailure } from "../servers/server_failure.ts";
 import type { Client } from "./client.ts";

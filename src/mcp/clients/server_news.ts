@@ -8,7 +8,7 @@ import {
   type ServerConnection,
 } from "../servers/server_connection.ts";
 import type { CatalogServer } from "../catalog/catalog.ts";
-import type { McpServer } from "../servers/remote_server.ts";
+import type { McpServer } from "../servers/federated_server.ts";
 import type { EndpointServices } from "./endpoint_services.ts";
 
 /** Several servers change at the same time, when they restart. */

@@ -7,17 +7,18 @@ import { Changes } from "../clients/endpoint_services.ts";
 import { ListCursors, type McpSealPurpose } from "../clients/list_cursors.ts";
 import { Methods } from "../clients/methods.ts";
 import { CommonConnections } from "../clients/common_connections.ts";
-import type { SendHttp } from "../servers/http_transport.ts";
 import { listKinds } from "../servers/list_items.ts";
-import { McpServer } from "../servers/remote_server.ts";
+import { McpServer } from "../servers/federated_server.ts";
 import { fetchList, ServerLists } from "../servers/server_lists.ts";
-import type { McpAddress, McpServerSettings } from "../servers/mcp_settings.ts";
+import type { McpServerSettings } from "../servers/mcp_settings.ts";
+import type { CreateConnector } from "../servers/server_connector.ts";
 
 /** A server of an endpoint, and how to reach it. */
 export interface EndpointServer {
   readonly settings: McpServerSettings;
-  readonly address: McpAddress;
-  readonly send: SendHttp;
+  /** Address for humans; see `McpServerStatus`. */
+  readonly address: string;
+  readonly createConnector: CreateConnector;
 }
 
 /** Dependencies of an endpoint. */
@@ -49,13 +50,12 @@ export function createEndpoint(
     MAX_SEALED_LENGTH,
   );
   const changes = new Changes();
-  const created = servers.map(({ settings, address, send }): CatalogServer => {
+  const created = servers.map((each): CatalogServer => {
     const lists = new ServerLists(clock);
     const server = new McpServer({
-      settings,
-      address,
-      send,
+      ...each,
       clock,
+      log,
       check: (server) => checkLists(server, clock),
       onChange: (server, failure) => {
         if (failure === undefined) {
@@ -89,7 +89,7 @@ export function createEndpoint(
 
 /** Connects to a server that has failed, and lists everything. @throws {ServerFailure} */
 async function checkLists(server: McpServer, clock: Clock): Promise<void> {
-  const connection = await server.connect({});
+  const connection = await server.connect({ user: "", capabilities: {} });
   try {
     for (const kind of listKinds) {
       await fetchList(kind, server, connection, clock);

@@ -113,7 +113,7 @@ export class McpEndpoint {
   async retire(): Promise<void> {
     this.#modern.close();
     this.#sessions.leave();
-    for (const { server } of this.#services.servers) server.health.close();
+    for (const { server } of this.#services.servers) server.retire();
     await this.#services.common.close();
   }
 
@@ -121,8 +121,11 @@ export class McpEndpoint {
   async close(): Promise<void> {
     this.#modern.close();
     this.#sessions.close();
-    for (const { server } of this.#services.servers) server.close();
-    await this.#services.common.close();
+    const { servers, common } = this.#services;
+    await Promise.all([
+      ...servers.map(({ server }) => server.close()),
+      common.close(),
+    ]);
   }
 
   async #post(request: EndpointRequest): Promise<ResponseMessage> {

@@ -1,6 +1,6 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { McpServer } from "../servers/remote_server.ts";
+import type { McpServer } from "../servers/federated_server.ts";
 import {
   ownSide,
   type ServerConnection,
@@ -34,17 +34,14 @@ export class ModernClient implements Client {
   }
 
   connect(server: McpServer): Promise<ServerConnection> {
-    return this.#services.common.get(server, this.capabilities);
+    return this.#services.common.get(server, this);
   }
 
   async converse<T>(
     server: McpServer,
     work: (connection: ServerConnection) => Promise<T>,
   ): Promise<T> {
-    const connection = await this.#services.common.open(
-      server,
-      this.capabilities,
-    );
+    const connection = await this.#services.common.open(server, this);
     try {
       await this.#setLevel(connection);
       return await work(connection);

@@ -8,7 +8,7 @@ import {
   writeResult,
 } from "../protocol/rpc_messages.ts";
 import { META, metaOf } from "../protocol/revisions.ts";
-import type { McpServer } from "../servers/remote_server.ts";
+import type { McpServer } from "../servers/federated_server.ts";
 import type { Client } from "../clients/client.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
 import { MessageStream } from "../streams/message_stream.ts";
@@ -97,7 +97,7 @@ export async function openSubscription(
   open.news = new ServerNews({
     services,
     resourceUris: (server) => places.get(server) ?? [],
-    connect: (server) => services.common.open(server, client.capabilities),
+    connect: (server) => services.common.open(server, client),
     notify: (method, params) => {
       const isWanted = wanted.get(method) ??
         (method === "notifications/resources/updated" &&

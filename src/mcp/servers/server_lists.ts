@@ -8,7 +8,7 @@ import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
 import { keyOf, listFacts, type ListKind } from "./list_items.ts";
 import { allowsTool, type McpServerSettings } from "./mcp_settings.ts";
 import { MessageLimit } from "./message_limit.ts";
-import type { McpServer } from "./remote_server.ts";
+import type { McpServer } from "./federated_server.ts";
 import { ownSide, type ServerConnection } from "./server_connection.ts";
 import { ServerFailure } from "./server_failure.ts";
 
@@ -86,7 +86,7 @@ export class ServerLists {
   ): Promise<readonly ParameterHeader[]> {
     const known = this.knownHeaders(tool);
     if (known !== undefined) return known;
-    const connection = await server.connect({});
+    const connection = await server.connect({ user: "", capabilities: {} });
     await this.get("tools", server, connection, "");
     return this.knownHeaders(tool) ?? [];
   }

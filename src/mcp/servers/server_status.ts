@@ -1,10 +1,10 @@
 import type { Era } from "../protocol/revisions.ts";
-import type { McpAddress, McpServerSettings } from "./mcp_settings.ts";
+import type { McpServerSettings } from "./mcp_settings.ts";
 
 /** State of one server, for humans; it has no credentials, and no path or query of the URL. */
 export interface McpServerStatus {
   readonly name: string;
-  /** Host, with its port unless that is implied. */
+  /** Host, with its port unless that is implied; for a process, `stdio:` and its command. */
   readonly address: string;
   /** `unused`: no request has needed the server yet. */
   readonly state: "up" | "failed" | "unused";
@@ -24,12 +24,12 @@ export interface McpServerStatus {
 export function unusedServer(
   { settings, address }: {
     readonly settings: McpServerSettings;
-    readonly address: McpAddress;
+    readonly address: string;
   },
 ): McpServerStatus {
   return {
     name: settings.name,
-    address: address.authority,
+    address,
     state: "unused",
     era: null,
     tools: null,

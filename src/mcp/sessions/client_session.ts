@@ -15,7 +15,7 @@ import {
   LEGACY_REVISION,
   passingMeta,
 } from "../protocol/revisions.ts";
-import type { McpServer } from "../servers/remote_server.ts";
+import type { McpServer } from "../servers/federated_server.ts";
 import type {
   RequestSide,
   ServerConnection,
@@ -24,6 +24,7 @@ import type {
 import { ServerFailure } from "../servers/server_failure.ts";
 import { Answer } from "../streams/rpc_answer.ts";
 import type { Client } from "../clients/client.ts";
+import { OpenConnections } from "../clients/open_connections.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
 import { MessageStream, readEventId } from "../streams/message_stream.ts";
 import { PendingQuestions } from "./pending_questions.ts";
@@ -55,7 +56,7 @@ export class ClientSession implements Client {
   /** Monotonic time of the last request. */
   usedAt: number;
   readonly #services: EndpointServices;
-  readonly #connections = new Map<McpServer, Promise<ServerConnection>>();
+  readonly #connections = new OpenConnections<McpServer>();
   readonly #running = new Map<JsonRpcId, Cancellation>();
   readonly #streams = new Map<string, MessageStream>();
   readonly #questions: PendingQuestions;
@@ -88,16 +89,16 @@ export class ClientSession implements Client {
 
   /** Returns the conversation with a server that has no other client. @throws {ServerFailure} */
   async connect(server: McpServer): Promise<ServerConnection> {
-    const known = await this.#connections.get(server);
-    if (known !== undefined && !server.isStale(known)) return known;
-    const session = this.facts.servers[server.name];
-    const opening = session === undefined
-      ? server.connect(this.capabilities)
-      : Promise.resolve(server.resume(this.capabilities, session));
-    this.#connections.set(server, opening);
-    // The caller gets the error as well.
-    opening.catch(() => this.#connections.delete(server));
-    return await opening;
+    const { servers } = this.facts;
+    return await this.#connections.get(server, server, () => {
+      // A name such as "constructor" must not find what all objects have.
+      const session = Object.hasOwn(servers, server.name)
+        ? servers[server.name]
+        : undefined;
+      return session === undefined
+        ? server.connect(this)
+        : Promise.resolve(server.resume(this, session));
+    });
   }
 
   /** Returns the sessions at the servers, by name. */
@@ -185,11 +186,7 @@ export class ClientSession implements Client {
   /** Ends the session, also at the servers. */
   async close(): Promise<void> {
     this.suspend();
-    const open = [...this.#connections.values()];
-    this.#connections.clear();
-    await Promise.allSettled(
-      open.map(async (connection) => await (await connection).close()),
-    );
+    await this.#connections.close();
   }
 
   async #runBatch(
@@ -292,7 +289,7 @@ export class ClientSession implements Client {
     }
     this.#level = level;
     await Promise.allSettled(
-      this.#connections.values().map(async (opening) => {
+      this.#connections.entries().map(async ([, opening]) => {
         const connection = await opening;
         const { era, capabilities } = connection.about;
         if (era === "modern" || capabilities["logging"] === undefined) return;
@@ -339,7 +336,7 @@ export class ClientSession implements Client {
       }
       this.#running.get(requestId)?.cancel(cancelled);
     } else if (method === "notifications/roots/list_changed") {
-      for (const opening of this.#connections.values()) {
+      for (const [, opening] of this.#connections.entries()) {
         // The server asks for the roots when it needs them, if it misses this.
         opening.then((open) => open.notify(method, {})).catch(() => {});
       }

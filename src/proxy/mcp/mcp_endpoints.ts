@@ -9,13 +9,24 @@ import type { McpEndpoint } from "../../mcp/endpoint/federating_endpoint.ts";
 import { createEndpoint } from "../../mcp/endpoint/create_endpoint.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
+import { HttpConnector } from "../../mcp/servers/http/http_connector.ts";
+import type { SendHttp } from "../../mcp/servers/http/http_transport.ts";
+import type {
+  ConnectorOptions,
+  ServerConnector,
+} from "../../mcp/servers/server_connector.ts";
 import {
   type McpServerStatus,
   unusedServer,
 } from "../../mcp/servers/server_status.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import type { Slots } from "../../policy/contract/slot.ts";
-import type { Backend, McpTarget, Snapshot } from "../../snapshot/snapshot.ts";
+import type {
+  Backend,
+  McpTarget,
+  McpTransport,
+  Snapshot,
+} from "../../snapshot/snapshot.ts";
 import type { Destination } from "../balancing/attempt_target.ts";
 import type { TrustsPeer } from "../request/forwarding_headers.ts";
 import { userOf } from "./caller.ts";
@@ -164,10 +175,10 @@ export class McpEndpoints {
     const endpoint = createEndpoint({
       key: backend.key,
       backend: backend.name,
-      servers: target.servers.map((server) => ({
-        ...server,
-        send: (request, body, cancellation) =>
-          this.#sendToServer(server.backend, request, body, cancellation),
+      servers: target.servers.map(({ settings, address, transport }) => ({
+        settings,
+        address,
+        createConnector: (options) => this.#connectorOf(transport, options),
       })),
       secret,
       clock,
@@ -179,6 +190,15 @@ export class McpEndpoints {
     void known?.endpoint.retire();
     this.#open.set(backend.key, { target, endpoint });
     return endpoint;
+  }
+
+  #connectorOf(
+    { address, backend }: McpTransport,
+    options: ConnectorOptions,
+  ): ServerConnector {
+    const send: SendHttp = (request, body, cancellation) =>
+      this.#sendToServer(backend, request, body, cancellation);
+    return new HttpConnector(address, send, options);
   }
 
   async #sendToServer(

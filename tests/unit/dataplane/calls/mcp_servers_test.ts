@@ -11,7 +11,7 @@ function server(more: Partial<BackendMcpServer>): BackendMcpServer {
     descriptions: new Map(),
     timeouts: { connectMs: 1, listMs: 1, callMs: 1 },
   };
-  const address = { authority: "docs.example", path: "/mcp", headers: [] };
+  const address = "docs.example";
   return {
     backend: "default/tools",
     ...unusedServer({ settings, address }),

@@ -1,19 +1,19 @@
-import type { Cancellation } from "../../base/cancellation.ts";
-import { GatewayError } from "../../base/errors.ts";
-import { isFieldValue } from "../../http/field_syntax.ts";
-import { type Body, textBody } from "../../http/body.ts";
-import type { UpstreamRequest } from "../../http/client/upstream.ts";
-import { HeaderList } from "../../http/header_list.ts";
-import type { ResponseMessage } from "../../http/message.ts";
-import { LongEvent, readEvents } from "../protocol/events.ts";
+import type { Cancellation } from "../../../base/cancellation.ts";
+import { GatewayError } from "../../../base/errors.ts";
+import { isFieldValue } from "../../../http/field_syntax.ts";
+import { type Body, textBody } from "../../../http/body.ts";
+import type { UpstreamRequest } from "../../../http/client/upstream.ts";
+import { HeaderList } from "../../../http/header_list.ts";
+import type { ResponseMessage } from "../../../http/message.ts";
+import { LongEvent, readEvents } from "../../protocol/events.ts";
 import {
   parseRpc,
   readMessage,
   type RpcError,
   type RpcMessage,
-} from "../protocol/rpc_messages.ts";
-import { ServerFailure } from "./server_failure.ts";
-import type { McpAddress } from "./mcp_settings.ts";
+} from "../../protocol/rpc_messages.ts";
+import { ServerFailure } from "../server_failure.ts";
+import type { McpAddress } from "../mcp_settings.ts";
 
 /** Sends a request to the server; resolves with the head of the response. */
 export type SendHttp = (

@@ -1,27 +1,27 @@
-import type { Cancellation } from "../../base/cancellation.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { Cancellation } from "../../../base/cancellation.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
 import {
   encodeHeaderValue,
   namedTarget,
   type ParameterHeader,
   parameterValue,
-} from "../protocol/header_values.ts";
+} from "../../protocol/header_values.ts";
 import {
   RPC,
   RpcFailure,
   type RpcMessage,
   writeRequest,
-} from "../protocol/rpc_messages.ts";
+} from "../../protocol/rpc_messages.ts";
 import {
   gatewayInfo,
   META,
   metaOf,
   MODERN_REVISION,
   withMeta,
-} from "../protocol/revisions.ts";
+} from "../../protocol/revisions.ts";
 import type { HttpReply, HttpTransport } from "./http_transport.ts";
-import { MessageLimit } from "./message_limit.ts";
-import type { ConnectionOptions } from "./legacy_connection.ts";
+import { MessageLimit } from "../message_limit.ts";
+import type { ConnectionOptions } from "../legacy_connection.ts";
 import {
   type InputRequest,
   type InputRequests,
@@ -31,8 +31,8 @@ import {
   type RequestSide,
   type ServerAbout,
   type ServerConnection,
-} from "./server_connection.ts";
-import { ServerFailure } from "./server_failure.ts";
+} from "../server_connection.ts";
+import { ServerFailure } from "../server_failure.ts";
 
 /** Rounds of questions to a client for one request, and questions of a round. */
 const MAX_ROUNDS = 8;

@@ -1,0 +1,180 @@
+import type { JsonObject } from "../../../base/json.ts";
+import { isJsonObject } from "../../../base/json.ts";
+import { RPC } from "../../protocol/rpc_messages.ts";
+import { modernRevisions } from "../../protocol/revisions.ts";
+import { LegacyConnection } from "../legacy_connection.ts";
+import type { McpAddress } from "../mcp_settings.ts";
+import { MessageLimit } from "../message_limit.ts";
+import { modernCall, ModernConnection } from "./modern_connection.ts";
+import type {
+  ServerAbout,
+  ServerConnection,
+  ServerSession,
+} from "../server_connection.ts";
+import type {
+  ConnectingClient,
+  ConnectorOptions,
+  ServerConnector,
+} from "../server_connector.ts";
+import { ServerFailure } from "../server_failure.ts";
+import { HttpLegacyLink } from "./http_legacy_link.ts";
+import { HttpTransport, type SendHttp } from "./http_transport.ts";
+
+/** A verdict that a server has sessions is checked again after this time: it may have been upgraded. */
+const LEGACY_VERDICT_MS = 3_600_000;
+
+/** Result of asking a server for its revisions. */
+type Verdict = { readonly era: "legacy"; readonly at: number } | {
+  readonly era: "modern";
+  readonly about: ServerAbout;
+};
+
+/** Connects to a server that speaks Streamable HTTP. */
+export class HttpConnector implements ServerConnector {
+  readonly #options: ConnectorOptions;
+  readonly #http: HttpTransport;
+  #verdict: Verdict | undefined;
+  #probing: Promise<Verdict> | undefined;
+
+  constructor(
+    address: McpAddress,
+    send: SendHttp,
+    options: ConnectorOptions,
+  ) {
+    this.#options = options;
+    this.#http = new HttpTransport(options.settings.name, address, send);
+  }
+
+  /** All users have the same credentials. */
+  scopeOf(): string {
+    return "";
+  }
+
+  async connect({ capabilities }: ConnectingClient): Promise<ServerConnection> {
+    const verdict = await this.#findVerdict();
+    const options = { ...this.#options, capabilities };
+    if (verdict.era === "legacy") {
+      return await LegacyConnection.open(this.#createLink, options);
+    }
+    return new ModernConnection(this.#http, {
+      ...options,
+      about: verdict.about,
+      onWrongEra: () => this.#verdict = undefined,
+    });
+  }
+
+  resume(
+    { capabilities }: ConnectingClient,
+    session: ServerSession,
+  ): ServerConnection {
+    const options = { ...this.#options, capabilities };
+    return LegacyConnection.resume(this.#createLink, options, session);
+  }
+
+  isStale({ about: { era } }: ServerConnection): boolean {
+    const known = this.#verdict?.era;
+    return known === undefined ? era === "modern" : era !== known;
+  }
+
+  forget(): void {
+    this.#verdict = undefined;
+  }
+
+  retire(): void {
+    // Nothing is kept open but what clients use.
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readonly #createLink = (sessionId?: string) =>
+    new HttpLegacyLink(
+      this.#options.settings.name,
+      this.#http,
+      this.#options.clock,
+      sessionId,
+    );
+
+  #findVerdict(): Promise<Verdict> {
+    const known = this.#verdict;
+    const isCurrent = known?.era === "modern" ||
+      known?.era === "legacy" &&
+        this.#options.clock.monotonic() - known.at < LEGACY_VERDICT_MS;
+    if (known !== undefined && isCurrent) return Promise.resolve(known);
+    return this.#probing ??= this.#probe().finally(() => {
+      this.#probing = undefined;
+    });
+  }
+
+  /** Asks with `server/discover`: only that is safe, for a lenient server could execute another request (MCP 2026-07-28, "Backward compatibility"). */
+  async #probe(): Promise<Verdict> {
+    const { clock, closing, settings: { name, timeouts } } = this.#options;
+    const limit = new MessageLimit(
+      closing,
+      clock,
+      timeouts.connectMs,
+      () => new ServerFailure(name, "unreachable", "did not respond in time"),
+    );
+    const { cancellation } = limit;
+    try {
+      const call = modernCall(0, "server/discover", {}, {
+        capabilities: {},
+        cancellation,
+      });
+      const { status, error, messages } = await this.#http.call(call);
+      if (isInconclusive(status)) {
+        const rejects = status === 401 || status === 403;
+        throw new ServerFailure(
+          name,
+          rejects ? "rejected" : "unreachable",
+          rejects
+            ? `rejects the gateway with ${status}`
+            : `responds with status ${status}`,
+        );
+      }
+      const answer = status < 300 ? await firstAnswer(messages()) : error;
+      const about = aboutOf(answer);
+      this.#verdict = about === undefined
+        ? { era: "legacy", at: clock.monotonic() }
+        : { era: "modern", about };
+      return this.#verdict;
+    } finally {
+      limit.end();
+    }
+  }
+}
+
+/** Statuses that say nothing about the era. */
+function isInconclusive(status: number): boolean {
+  return status >= 500 || [401, 403, 407, 408, 429].includes(status);
+}
+
+async function firstAnswer(
+  messages: ReturnType<Awaited<ReturnType<HttpTransport["call"]>>["messages"]>,
+): Promise<JsonObject | undefined> {
+  for await (const message of messages) {
+    if (message.kind === "result") return message.result;
+    if (message.kind === "error") return { ...message.error };
+  }
+  return undefined;
+}
+
+/** Reads the answer to `server/discover`; `undefined` for that of a server without this revision. */
+function aboutOf(answer: unknown): ServerAbout | undefined {
+  if (!isJsonObject(answer)) return undefined;
+  const { supportedVersions, capabilities, instructions, code, data } = answer;
+  const isModern = (versions: unknown) =>
+    Array.isArray(versions) &&
+    versions.some((version) => modernRevisions.has(version));
+  const supported = isJsonObject(data) ? data["supported"] : undefined;
+  const speaks = code === undefined
+    ? isModern(supportedVersions)
+    : code === RPC.HEADER_MISMATCH || code === RPC.MISSING_CAPABILITY ||
+      code === RPC.UNSUPPORTED_VERSION && isModern(supported);
+  return !speaks ? undefined : {
+    era: "modern",
+    capabilities: isJsonObject(capabilities) ? capabilities : {},
+    instructions: typeof instructions === "string" ? instructions : undefined,
+  };
+}

@@ -1,0 +1,175 @@
+import type { Cancellation } from "../../../base/cancellation.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { sleep } from "../../../base/cancellation.ts";
+import type { JsonRpcId } from "../../../base/errors.ts";
+import { RpcFailure, type RpcMessage } from "../../protocol/rpc_messages.ts";
+import type {
+  HttpReply,
+  HttpTransport,
+  StreamPlace,
+} from "./http_transport.ts";
+import type { LegacyLink } from "../legacy_link.ts";
+import { ServerFailure, SessionLost } from "../server_failure.ts";
+
+/** A stream that ends so often without a message is given up. */
+const MAX_EMPTY_RESUMES = 5;
+const MAX_RETRY_MS = 10_000;
+const DEFAULT_RETRY_MS = 1000;
+
+/** A session over Streamable HTTP (MCP 2025-11-25, "Transports"). */
+export class HttpLegacyLink implements LegacyLink {
+  revision: string | undefined;
+  #sessionId: string | undefined;
+  readonly #server: string;
+  readonly #http: HttpTransport;
+  readonly #clock: Clock;
+
+  /** @param sessionId Of a session that has begun earlier. */
+  constructor(
+    server: string,
+    http: HttpTransport,
+    clock: Clock,
+    sessionId?: string,
+  ) {
+    this.#server = server;
+    this.#http = http;
+    this.#clock = clock;
+    this.#sessionId = sessionId;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#sessionId;
+  }
+
+  async *exchange(
+    text: string,
+    id: JsonRpcId,
+    cancellation: Cancellation,
+    owners?: readonly string[],
+  ): AsyncGenerator<RpcMessage, void> {
+    const place = newPlace();
+    let reply = await this.#call("POST", cancellation, { text, owners });
+    for (let empty = 0; empty <= MAX_EMPTY_RESUMES; empty++) {
+      for await (const message of reply.messages(place)) {
+        empty = 0;
+        yield message;
+        const isResponse = message.kind === "result" ||
+          message.kind === "error";
+        if (isResponse && message.id === id) return;
+      }
+      if (!reply.isStream || place.lastId === undefined) break;
+      reply = await this.#resume(place, cancellation);
+    }
+    throw this.#failure("broken", "ended the stream without a response");
+  }
+
+  async post(text: string, cancellation: Cancellation): Promise<void> {
+    const reply = await this.#call("POST", cancellation, { text });
+    for await (const _ of reply.messages()) break;
+  }
+
+  async *listen(cancellation: Cancellation): AsyncGenerator<RpcMessage, void> {
+    const place = newPlace();
+    let reply = await this.#openStream(cancellation);
+    while (reply?.isStream === true) {
+      yield* reply.messages(place);
+      reply = await this.#resume(place, cancellation);
+    }
+  }
+
+  async end(cancellation: Cancellation): Promise<void> {
+    if (this.#sessionId === undefined) return;
+    await this.#http.call({
+      method: "DELETE",
+      headers: this.#headers(),
+      cancellation,
+    });
+  }
+
+  /** Servers may close a stream on purpose: that is no failure before the client has come back (SEP-1699). */
+  async #resume(
+    { lastId, retryMs = DEFAULT_RETRY_MS }: StreamPlace,
+    cancellation: Cancellation,
+  ): Promise<HttpReply> {
+    await sleep(this.#clock, Math.min(retryMs, MAX_RETRY_MS), cancellation);
+    return await this.#call("GET", cancellation, { lastId });
+  }
+
+  /** Servers without a stream respond with 405; some with another error. */
+  async #openStream(
+    cancellation: Cancellation,
+  ): Promise<HttpReply | undefined> {
+    try {
+      return await this.#call("GET", cancellation);
+    } catch (error) {
+      if (error instanceof RpcFailure) return undefined;
+      throw error;
+    }
+  }
+
+  #headers(lastId?: string): [string, string][] {
+    const headers: [string, string][] = [];
+    if (this.#sessionId !== undefined) {
+      headers.push(["mcp-session-id", this.#sessionId]);
+    }
+    if (this.revision !== undefined) {
+      headers.push(["mcp-protocol-version", this.revision]);
+    }
+    if (lastId !== undefined) headers.push(["last-event-id", lastId]);
+    return headers;
+  }
+
+  async #call(
+    method: "POST" | "GET",
+    cancellation: Cancellation,
+    { text, lastId, owners }: {
+      readonly text?: string;
+      readonly lastId?: string | undefined;
+      readonly owners?: readonly string[] | undefined;
+    } = {},
+  ): Promise<HttpReply> {
+    const reply = await this.#http.call({
+      method,
+      headers: this.#headers(lastId),
+      ...(text !== undefined && { text }),
+      ...(owners !== undefined && { owners }),
+      cancellation,
+    });
+    const { status, error, sessionId } = reply;
+    if (status < 300) {
+      if (isSessionId(sessionId)) this.#sessionId ??= sessionId;
+      return reply;
+    }
+    if (status === 401 || status === 403) {
+      throw this.#failure("rejected", `rejects the gateway with ${status}`);
+    }
+    if (status === 404 && this.#sessionId !== undefined) {
+      throw new SessionLost(`MCP server "${this.#server}" lost the session`);
+    }
+    if (status >= 500 || status === 429) {
+      throw this.#failure("failed", `responds with status ${status}`);
+    }
+    throw error === undefined
+      ? new RpcFailure(
+        -32000,
+        `MCP server "${this.#server}" responds with status ${status}`,
+      )
+      : RpcFailure.of(error);
+  }
+
+  #failure(kind: ServerFailure["kind"], problem: string): ServerFailure {
+    return new ServerFailure(this.#server, kind, problem);
+  }
+}
+
+function newPlace(): StreamPlace {
+  return { lastId: undefined, retryMs: undefined };
+}
+
+/** A longer id would not fit into the sealed id of the client's session. */
+const MAX_SESSION_ID = 512;
+
+function isSessionId(id: string | undefined): id is string {
+  return id !== undefined && id.length <= MAX_SESSION_ID &&
+    /^[\x21-\x7e]+$/.test(id);
+}
