@@ -63,7 +63,7 @@ export function noopLeases(): () => PolicyLease {
 export const noPrices: RateLimitServices["prices"] = {
   isLoaded: true,
   load: () => Promise.resolve(),
-  price: () => ({ nanoUsd: 0, isKnown: false }),
+  price: () => ({ nanoUsd: 0, isPriced: false }),
   warnUnknown() {},
 };
 

@@ -1,5 +1,5 @@
 import type { Log } from "../base/log.ts";
-import type { MeteredUsage } from "../llm/usage/metered_usage.ts";
+import type { TokenUsage } from "../llm/usage/token_usage.ts";
 import type {
   Reply,
   RequestMessage,
@@ -43,7 +43,7 @@ export interface PipelineOptions extends ExchangeOptions, MeterServices {
   readonly maxBufferBytes: number;
   /** Receives the parts of what an exchange uses that stays open. */
   readonly onUsed?:
-    | ((exchange: Exchange, usage: MeteredUsage) => void)
+    | ((exchange: Exchange, usage: TokenUsage) => void)
     | undefined;
   readonly onFinish: FinishObserver;
 }

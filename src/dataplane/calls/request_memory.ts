@@ -199,7 +199,7 @@ export class RequestMemory {
       firstTokenMs: finished.firstTokenMs ?? null,
       inputTokens: usage?.inputTokens ?? null,
       outputTokens: usage?.outputTokens ?? null,
-      costUsd: usage?.cost.isKnown ? usage.cost.nanoUsd / NANO_USD : null,
+      costUsd: usage?.isPriced ? usage.nanoUsd / NANO_USD : null,
       retries: finished.retries,
     };
   }

@@ -85,7 +85,7 @@ class ResultSums {
       : [...this.#byModel.keys()].at(-1) ?? responseModel;
     const sum = this.#byModel.get(model);
     this.#byModel.set(model, {
-      ...(sum === undefined ? usage : addUsage(sum, usage)),
+      ...addUsage(sum, usage),
       responseModel: model === "" ? undefined : model,
       isBatch: true,
     });

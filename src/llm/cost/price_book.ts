@@ -21,7 +21,7 @@ export interface Cost {
   /** In billionths of a US dollar. */
   readonly nanoUsd: number;
   /** False if the model has no price: then it is that of `unknownModel`. */
-  readonly isKnown: boolean;
+  readonly isPriced: boolean;
 }
 
 /** A model at a provider. */
@@ -34,7 +34,7 @@ export interface ServedModel {
 
 interface CachedPrices {
   readonly prices: TokenPrices;
-  readonly isKnown: boolean;
+  readonly isPriced: boolean;
   readonly until: number;
 }
 
@@ -85,14 +85,14 @@ export class PriceBook {
 
   /** Returns what tokens cost now. */
   price(served: ServedModel, tokens: PricedTokens): Cost {
-    const { prices, isKnown } = this.#find(served, tokens.inputTokens);
+    const { prices, isPriced } = this.#find(served, tokens.inputTokens);
     const isSpeech = tokens.audioSeconds !== undefined;
     if (!isSpeech || prices.audioHour !== undefined) {
-      return { nanoUsd: costOf(prices, tokens), isKnown };
+      return { nanoUsd: costOf(prices, tokens), isPriced };
     }
     const { unknownModel } = this.#settings;
     const guard = { audioHour: UNKNOWN_AUDIO_HOUR, ...unknownModel };
-    return { nanoUsd: costOf(guard, tokens), isKnown: false };
+    return { nanoUsd: costOf(guard, tokens), isPriced: false };
   }
 
   /** Warns once that a budget is charged for a model without a price. */
@@ -122,7 +122,7 @@ export class PriceBook {
   #lookUp({ model, host }: ServedModel, inputTokens: number, now: number) {
     const unknown = {
       prices: this.#settings.unknownModel,
-      isKnown: false,
+      isPriced: false,
       isTiered: false,
     };
     if (model === undefined) return unknown;
@@ -130,10 +130,10 @@ export class PriceBook {
       from <= now && pattern.test(model)
     );
     if (own !== undefined) {
-      return { prices: own[0], isKnown: true, isTiered: false };
+      return { prices: own[0], isPriced: true, isTiered: false };
     }
     const shipped = shippedPrices({ model, host, inputTokens }, now);
-    return shipped === undefined ? unknown : { ...shipped, isKnown: true };
+    return shipped === undefined ? unknown : { ...shipped, isPriced: true };
   }
 }
 

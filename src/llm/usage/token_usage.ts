@@ -1,3 +1,4 @@
+import type { Cost } from "../cost/price_book.ts";
 import {
   type AudioTokens,
   readUsageReport,
@@ -6,23 +7,18 @@ import {
 
 type Count = number | undefined;
 
-/** Token usage of a response, normalized across LLM providers; values that were not reported are `undefined`. */
-export interface TokenUsage {
+/** Tokens that a request used, normalized across LLM providers, and what they cost, which is 0 until the usage is priced; values that were not reported are `undefined`. */
+export interface TokenUsage extends Cost {
   /** Includes tokens read from and written to the provider's prompt cache. */
   readonly inputTokens: number;
   /** Includes reasoning. */
   readonly outputTokens: number;
   /** Input and output tokens, which are charged to budgets. */
   readonly totalTokens: number;
-  /** Input tokens as reported: Anthropic and Bedrock exclude the cache. */
-  readonly providerInputTokens: Count;
-  readonly providerTotalTokens: Count;
   /** Part of `inputTokens`. */
   readonly cachedInputTokens: Count;
   /** Part of `inputTokens`. */
   readonly cacheCreationInputTokens: Count;
-  /** Part of `outputTokens`. */
-  readonly reasoningTokens: Count;
   /** Part of the counts that is speech. */
   readonly audio?: AudioTokens;
   /** Length of the speech that the provider bills in place of tokens; those are derived from it. */
@@ -33,6 +29,16 @@ export interface TokenUsage {
   readonly estimated: boolean;
   /** Model that the response names, or else the path of the request. */
   readonly responseModel: string | undefined;
+  /** Host of the provider by which the price is known. */
+  readonly host: string | undefined;
+}
+
+/** Counts the tokens of a response while it is read. */
+export interface ResponseCounts {
+  /** Set once the response was read. */
+  readonly usage: TokenUsage | undefined;
+  /** Pending while a response that was read is decoded. */
+  readonly counting: Promise<void> | undefined;
 }
 
 /** Normalizes the report of a provider; derives missing counts from the others, or uses zero. */
@@ -46,16 +52,16 @@ export function normalizeUsage(
     inputTokens,
     outputTokens,
     totalTokens: inputTokens + outputTokens,
-    providerInputTokens: report.input,
-    providerTotalTokens: report.total,
     cachedInputTokens: report.cached,
     cacheCreationInputTokens: report.cacheCreation,
-    reasoningTokens: report.reasoning,
     ...(report.audio && { audio: report.audio }),
     ...(report.audioSeconds !== undefined &&
       { audioSeconds: report.audioSeconds }),
     estimated: false,
     responseModel,
+    host: undefined,
+    nanoUsd: 0,
+    isPriced: false,
   };
 }
 
@@ -77,8 +83,12 @@ function normalizeOutput(report: UsageReport, inputTokens: number): number {
   return Math.max(output, total - inputTokens);
 }
 
-/** Adds the usage of two responses; the model is that of the later one. */
-export function addUsage(earlier: TokenUsage, later: TokenUsage): TokenUsage {
+/** Adds what a response used to what earlier ones did, if any; the model is that of the later one. */
+export function addUsage(
+  earlier: TokenUsage | undefined,
+  later: TokenUsage,
+): TokenUsage {
+  if (earlier === undefined) return later;
   const sum = (read: (usage: TokenUsage) => Count) => {
     const [one, other] = [read(earlier), read(later)];
     return one === undefined ? other : one + (other ?? 0);
@@ -87,13 +97,13 @@ export function addUsage(earlier: TokenUsage, later: TokenUsage): TokenUsage {
     inputTokens: earlier.inputTokens + later.inputTokens,
     outputTokens: earlier.outputTokens + later.outputTokens,
     totalTokens: earlier.totalTokens + later.totalTokens,
-    providerInputTokens: sum((usage) => usage.providerInputTokens),
-    providerTotalTokens: sum((usage) => usage.providerTotalTokens),
     cachedInputTokens: sum((usage) => usage.cachedInputTokens),
     cacheCreationInputTokens: sum((usage) => usage.cacheCreationInputTokens),
-    reasoningTokens: sum((usage) => usage.reasoningTokens),
     estimated: earlier.estimated || later.estimated,
     responseModel: later.responseModel ?? earlier.responseModel,
+    host: later.host,
+    nanoUsd: earlier.nanoUsd + later.nanoUsd,
+    isPriced: earlier.isPriced && later.isPriced,
   };
 }
 

@@ -27,7 +27,6 @@ export interface UsageReport {
   readonly output: Count;
   readonly cached: Count;
   readonly cacheCreation: Count;
-  readonly reasoning: Count;
   readonly total: Count;
   /** Part of the other counts that is speech, which has prices of its own. */
   readonly audio?: AudioTokens | undefined;
@@ -43,7 +42,6 @@ export const noCounts: UsageReport = {
   output: undefined,
   cached: undefined,
   cacheCreation: undefined,
-  reasoning: undefined,
   total: undefined,
 };
 
@@ -74,7 +72,6 @@ export function mergeUsageReports(
     output: later.output ?? earlier.output,
     cached: later.cached ?? earlier.cached,
     cacheCreation: later.cacheCreation ?? earlier.cacheCreation,
-    reasoning: later.reasoning ?? earlier.reasoning,
     total: later.total ?? earlier.total,
     audio: later.audio ?? earlier.audio,
   };
@@ -152,9 +149,6 @@ function readChat(usage: JsonObject): UsageReport {
       toTokenCount(usage["num_cached_tokens"]),
     cacheCreation: toTokenCount(prompt["cache_write_tokens"]) ??
       toTokenCount(usage["cache_creation_input_tokens"]),
-    reasoning: toTokenCount(
-      detailsOf(usage, "completion_tokens_details")["reasoning_tokens"],
-    ),
     total: toTokenCount(usage["total_tokens"]),
     audio: readAudio(prompt, detailsOf(usage, "completion_tokens_details")),
   };
@@ -183,8 +177,6 @@ function readSnake(
     // `cache_creation` is a breakdown of this number and must not be added.
     cacheCreation: toTokenCount(input["cache_write_tokens"]) ??
       toTokenCount(usage["cache_creation_input_tokens"]),
-    reasoning: toTokenCount(output["reasoning_tokens"]) ??
-      toTokenCount(output["thinking_tokens"]),
     total: toTokenCount(usage["total_tokens"]),
     audio: readAudio(input, output),
   };
@@ -216,7 +208,6 @@ function looksLikeAnthropic(usage: JsonObject): boolean {
 }
 
 function readGemini(usage: JsonObject): UsageReport {
-  const thoughts = toTokenCount(usage["thoughtsTokenCount"]);
   return {
     dialect: "gemini",
     cacheIsOutside: false,
@@ -224,10 +215,12 @@ function readGemini(usage: JsonObject): UsageReport {
       toTokenCount(usage["promptTokenCount"]),
       toTokenCount(usage["toolUsePromptTokenCount"]),
     ),
-    output: sum(toTokenCount(usage["candidatesTokenCount"]), thoughts),
+    output: sum(
+      toTokenCount(usage["candidatesTokenCount"]),
+      toTokenCount(usage["thoughtsTokenCount"]),
+    ),
     cached: toTokenCount(usage["cachedContentTokenCount"]),
     cacheCreation: undefined,
-    reasoning: thoughts,
     total: toTokenCount(usage["totalTokenCount"]),
   };
 }
@@ -245,7 +238,6 @@ function readConverse(usage: JsonObject): UsageReport {
       toTokenCount(usage["cacheReadInputTokenCount"]),
     cacheCreation: toTokenCount(usage["cacheWriteInputTokens"]) ??
       toTokenCount(usage["cacheWriteInputTokenCount"]),
-    reasoning: undefined,
     total: toTokenCount(usage["totalTokens"]),
   };
 }
@@ -263,7 +255,6 @@ function readPlain(usage: JsonObject): UsageReport {
     output: read(plainOutputs),
     cached: undefined,
     cacheCreation: undefined,
-    reasoning: undefined,
     total: undefined,
   };
 }
@@ -279,7 +270,6 @@ function readDuration({ seconds }: JsonObject): UsageReport | undefined {
     output: 0,
     cached: undefined,
     cacheCreation: undefined,
-    reasoning: undefined,
     total: undefined,
     audioSeconds,
   };

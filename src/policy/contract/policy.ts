@@ -1,6 +1,6 @@
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { Identity } from "./identity.ts";
-import type { ResponseUsage } from "../../llm/usage/metered_usage.ts";
+import type { ResponseCounts } from "../../llm/usage/token_usage.ts";
 import type { PolicyTrace } from "./policy_trace.ts";
 import type { Rejection } from "./rejection.ts";
 import type { Slots } from "./slot.ts";
@@ -40,7 +40,7 @@ export interface PolicyContext {
   /** Set while the request is traced. */
   readonly trace?: PolicyTrace | undefined;
   /** Set once a request to an LLM goes upstream. */
-  readonly responseUsage?: ResponseUsage | undefined;
+  readonly responseUsage?: ResponseCounts | undefined;
 }
 
 /**

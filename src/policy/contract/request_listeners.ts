@@ -1,5 +1,5 @@
 import { detectLlmApi, type LlmApi } from "../../llm/llm_api.ts";
-import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { PolicyContext } from "./policy.ts";
 import { defineSlot } from "./slot.ts";
 
@@ -9,15 +9,15 @@ export interface UsageListener {
    * Called once, when the response has ended or the client has disconnected; never when there was no usage: no LLM responded, or it
    * returned an error.
    */
-  settle(usage: MeteredUsage): void;
+  settle(usage: TokenUsage): void;
   /**
    * Called in place of `settle` with each part of what a connection uses, as soon as it is known; returns whether the connection has
    * to end, because a budget is used up.
    * @param next Most that the next part is expected to use; `undefined` for the last one.
    */
   charge(
-    usage: MeteredUsage,
-    next: MeteredUsage | undefined,
+    usage: TokenUsage,
+    next: TokenUsage | undefined,
   ): boolean | Promise<boolean>;
 }
 

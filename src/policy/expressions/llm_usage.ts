@@ -6,7 +6,7 @@ import type { ResponseMessage } from "../../http/message.ts";
 import { isStreamingPath } from "../../llm/llm_api.ts";
 import { isTokenStream } from "../../llm/usage/first_output.ts";
 import type { PolicyContext } from "../contract/policy.ts";
-import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { LlmRequest } from "./llm_variable.ts";
 import { peekBody } from "./peeked_body.ts";
 
@@ -14,13 +14,12 @@ import { peekBody } from "./peeked_body.ts";
 type UsageField = "responseModel" | "inputTokens" | "outputTokens" | "cost";
 
 const readers: Readonly<
-  Record<UsageField, (usage: MeteredUsage) => Value | undefined>
+  Record<UsageField, (usage: TokenUsage) => Value | undefined>
 > = {
   responseModel: ({ responseModel }) => responseModel,
   inputTokens: ({ inputTokens }) => BigInt(inputTokens),
   outputTokens: ({ outputTokens }) => BigInt(outputTokens),
-  cost: ({ cost: { isKnown, nanoUsd } }) =>
-    isKnown ? nanoUsd / NANO_USD : undefined,
+  cost: ({ isPriced, nanoUsd }) => isPriced ? nanoUsd / NANO_USD : undefined,
 };
 
 /** Names of the fields that describe the response, such as `llm.cost`. */
@@ -33,7 +32,7 @@ export const usageFields: readonly FieldName[] = Object.keys(readers)
  */
 export function llmValue(
   request: LlmRequest | undefined,
-  usage: MeteredUsage | undefined,
+  usage: TokenUsage | undefined,
 ): Value {
   const { otherModels, ...fields } = request ?? {};
   const known: Readonly<Record<string, Value | undefined>> = fields;

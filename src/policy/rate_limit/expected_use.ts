@@ -75,8 +75,8 @@ async function priced(
 ): Promise<Use> {
   if (!prices.isLoaded) await prices.load();
   const { nanoUsd } = prices.price({ model, host: undefined }, counts);
-  const tokens = counts.inputTokens + counts.outputTokens;
-  return { tokens, ...counts, usd: nanoUsd };
+  const totalTokens = counts.inputTokens + counts.outputTokens;
+  return { totalTokens, ...counts, nanoUsd };
 }
 
 async function outputOf(bytes: Uint8Array | undefined): Promise<number> {

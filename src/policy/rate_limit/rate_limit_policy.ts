@@ -27,6 +27,7 @@ import { exposedHeaders } from "../http/cors.ts";
 import {
   onEnd,
   onUsage,
+  type UsageListener,
   type UsageRules,
 } from "../contract/request_listeners.ts";
 import { readExpectedUse } from "./expected_use.ts";
@@ -52,7 +53,7 @@ import {
   rejectLocally,
   rejectUndecided,
 } from "./rate_limit_rejection.ts";
-import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import {
   isOfRequests,
   noUse,
@@ -274,20 +275,20 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     const settle = settleOnce(admission);
     if (this.#holds) onEnd(context, () => settle(noUse));
     if (!this.#countsTokens) return;
-    const listener = {
-      settle: (usage: MeteredUsage) => settle(this.#useOf(usage)),
-      charge: (usage: MeteredUsage, next: MeteredUsage | undefined) =>
-        admission.charge(this.#useOf(usage), next && this.#useOf(next)),
+    const listener: UsageListener = {
+      settle: (usage) => settle(this.#priced(usage)),
+      charge: (usage, next) => admission.charge(this.#priced(usage), next),
     };
     onUsage(context, listener, this.#options.usageRules);
   }
 
-  #useOf(usage: MeteredUsage): Use {
-    const { totalTokens: tokens, inputTokens, outputTokens, cost } = usage;
-    if (this.#countsCost && !cost.isKnown) {
-      this.#options.prices.warnUnknown(usage.served);
+  /** Returns the usage; warns if a budget counts its cost, and its model has no price. */
+  #priced(usage: TokenUsage): TokenUsage {
+    const { isPriced, responseModel: model, host } = usage;
+    if (this.#countsCost && !isPriced) {
+      this.#options.prices.warnUnknown({ model, host });
     }
-    return { tokens, inputTokens, outputTokens, usd: cost.nanoUsd };
+    return usage;
   }
 }
 

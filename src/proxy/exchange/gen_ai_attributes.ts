@@ -15,7 +15,7 @@ import {
   readPathModel,
 } from "../../llm/llm_api.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
-import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { Attributes } from "../../telemetry/spans/span.ts";
 import type { LlmFacts } from "../trace/spans/request_span.ts";
 import { readSmallBody, type RpcMessage } from "../trace/spans/rpc_message.ts";
@@ -52,7 +52,7 @@ export interface LlmOperation {
   readonly facts: LlmFacts | undefined;
   /** Set for an LLM backend. */
   readonly target: LlmTarget | undefined;
-  readonly usage: MeteredUsage | undefined;
+  readonly usage: TokenUsage | undefined;
   /** From the acceptance of the request. */
   readonly firstTokenMs: number | undefined;
 }
@@ -86,7 +86,6 @@ export function llmAttributes(
   { api, facts, target, usage, firstTokenMs }: LlmOperation,
 ): Attributes {
   const provider = target?.name ?? llmApiFacts(api).provider;
-  const cost = usage?.cost.isKnown === true ? usage.cost.nanoUsd : undefined;
   return {
     "gen_ai.operation.name": operations[api] ?? "chat",
     "gen_ai.provider.name": providers[provider] ?? provider,
@@ -99,7 +98,9 @@ export function llmAttributes(
     "gen_ai.response.time_to_first_chunk": firstTokenMs === undefined
       ? undefined
       : firstTokenMs / 1000,
-    "gateway.llm.cost_usd": cost === undefined ? undefined : cost / NANO_USD,
+    "gateway.llm.cost_usd": usage?.isPriced
+      ? usage.nanoUsd / NANO_USD
+      : undefined,
   };
 }
 

@@ -6,7 +6,7 @@ import type {
 } from "../../policy/contract/policy.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import { Slots } from "../../policy/contract/slot.ts";
-import type { ResponseUsage } from "../../llm/usage/metered_usage.ts";
+import type { ResponseCounts } from "../../llm/usage/token_usage.ts";
 import type { RoutedRequest } from "./routed_request.ts";
 
 /** The facts of a request that never change. */
@@ -16,7 +16,7 @@ export interface RequestFacts {
   readonly requestId: string;
   readonly acceptedAt: number;
   readonly routed: RoutedRequest;
-  readonly meter?: { readonly counts: ResponseUsage } | undefined;
+  readonly meter?: { readonly counts: ResponseCounts } | undefined;
 }
 
 /** A request as policies see it, with what they leave for each other. */
@@ -83,7 +83,7 @@ export class RequestContext implements PolicyContext {
     ];
   }
 
-  get responseUsage(): ResponseUsage | undefined {
+  get responseUsage(): ResponseCounts | undefined {
     return this.#facts.meter?.counts;
   }
 

@@ -153,6 +153,6 @@ function describeUsage(
     inputTokens: usage.inputTokens,
     outputTokens: usage.outputTokens,
     debit: usage.totalTokens,
-    ...(usage.cost.isKnown && { costUsd: usage.cost.nanoUsd / NANO_USD }),
+    ...(usage.isPriced && { costUsd: usage.nanoUsd / NANO_USD }),
   };
 }

@@ -1,14 +1,14 @@
 import { NANO_USD } from "../../base/log_text.ts";
 import { type CalendarRule, calendarWindows } from "./calendar.ts";
 
-/** Tokens and money that a request used. */
+/** Tokens and money that a request used; a `TokenUsage` is one. */
 export interface Use {
   /** Input and output. */
-  readonly tokens: number;
+  readonly totalTokens: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** In billionths of a US dollar, as are the numbers of budgets of this unit. */
-  readonly usd: number;
+  /** In billionths of a US dollar, as are the numbers of budgets of unit `usd`. */
+  readonly nanoUsd: number;
 }
 
 /** Returns an amount as people read it: money in US dollars. */
@@ -21,16 +21,24 @@ export function shownAmount(
 
 /** Usage of a request that used nothing. */
 export const noUse: Use = {
-  tokens: 0,
+  totalTokens: 0,
   inputTokens: 0,
   outputTokens: 0,
-  usd: 0,
+  nanoUsd: 0,
 };
 
 /** Returns what a budget is charged for a use; 0 for budgets of requests, which `take` charges. */
 export function amountOf(unit: BudgetDefinition["unit"], use: Use): number {
-  return isOfRequests(unit) ? 0 : use[unit];
+  return isOfRequests(unit) ? 0 : use[amounts[unit]];
 }
+
+/** Names of the amounts by unit of a budget. */
+const amounts = {
+  tokens: "totalTokens",
+  inputTokens: "inputTokens",
+  outputTokens: "outputTokens",
+  usd: "nanoUsd",
+} as const satisfies Record<string, keyof Use>;
 
 /** Returns what a budget holds from the admission of a request to its end. @param expected Most that it is expected to use. */
 export function heldBy(
@@ -65,7 +73,7 @@ export function isEnforcedLater(
 /** Amount that may be used in a window, and what happens at its end. */
 export interface BudgetDefinition {
   /** `concurrentRequests` has no windows: a request holds 1 from its admission to its end. */
-  readonly unit: "requests" | "concurrentRequests" | keyof Use;
+  readonly unit: "requests" | "concurrentRequests" | keyof typeof amounts;
   /** Amount that every window adds; at least 1. */
   readonly base: number;
   /** Amount beyond `base` that one window can use if earlier ones left it over; 0 or more. */

@@ -8,7 +8,7 @@ import {
 import { formatNumber, formatUsd } from "../../base/log_text.ts";
 import { hideSignatures } from "../../base/redaction.ts";
 import type { Attributes } from "../spans/span.ts";
-import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { FinishedRequest } from "./finished_request.ts";
 import type { LogRecord } from "./log_record.ts";
 
@@ -161,7 +161,7 @@ function eachField(request: FinishedRequest, add: Add): void {
 }
 
 /** Adds token usage under the names of the OpenTelemetry conventions for generative AI. */
-function addUsage(usage: MeteredUsage, add: Add): void {
+function addUsage(usage: TokenUsage, add: Add): void {
   if (usage.responseModel !== undefined) {
     add("gen_ai.response.model", usage.responseModel);
   }
@@ -171,8 +171,7 @@ function addUsage(usage: MeteredUsage, add: Add): void {
   }
   add("gen_ai.usage.output_tokens", usage.outputTokens);
   if (usage.estimated) add("gen_ai.usage.estimated", "true");
-  const { nanoUsd, isKnown } = usage.cost;
-  if (isKnown) add("llm.cost_usd", formatUsd(nanoUsd));
+  if (usage.isPriced) add("llm.cost_usd", formatUsd(usage.nanoUsd));
 }
 
 function toMilliseconds(duration: number): string {

@@ -1,4 +1,4 @@
-import type { MeteredUsage } from "../../llm/usage/metered_usage.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 
 /** A finished request: one record for access log, metrics, spans, traffic, usage and the memory of requests. */
 export interface FinishedRequest {
@@ -54,7 +54,7 @@ export interface FinishedRequest {
     readonly isSampled: boolean;
   } | undefined;
   /** Tokens, when an LLM responded. */
-  readonly usage: MeteredUsage | undefined;
+  readonly usage: TokenUsage | undefined;
   /** `usage` was counted in parts while the request was open. */
   readonly countedInParts: boolean;
   /** Model of a response whose tokens a budget needs and nobody could count; `undefined` for all other requests. */

@@ -203,24 +203,24 @@ function addLlmMetrics(
     if (usage === undefined) return;
     const { responseModel: model = "", cachedInputTokens = 0 } = usage;
     const source = usage.estimated ? "estimated" : "reported";
-    const { isKnown, nanoUsd } = usage.cost;
+    const { isPriced, nanoUsd } = usage;
     const labelsOf = (type: string) =>
       tokens.labels(route, backend, model, type);
     const series = known.get(
-      `${route}\0${backend}\0${source}\0${isKnown}\0${model}`,
+      `${route}\0${backend}\0${source}\0${isPriced}\0${model}`,
       () => ({
         responses: responses.labels(route, backend, source),
         input: labelsOf("input"),
         output: labelsOf("output"),
         cachedInput: undefined,
         firstToken: undefined,
-        cost: (isKnown ? cost : unpriced).labels(route, backend, model),
+        cost: (isPriced ? cost : unpriced).labels(route, backend, model),
       }),
     );
     series.responses.inc();
     series.input.inc(usage.inputTokens);
     series.output.inc(usage.outputTokens);
-    series.cost.inc(isKnown ? nanoUsd / NANO_USD : 1);
+    series.cost.inc(isPriced ? nanoUsd / NANO_USD : 1);
     if (firstTokenMs !== undefined) {
       series.firstToken ??= firstToken.labels(route, backend, model);
       series.firstToken.observe(firstTokenMs / 1000, exampleOf(request));

@@ -1,3 +1,4 @@
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { FinishedRequest } from "../log/finished_request.ts";
 
 /** Sums of requests; plain data, so that threads can send it. */
@@ -54,11 +55,11 @@ export function addRequest(
 /** Adds tokens and their cost. */
 export function addTokens(
   sums: RequestSums,
-  { inputTokens, outputTokens, cost }: NonNullable<FinishedRequest["usage"]>,
+  { inputTokens, outputTokens, isPriced, nanoUsd }: TokenUsage,
 ): void {
   sums.inputTokens += inputTokens;
   sums.outputTokens += outputTokens;
-  if (cost.isKnown) sums.nanoUsd += cost.nanoUsd;
+  if (isPriced) sums.nanoUsd += nanoUsd;
 }
 
 /** Adds the sums of other requests. */

@@ -88,7 +88,7 @@ export function use({ slots }: PolicyContext, totalTokens: number): void {
   const { listeners = [] } = slots.get(usageListeners) ?? {};
   for (const listener of listeners) {
     listener.settle(
-      { totalTokens, cost: { nanoUsd: 0, isKnown: true } } as never,
+      { totalTokens, isPriced: true } as never,
     );
   }
 }

@@ -29,7 +29,7 @@ const uses = limits.map(({ name, definition }, index) => ({
 
 Deno.test("each limit counts admissions, its own rejections, what it holds and what was used", () => {
   const counters = new DescriptorCounters();
-  const expected = { ...noUse, usd: 3e9 };
+  const expected = { ...noUse, nanoUsd: 3e9 };
   const held = { takenAt: 1, expected };
   const admitted = { verdict: "admitted", takenAt: 1, readings: [] } as const;
   counters.decided(uses, admitted, expected);
@@ -50,7 +50,7 @@ Deno.test("each limit counts admissions, its own rejections, what it holds and w
   ]);
 
   counters.refunded(uses, held);
-  counters.charged(uses, { ...noUse, usd: 2e9, tokens: 5 }, held);
+  counters.charged(uses, { ...noUse, nanoUsd: 2e9, totalTokens: 5 }, held);
   assert.deepEqual(counters.read(limits), [
     {
       name: "requests",

@@ -1,20 +1,18 @@
-import type { MeteredUsage } from "../../../src/llm/usage/metered_usage.ts";
+import type { TokenUsage } from "../../../src/llm/usage/token_usage.ts";
 import type { FinishedRequest } from "../../../src/telemetry/log/finished_request.ts";
 
 /** Tokens of a response. */
-export const meteredUsage: MeteredUsage = {
+export const tokenUsage: TokenUsage = {
   inputTokens: 100,
   outputTokens: 20,
   totalTokens: 120,
-  providerInputTokens: 100,
-  providerTotalTokens: undefined,
   cachedInputTokens: undefined,
   cacheCreationInputTokens: undefined,
-  reasoningTokens: undefined,
   estimated: false,
   responseModel: "gpt-5",
-  served: { model: "gpt-5", host: undefined },
-  cost: { nanoUsd: 2_500_000_000, isKnown: true },
+  host: undefined,
+  nanoUsd: 2_500_000_000,
+  isPriced: true,
 };
 
 /** A request that went well. */

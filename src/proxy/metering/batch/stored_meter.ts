@@ -15,8 +15,7 @@ import {
   createDecoder,
   responseLimits,
 } from "../../../llm/format/content_decoder.ts";
-import { addMeteredUsage } from "../../../llm/usage/metered_usage.ts";
-import type { TokenUsage } from "../../../llm/usage/token_usage.ts";
+import { addUsage, type TokenUsage } from "../../../llm/usage/token_usage.ts";
 import { createUsageScanner } from "../../../llm/usage/usage_scanner.ts";
 import type {
   UsageListener,
@@ -181,7 +180,7 @@ class StoredMeter implements UsageMeter {
     for (const usage of usages) {
       const used = priceUsage(this.#options, usage);
       this.#options.onUsed(used);
-      this.counts.usage = addMeteredUsage(this.counts.usage, used);
+      this.counts.usage = addUsage(this.counts.usage, used);
     }
   }
 }

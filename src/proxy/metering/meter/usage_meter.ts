@@ -5,16 +5,18 @@ import type { RequestMessage, ResponseMessage } from "../../../http/message.ts";
 import type { PriceBook } from "../../../llm/cost/price_book.ts";
 import type { CountedOutputs } from "../../../llm/batch/counted_outputs.ts";
 import type { LlmApi } from "../../../llm/llm_api.ts";
-import type { MeteredUsage } from "../../../llm/usage/metered_usage.ts";
-import type { TokenUsage } from "../../../llm/usage/token_usage.ts";
+import type {
+  ResponseCounts,
+  TokenUsage,
+} from "../../../llm/usage/token_usage.ts";
 import type { UsageListeners } from "../../../policy/contract/request_listeners.ts";
 import type { Slots } from "../../../policy/contract/slot.ts";
 import type { Backend } from "../../../snapshot/snapshot.ts";
 
 /** The counts of one request: its meter fills them, everything else reads them. */
-export class RequestCounts {
+export class RequestCounts implements ResponseCounts {
   /** Set once the request is over, or grows with each part of one that stays open. */
-  usage: MeteredUsage | undefined;
+  usage: TokenUsage | undefined;
   /** Model of a response whose tokens could not be counted, although a budget needs them. */
   uncounted: { readonly model: string | undefined } | undefined;
   /** Monotonic time of the first output of a stream, in milliseconds; `undefined` for other responses. */
@@ -73,7 +75,7 @@ export interface MeterOptions {
   /** Host by which the prices are known: that of the provider itself, also where the backend has another. */
   readonly priceHost: string | undefined;
   /** Receives the parts of what a request uses that stays open. */
-  onUsed(usage: MeteredUsage): void;
+  onUsed(usage: TokenUsage): void;
 }
 
 /** A kind of meter: returns one for requests that it counts, and `uncounted` for those that nobody has to count. */
@@ -99,7 +101,7 @@ export class UnknownUsage extends GatewayError {
 export function priceUsage(
   { prices, priceHost: host }: Pick<MeterOptions, "prices" | "priceHost">,
   usage: TokenUsage,
-): MeteredUsage {
+): TokenUsage {
   const served = { model: usage.responseModel, host };
-  return { ...usage, cost: prices.price(served, usage), served };
+  return { ...usage, host, ...prices.price(served, usage) };
 }

@@ -7,11 +7,7 @@ import {
   WebSocketMessages,
 } from "../../../llm/realtime/websocket_messages.ts";
 import { USUAL_OUTPUT_TOKENS } from "../../../llm/request/output_bound.ts";
-import {
-  addMeteredUsage,
-  type MeteredUsage,
-} from "../../../llm/usage/metered_usage.ts";
-import type { TokenUsage } from "../../../llm/usage/token_usage.ts";
+import { addUsage, type TokenUsage } from "../../../llm/usage/token_usage.ts";
 import { llmRequest } from "../../../policy/expressions/expression_slots.ts";
 import type { UsageListeners } from "../../../policy/contract/request_listeners.ts";
 import {
@@ -172,9 +168,9 @@ class SocketMeter implements UsageMeter, TunnelReader {
     return closeFrame(POLICY_VIOLATION, "rate limit exceeded");
   }
 
-  #add(usage: TokenUsage): MeteredUsage {
+  #add(usage: TokenUsage): TokenUsage {
     const used = priceUsage(this.#options, usage);
-    this.counts.usage = addMeteredUsage(this.counts.usage, used);
+    this.counts.usage = addUsage(this.counts.usage, used);
     this.#options.onUsed(used);
     return used;
   }

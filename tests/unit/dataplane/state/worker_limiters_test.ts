@@ -19,7 +19,7 @@ const limit = {
 };
 const place: LimiterPlace = { domain: "fleet", kv: ":memory:" };
 const key = limiterKey(place);
-const expected = { ...noUse, tokens: 30 };
+const expected = { ...noUse, totalTokens: 30 };
 const silent = {
   error() {},
   warn() {},

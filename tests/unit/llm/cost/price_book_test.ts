@@ -74,8 +74,8 @@ Deno.test("speech of gpt-realtime is charged at its public price", async () => {
   const { book } = await bookAt("2026-06-01");
   const audio = { input: 1e6, cached: 0, output: 1e6 };
   const served = { model: "gpt-realtime", host: openai };
-  const { nanoUsd, isKnown } = book.price(served, { ...million, audio });
-  assert.deepEqual([formatUsd(nanoUsd), isKnown], ["96", true]);
+  const { nanoUsd, isPriced } = book.price(served, { ...million, audio });
+  assert.deepEqual([formatUsd(nanoUsd), isPriced], ["96", true]);
 });
 
 Deno.test("costs are rounded up, and never beyond what a budget can count", () => {
@@ -117,7 +117,7 @@ for (
   Deno.test(`a million tokens each way of ${model} at ${host} cost ${usd} USD on ${date}`, async () => {
     const { book } = await bookAt(date);
     const cost = book.price({ model, host }, million);
-    assert.deepEqual([formatUsd(cost.nanoUsd), cost.isKnown], [usd, true]);
+    assert.deepEqual([formatUsd(cost.nanoUsd), cost.isPriced], [usd, true]);
     assert.deepEqual(book.price({ model, host }, million), cost);
   });
 }
@@ -146,7 +146,7 @@ Deno.test("models without a price cost what is configured for them, and are name
   for (const model of ["my-model", undefined, "my-model", "x".repeat(300)]) {
     const served = { model, host: "llm.internal" };
     const cost = book.price(served, million);
-    assert.deepEqual(cost, { nanoUsd: 3e9, isKnown: false });
+    assert.deepEqual(cost, { nanoUsd: 3e9, isPriced: false });
     book.warnUnknown(served);
   }
   const warnings = log.lines.filter((line) => /has no price/.test(line));

@@ -16,7 +16,6 @@ Deno.test("readUsageHeaders reads the counts of Bedrock, including cached tokens
   assert.equal(usage?.inputTokens, 82);
   assert.equal(usage?.outputTokens, 3);
   assert.equal(usage?.totalTokens, 85);
-  assert.equal(usage?.providerInputTokens, 12);
   assert.equal(usage?.estimated, false);
 });
 

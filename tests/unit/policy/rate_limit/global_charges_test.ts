@@ -12,7 +12,7 @@ const budget = {
   reserves: true,
 } as const;
 const use = { index: 0, entries: [], budget };
-const next = { ...noUse, tokens: 40 };
+const next = { ...noUse, totalTokens: 40 };
 const admitted = { verdict: "admitted", takenAt: 2, readings: [] } as const;
 
 /** A limiter that records what it holds, and its decisions. */
@@ -20,18 +20,18 @@ function start(decide: () => Promise<LimiterDecision>, isOpen = false) {
   const calls: unknown[] = [];
   const limiter = {
     admit: () => decide(),
-    debit: (_uses: unknown, { tokens }: typeof noUse, held?: unknown) =>
-      calls.push(["debit", tokens, held]),
+    debit: (_uses: unknown, { totalTokens }: typeof noUse, held?: unknown) =>
+      calls.push(["debit", totalTokens, held]),
     refund: (_uses: unknown, held: unknown) => calls.push(["refund", held]),
   };
-  const held = { takenAt: 1, expected: { ...noUse, tokens: 30 } };
+  const held = { takenAt: 1, expected: { ...noUse, totalTokens: 30 } };
   const charges = new GlobalCharges([use], held, { limiter, isOpen });
   return { calls, charges, held };
 }
 
 Deno.test("a part takes the place of what was held for it, and the end that of the next one", async () => {
   const { calls, charges, held } = start(() => Promise.resolve(admitted));
-  assert.equal(await charges.charge({ ...noUse, tokens: 5 }, next), false);
+  assert.equal(await charges.charge({ ...noUse, totalTokens: 5 }, next), false);
   charges.settle(noUse);
   const following = { takenAt: 2, expected: next };
   assert.deepEqual(calls, [["debit", 5, held], ["debit", 0, following]]);
@@ -40,7 +40,7 @@ Deno.test("a part takes the place of what was held for it, and the end that of t
 Deno.test("nothing stays held when the request ends before the limiter has decided", async () => {
   const { promise, resolve } = Promise.withResolvers<LimiterDecision>();
   const { calls, charges, held } = start(() => promise);
-  const charged = charges.charge({ ...noUse, tokens: 5 }, next);
+  const charged = charges.charge({ ...noUse, totalTokens: 5 }, next);
   charges.settle(noUse);
   resolve(admitted);
   assert.equal(await charged, false);

@@ -39,8 +39,8 @@ class FakeLimiter implements GlobalLimiter {
     return this.decision;
   }
 
-  debit(uses: readonly DescriptorUse[], { tokens }: Use): void {
-    this.calls.push(`debit ${uses.length} ${tokens}`);
+  debit(uses: readonly DescriptorUse[], { totalTokens }: Use): void {
+    this.calls.push(`debit ${uses.length} ${totalTokens}`);
   }
 
   refund(): void {

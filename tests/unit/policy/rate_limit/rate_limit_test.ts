@@ -251,7 +251,7 @@ Deno.test("tokens are charged when usage is known, to the user who asked, also a
     const { listeners = [] } = on.slots.get(usageListeners) ?? {};
     const uses = listeners.map((listener) => (totalTokens: number) =>
       listener.settle(
-        { totalTokens, cost: { nanoUsd: 0, isKnown: true } } as never,
+        { totalTokens, isPriced: true } as never,
       )
     );
     return { shown, uses };

@@ -4,7 +4,7 @@ import {
   createGatewayMetrics,
 } from "../../../../src/telemetry/metrics/gateway_metrics.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
-import { finishedRequest, meteredUsage } from "../finished_request.ts";
+import { finishedRequest, tokenUsage } from "../finished_request.ts";
 
 function createTestMetrics() {
   const clock = new FakeClock();
@@ -132,11 +132,11 @@ Deno.test("GatewayMetrics count tokens once, those from the cache apart, and tim
     ...finishedRequest,
     firstTokenMs: 300,
     usage: {
-      ...meteredUsage,
+      ...tokenUsage,
       inputTokens: 100,
       outputTokens: 20,
       cachedInputTokens: 40,
-      cost: { nanoUsd: 1, isKnown: true },
+      nanoUsd: 1,
       responseModel: "m",
     },
   });

@@ -9,7 +9,7 @@ import type { TrafficReport } from "../../../../src/telemetry/traffic/traffic_re
 import { TrafficStore } from "../../../../src/telemetry/traffic/traffic_store.ts";
 import { MemoryUsageBook } from "../../../../src/telemetry/traffic/usage_table.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
-import { finishedRequest, meteredUsage } from "../finished_request.ts";
+import { finishedRequest, tokenUsage } from "../finished_request.ts";
 
 const MINUTE = 60_000;
 /** A full quarter of an hour. */
@@ -56,7 +56,7 @@ class Site {
 Deno.test("requests are counted by status, route, backend, model and key, with tokens and cost", () => {
   const site = new Site();
   site.now += 20_000;
-  site.record({ route: "chat", backend: "openai", usage: meteredUsage }, {
+  site.record({ route: "chat", backend: "openai", usage: tokenUsage }, {
     key: "anna",
   });
   site.record({ route: "chat", backend: "openai", status: 404 });
@@ -152,7 +152,7 @@ Deno.test("floods in later buckets do not replace names of earlier ones that cam
 
 Deno.test("long names are cut", () => {
   const site = new Site();
-  site.record({ usage: { ...meteredUsage, responseModel: "m".repeat(9999) } });
+  site.record({ usage: { ...tokenUsage, responseModel: "m".repeat(9999) } });
 
   assert.equal(site.report({ by: "model" }).rows[0]?.name?.length, 200);
 });
@@ -201,7 +201,7 @@ Deno.test("one name has curves and figures of its own", () => {
     route: "chat",
     durationMs: 800,
     firstTokenMs: 200,
-    usage: meteredUsage,
+    usage: tokenUsage,
   });
   site.record({ route: "tools", durationMs: 5 });
   site.now += 13_000;
