@@ -1,9 +1,6 @@
 import type { Cost } from "../cost/price_book.ts";
-import {
-  type AudioTokens,
-  readUsageReport,
-  type UsageReport,
-} from "./usage_report.ts";
+import type { PricedTokens } from "../cost/token_prices.ts";
+import { readUsageReport, type UsageReport } from "./usage_report.ts";
 
 type Count = number | undefined;
 
@@ -20,7 +17,7 @@ export interface TokenUsage extends Cost {
   /** Part of `inputTokens`. */
   readonly cacheCreationInputTokens: Count;
   /** Part of the counts that is speech. */
-  readonly audio?: AudioTokens;
+  readonly audio?: PricedTokens["audio"];
   /** Length of the speech that the provider bills in place of tokens; those are derived from it. */
   readonly audioSeconds?: number;
   /** The provider ran the request as part of a batch, for which it charges less. */
@@ -48,13 +45,15 @@ export function normalizeUsage(
 ): TokenUsage {
   const inputTokens = normalizeInput(report);
   const outputTokens = normalizeOutput(report, inputTokens);
+  const { audioInput = 0, audioCached = 0, audioOutput = 0 } = report;
+  const audio = { input: audioInput, cached: audioCached, output: audioOutput };
   return {
     inputTokens,
     outputTokens,
     totalTokens: inputTokens + outputTokens,
     cachedInputTokens: report.cached,
     cacheCreationInputTokens: report.cacheCreation,
-    ...(report.audio && { audio: report.audio }),
+    ...(audio.input + audio.output > 0 && { audio }),
     ...(report.audioSeconds !== undefined &&
       { audioSeconds: report.audioSeconds }),
     estimated: false,

@@ -1,49 +1,29 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 
-type Count = number | undefined;
+/** Counts that usage objects have; of input and output, `audio…` is the part that is speech, which has prices of its own. */
+const countNames = [
+  "input",
+  "output",
+  "cached",
+  "cacheCreation",
+  "total",
+  "audioInput",
+  "audioCached",
+  "audioOutput",
+] as const;
 
-/** Tokens of speech. */
-export interface AudioTokens {
-  readonly input: number;
-  /** Part of `input` that was read from the prompt cache. */
-  readonly cached: number;
-  readonly output: number;
-}
+type Counts = Partial<Record<typeof countNames[number], number>>;
 
-/** A usage object with translated field names and validated numbers, not yet normalized. */
-export interface UsageReport {
+/** A usage object with translated field names and validated numbers, not yet normalized; what was not reported is missing. */
+export interface UsageReport extends Readonly<Counts> {
   /** Naming scheme of the fields. */
-  readonly dialect:
-    | "chat"
-    | "snake"
-    | "gemini"
-    | "converse"
-    | "plain"
-    | "duration";
+  readonly dialect: DialectName | "duration";
   /** `input` excludes tokens read from and written to the prompt cache. */
-  readonly cacheIsOutside: boolean;
-  readonly input: Count;
-  readonly output: Count;
-  readonly cached: Count;
-  readonly cacheCreation: Count;
-  readonly total: Count;
-  /** Part of the other counts that is speech, which has prices of its own. */
-  readonly audio?: AudioTokens | undefined;
+  readonly cacheIsOutside?: boolean;
   /** Length of the speech that was transcribed, in place of tokens. */
   readonly audioSeconds?: number;
 }
-
-/** A report without counts. */
-export const noCounts: UsageReport = {
-  dialect: "plain",
-  cacheIsOutside: false,
-  input: undefined,
-  output: undefined,
-  cached: undefined,
-  cacheCreation: undefined,
-  total: undefined,
-};
 
 /** Reads a usage object by its field names; `api` decides only where providers share names. */
 export function readUsageReport(
@@ -52,8 +32,13 @@ export function readUsageReport(
 ): UsageReport | undefined {
   if (!isJsonObject(usage)) return undefined;
   if (usage["type"] === "duration") return readDuration(usage);
-  const report = pickDialect(usage, api)?.(usage, api);
-  return report !== undefined && hasCounts(report) ? report : undefined;
+  const dialect = pickDialect(usage, api);
+  if (dialect === undefined) return readCohere(usage, api);
+  const report = readCounts(usage, dialect, api);
+  const { input, output, cached, cacheCreation, total } = report;
+  const hasCounts =
+    (input ?? output ?? cached ?? cacheCreation ?? total) !== undefined;
+  return hasCounts ? report : undefined;
 }
 
 /** Keeps the latest value of each count: later events of a response repeat, extend or omit earlier counts, but never add to them. */
@@ -65,214 +50,174 @@ export function mergeUsageReports(
   if (earlier?.dialect !== later.dialect || later.dialect === "gemini") {
     return later;
   }
-  return {
-    dialect: later.dialect,
-    cacheIsOutside: earlier.cacheIsOutside || later.cacheIsOutside,
-    input: later.input ?? earlier.input,
-    output: later.output ?? earlier.output,
-    cached: later.cached ?? earlier.cached,
-    cacheCreation: later.cacheCreation ?? earlier.cacheCreation,
-    total: later.total ?? earlier.total,
-    audio: later.audio ?? earlier.audio,
-  };
+  const cacheIsOutside = earlier.cacheIsOutside || later.cacheIsOutside;
+  return { ...earlier, ...later, ...(cacheIsOutside && { cacheIsOutside }) };
 }
 
-type Reader = (
-  usage: JsonObject,
-  api: LlmApi | undefined,
-) => UsageReport | undefined;
+/** Of Ollama, llama.cpp, TGI, which reports the output only, and watsonx. */
+const plain = {
+  input:
+    "prompt_eval_count | tokens_evaluated | input_length | input_token_count",
+  output:
+    "eval_count | tokens_predicted | generated_tokens | generated_token_count",
+};
+/** Names of counts that stand beside others in an object, in place of one of their own. */
+export const plainFields: readonly string[] = [plain.input, plain.output]
+  .flatMap((names) => names.split(" | "));
+
+/**
+ * Naming schemes of usage objects, in the order in which they are looked for. `names` are those of which an object has at least one. Of
+ * the places of a count, the first that has it is read; `a + b` is the sum of what is there.
+ */
+const dialects = {
+  /** OpenAI chat, embeddings and compatible APIs: DeepSeek, Mistral and gateways name cached tokens differently. */
+  chat: compile({
+    names: "prompt_tokens | completion_tokens | prompt_cache_hit_tokens",
+    input: "prompt_tokens | prompt_cache_hit_tokens + prompt_cache_miss_tokens",
+    output: "completion_tokens",
+    cached:
+      "prompt_tokens_details.cached_tokens | cache_read_input_tokens | prompt_cache_hit_tokens | num_cached_tokens",
+    cacheCreation:
+      "prompt_tokens_details.cache_write_tokens | cache_creation_input_tokens",
+    total: "total_tokens",
+    audioInput: "prompt_tokens_details.audio_tokens",
+    audioCached: "prompt_tokens_details.cached_tokens_details.audio_tokens",
+    audioOutput: "completion_tokens_details.audio_tokens",
+  }),
+  /** OpenAI responses and Anthropic messages: the same names, but Anthropic's input excludes the cache. */
+  snake: compile({
+    names:
+      "input_tokens | output_tokens | cache_read_input_tokens | cache_creation_input_tokens",
+    input: "input_tokens",
+    output: "output_tokens",
+    cached:
+      "input_tokens_details.cached_tokens | input_token_details.cached_tokens | cache_read_input_tokens",
+    // `cache_creation` is a breakdown of this number and must not be added.
+    cacheCreation:
+      "input_tokens_details.cache_write_tokens | input_token_details.cache_write_tokens | cache_creation_input_tokens",
+    total: "total_tokens",
+    audioInput:
+      "input_tokens_details.audio_tokens | input_token_details.audio_tokens",
+    audioCached:
+      "input_tokens_details.cached_tokens_details.audio_tokens | input_token_details.cached_tokens_details.audio_tokens",
+    audioOutput:
+      "output_tokens_details.audio_tokens | output_token_details.audio_tokens",
+  }),
+  gemini: compile({
+    names:
+      "promptTokenCount | candidatesTokenCount | thoughtsTokenCount | totalTokenCount",
+    input: "promptTokenCount + toolUsePromptTokenCount",
+    output: "candidatesTokenCount + thoughtsTokenCount",
+    cached: "cachedContentTokenCount",
+    total: "totalTokenCount",
+  }),
+  /** Bedrock: `…TokenCount` are its own counts in a stream, independent of the model; responses repeat those of the cache. */
+  converse: compile({
+    names:
+      "inputTokens | outputTokens | totalTokens | inputTokenCount | outputTokenCount",
+    input: "inputTokens | inputTokenCount",
+    output: "outputTokens | outputTokenCount",
+    cached: "cacheReadInputTokens | cacheReadInputTokenCount",
+    cacheCreation: "cacheWriteInputTokens | cacheWriteInputTokenCount",
+    total: "totalTokens",
+  }),
+  plain: compile({ names: plainFields.join(" | "), ...plain }),
+};
+
+type DialectName = "chat" | "snake" | "gemini" | "converse" | "plain";
+
+/** Alternatives, each a sum of paths. */
+type Places = readonly (readonly (readonly string[])[])[];
+
+interface Dialect {
+  readonly names: readonly string[];
+  readonly places: readonly (readonly [keyof Counts, Places])[];
+}
+
+function compile(
+  { names, ...counts }:
+    & { readonly names: string }
+    & Partial<Record<keyof Counts, string>>,
+): Dialect {
+  const read = (places: string) =>
+    places.split(" | ").map((sum) =>
+      sum.split(" + ").map((path) => path.split("."))
+    );
+  const places = countNames.flatMap((name) => {
+    const text = counts[name];
+    return text === undefined ? [] : [[name, read(text)] as const];
+  });
+  return { names: names.split(" | "), places };
+}
 
 function pickDialect(
   usage: JsonObject,
   api: LlmApi | undefined,
-): Reader | undefined {
-  const snake = hasAny(usage, snakeFields);
-  if (snake && inputTokensOf(api) !== undefined) return readSnake;
-  if (hasAny(usage, chatFields)) return readChat;
-  if (snake) return readSnake;
-  if (hasAny(usage, geminiFields)) return readGemini;
-  if (hasAny(usage, converseFields)) return readConverse;
-  if (hasAny(usage, invocationFields)) return readConverse;
-  if (hasAny(usage, plainFields)) return readPlain;
-  if ("tokens" in usage || "billed_units" in usage) return readCohere;
-  return "total_tokens" in usage ? readChat : undefined;
+): DialectName | undefined {
+  const has = (name: DialectName) => hasAny(usage, dialects[name].names);
+  if (inputTokensOf(api) !== undefined && has("snake")) return "snake";
+  if (has("chat")) return "chat";
+  if (has("snake")) return "snake";
+  if (has("gemini")) return "gemini";
+  if (has("converse")) return "converse";
+  if (has("plain")) return "plain";
+  if ("tokens" in usage || "billed_units" in usage) return undefined;
+  return "total_tokens" in usage ? "chat" : undefined;
 }
 
-const chatFields = [
-  "prompt_tokens",
-  "completion_tokens",
-  "prompt_cache_hit_tokens",
-];
-const snakeFields = [
-  "input_tokens",
-  "output_tokens",
-  "cache_read_input_tokens",
-  "cache_creation_input_tokens",
-];
-const geminiFields = [
-  "promptTokenCount",
-  "candidatesTokenCount",
-  "thoughtsTokenCount",
-  "totalTokenCount",
-];
-const converseFields = ["inputTokens", "outputTokens", "totalTokens"];
-/** Counts of Bedrock itself in a stream, independent of the model. */
-const invocationFields = ["inputTokenCount", "outputTokenCount"];
-/** Of Ollama, llama.cpp, TGI and watsonx. */
-const plainInputs = [
-  "prompt_eval_count",
-  "tokens_evaluated",
-  "input_length",
-  "input_token_count",
-];
-const plainOutputs = [
-  "eval_count",
-  "tokens_predicted",
-  "generated_tokens",
-  "generated_token_count",
-];
-/** Names of counts that stand beside others in an object, in place of one of their own. */
-export const plainFields: readonly string[] = [...plainInputs, ...plainOutputs];
-
-/** OpenAI chat, embeddings and compatible APIs: DeepSeek, Mistral and gateways name cached tokens differently. */
-function readChat(usage: JsonObject): UsageReport {
-  const prompt = detailsOf(usage, "prompt_tokens_details");
-  const hit = toTokenCount(usage["prompt_cache_hit_tokens"]);
-  const missed = toTokenCount(usage["prompt_cache_miss_tokens"]);
-  return {
-    dialect: "chat",
-    cacheIsOutside: false,
-    input: toTokenCount(usage["prompt_tokens"]) ?? sum(hit, missed),
-    output: toTokenCount(usage["completion_tokens"]),
-    cached: toTokenCount(prompt["cached_tokens"]) ??
-      toTokenCount(usage["cache_read_input_tokens"]) ?? hit ??
-      toTokenCount(usage["num_cached_tokens"]),
-    cacheCreation: toTokenCount(prompt["cache_write_tokens"]) ??
-      toTokenCount(usage["cache_creation_input_tokens"]),
-    total: toTokenCount(usage["total_tokens"]),
-    audio: readAudio(prompt, detailsOf(usage, "completion_tokens_details")),
-  };
-}
-
-/** OpenAI responses and Anthropic messages: the same names, but Anthropic's input excludes the cache. */
-function readSnake(
+function readCounts(
   usage: JsonObject,
+  dialect: DialectName,
   api: LlmApi | undefined,
 ): UsageReport {
-  const input = detailsOf(usage, "input_tokens_details", "input_token_details");
-  const output = detailsOf(
-    usage,
-    "output_tokens_details",
-    "output_token_details",
-  );
-  const inputTokens = inputTokensOf(api) ??
-    (looksLikeAnthropic(usage) ? "withoutCache" : "withCache");
-  return {
-    dialect: "snake",
-    cacheIsOutside: inputTokens === "withoutCache",
-    input: toTokenCount(usage["input_tokens"]),
-    output: toTokenCount(usage["output_tokens"]),
-    cached: toTokenCount(input["cached_tokens"]) ??
-      toTokenCount(usage["cache_read_input_tokens"]),
-    // `cache_creation` is a breakdown of this number and must not be added.
-    cacheCreation: toTokenCount(input["cache_write_tokens"]) ??
-      toTokenCount(usage["cache_creation_input_tokens"]),
-    total: toTokenCount(usage["total_tokens"]),
-    audio: readAudio(input, output),
-  };
+  const counts: Counts = {};
+  for (const [name, places] of dialects[dialect].places) {
+    const count = readCount(usage, places);
+    if (count !== undefined) counts[name] = count;
+  }
+  const cacheIsOutside = dialect === "converse" ||
+    dialect === "snake" && excludesCache(usage, api);
+  return { dialect, cacheIsOutside, ...counts };
 }
 
-/** Reads the part of the counts that is speech; `undefined` if there is none. */
-function readAudio(
-  input: JsonObject,
-  output: JsonObject,
-): AudioTokens | undefined {
-  const read = (details: JsonObject) =>
-    toTokenCount(details["audio_tokens"]) ?? 0;
-  const audio = {
-    input: read(input),
-    cached: read(detailsOf(input, "cached_tokens_details")),
-    output: read(output),
-  };
-  return audio.input + audio.output > 0 ? audio : undefined;
+function readCount(usage: JsonObject, places: Places): number | undefined {
+  for (const paths of places) {
+    let sum: number | undefined;
+    for (const path of paths) {
+      let value: unknown = usage;
+      for (const name of path) {
+        value = isJsonObject(value) ? value[name] : undefined;
+      }
+      const count = toTokenCount(value);
+      if (count !== undefined) sum = (sum ?? 0) + count;
+    }
+    if (sum !== undefined) return sum;
+  }
+  return undefined;
 }
 
 function inputTokensOf(api: LlmApi | undefined) {
   return api && llmApiFacts(api).inputTokens;
 }
 
-function looksLikeAnthropic(usage: JsonObject): boolean {
-  if ("input_tokens_details" in usage || "total_tokens" in usage) return false;
-  return "cache_read_input_tokens" in usage ||
-    "cache_creation_input_tokens" in usage;
+/** Reports whether the input excludes the cache, as Anthropic's does. */
+function excludesCache(usage: JsonObject, api: LlmApi | undefined): boolean {
+  const known = inputTokensOf(api);
+  if (known !== undefined) return known === "withoutCache";
+  return !hasAny(usage, ["input_tokens_details", "total_tokens"]) &&
+    hasAny(usage, ["cache_read_input_tokens", "cache_creation_input_tokens"]);
 }
 
-function readGemini(usage: JsonObject): UsageReport {
-  return {
-    dialect: "gemini",
-    cacheIsOutside: false,
-    input: sum(
-      toTokenCount(usage["promptTokenCount"]),
-      toTokenCount(usage["toolUsePromptTokenCount"]),
-    ),
-    output: sum(
-      toTokenCount(usage["candidatesTokenCount"]),
-      toTokenCount(usage["thoughtsTokenCount"]),
-    ),
-    cached: toTokenCount(usage["cachedContentTokenCount"]),
-    cacheCreation: undefined,
-    total: toTokenCount(usage["totalTokenCount"]),
-  };
-}
-
-function readConverse(usage: JsonObject): UsageReport {
-  return {
-    dialect: "converse",
-    cacheIsOutside: true,
-    input: toTokenCount(usage["inputTokens"]) ??
-      toTokenCount(usage["inputTokenCount"]),
-    output: toTokenCount(usage["outputTokens"]) ??
-      toTokenCount(usage["outputTokenCount"]),
-    // Responses repeat both as `…InputTokenCount`.
-    cached: toTokenCount(usage["cacheReadInputTokens"]) ??
-      toTokenCount(usage["cacheReadInputTokenCount"]),
-    cacheCreation: toTokenCount(usage["cacheWriteInputTokens"]) ??
-      toTokenCount(usage["cacheWriteInputTokenCount"]),
-    total: toTokenCount(usage["totalTokens"]),
-  };
-}
-
-/** APIs that report two numbers; TGI reports the output only. */
-function readPlain(usage: JsonObject): UsageReport {
-  const read = (names: readonly string[]) =>
-    toTokenCount(
-      names.map((name) => usage[name]).find((it) => it !== undefined),
-    );
-  return {
-    dialect: "plain",
-    cacheIsOutside: false,
-    input: read(plainInputs),
-    output: read(plainOutputs),
-    cached: undefined,
-    cacheCreation: undefined,
-    total: undefined,
-  };
+function hasAny(usage: JsonObject, names: readonly string[]): boolean {
+  return names.some((name) => name in usage);
 }
 
 /** Transcriptions of Whisper are billed by the length of the recording. */
 function readDuration({ seconds }: JsonObject): UsageReport | undefined {
   if (typeof seconds !== "number" || !(seconds >= 0)) return undefined;
   const audioSeconds = Math.min(seconds, MAX_AUDIO_SECONDS);
-  return {
-    dialect: "duration",
-    cacheIsOutside: false,
-    input: Math.ceil(audioSeconds * TOKENS_PER_SECOND),
-    output: 0,
-    cached: undefined,
-    cacheCreation: undefined,
-    total: undefined,
-    audioSeconds,
-  };
+  const input = Math.ceil(audioSeconds * TOKENS_PER_SECOND);
+  return { dialect: "duration", input, output: 0, audioSeconds };
 }
 
 /** OpenAI's models that transcribe speech for tokens count it as so many. */
@@ -286,31 +231,10 @@ function readCohere(
 ): UsageReport | undefined {
   for (const part of [usage["tokens"], usage["billed_units"]]) {
     if (!isJsonObject(part)) continue;
-    const known = hasAny(part, snakeFields) || "total_tokens" in part;
-    if (known) return readSnake(part, api);
+    const names = [...dialects.snake.names, "total_tokens"];
+    if (hasAny(part, names)) return readCounts(part, "snake", api);
   }
   return undefined;
-}
-
-function hasCounts(report: UsageReport): boolean {
-  const { input, output, cached, cacheCreation, total } = report;
-  return sum(input, output, cached, cacheCreation, total) !== undefined;
-}
-
-function hasAny(usage: JsonObject, fields: readonly string[]): boolean {
-  return fields.some((field) => field in usage);
-}
-
-function detailsOf(usage: JsonObject, ...fields: string[]): JsonObject {
-  return fields.map((field) => usage[field]).find(isJsonObject) ?? {};
-}
-
-/** Adds the defined parts; `undefined` when there are none. */
-function sum(...parts: readonly Count[]): Count {
-  return parts.reduce(
-    (total, part) => part === undefined ? total : (total ?? 0) + part,
-    undefined,
-  );
 }
 
 /** Upper bound of a token count; larger values are clamped. */

@@ -5,7 +5,6 @@ import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import {
   MAX_TOKEN_COUNT,
   mergeUsageReports,
-  noCounts,
   type UsageReport,
 } from "./usage_report.ts";
 import { normalizeUsage, type TokenUsage } from "./token_usage.ts";
@@ -68,7 +67,10 @@ export class UsageTracker {
   ): TokenUsage {
     const report = this.#report && withInput(this.#report, input);
     const reported = report === undefined
-      ? { ...normalizeUsage(noCounts, this.#model), inputTokens: input }
+      ? {
+        ...normalizeUsage({ dialect: "plain" }, this.#model),
+        inputTokens: input,
+      }
       : normalizeUsage(report, this.#model);
     const isComplete = report !== undefined && !this.#isStart &&
       this.output.tokens === 0;
