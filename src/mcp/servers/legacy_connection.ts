@@ -48,6 +48,8 @@ export interface ConnectionOptions {
 /** Time for a message whose answer nobody waits for. */
 const NOTIFY_MS = 5000;
 const CLOSE_MS = 1000;
+/** A server that does not open its stream in this time gets the request without it. */
+const OPEN_MS = 500;
 /** Requests of the server that are answered at a time during one of the gateway; a flood of them must not fill the memory. */
 const MAX_ANSWERING = 64;
 
@@ -136,8 +138,16 @@ export class LegacyConnection implements ServerConnection {
   }
 
   async listen(_: ListenFilter, listener: Listener): Promise<void> {
+    await this.#listen(this.#link, listener, () => {});
+  }
+
+  async #listen(
+    link: LegacyLink,
+    listener: Listener,
+    onOpen: () => void,
+  ): Promise<void> {
     const answering = new Set<JsonRpcId>();
-    for await (const message of this.#link.listen(listener.cancellation)) {
+    for await (const message of link.listen(listener.cancellation, onOpen)) {
       if (message.kind === "notification") {
         listener.notify(message.method, message.params);
       } else if (message.kind === "request") {
@@ -189,7 +199,24 @@ export class LegacyConnection implements ServerConnection {
     const { inputResponses: _, requestState: __, ...own } = params;
     const text = writeRequest(id, method, withMeta(own, meta));
     const answering = new Set<JsonRpcId>();
+    const ask: RequestSide["ask"] = (requests) =>
+      limit.pausedDuring(() => side.ask(requests));
+    const listening = new Cancellation();
     try {
+      if (this.#asksOutside(method, side)) {
+        await this.#openStream(link, {
+          cancellation: listening,
+          notify: (method, params) => {
+            if (!belongsToRequest.has(method)) return;
+            passNotification(
+              { kind: "notification", method, params },
+              id,
+              side,
+            );
+          },
+          ask,
+        });
+      }
       const messages = link.exchange(
         text,
         id,
@@ -199,11 +226,7 @@ export class LegacyConnection implements ServerConnection {
       for await (const message of messages) {
         limit.restart();
         if (message.kind === "request") {
-          void this.#answer(
-            message,
-            answering,
-            (requests) => limit.pausedDuring(() => side.ask(requests)),
-          );
+          void this.#answer(message, answering, ask);
         } else if (message.kind === "notification") {
           passNotification(message, id, side);
         } else if (message.id === id) {
@@ -211,11 +234,31 @@ export class LegacyConnection implements ServerConnection {
           throw RpcFailure.of(message.error);
         }
       }
-      throw new ServerFailure(settings.name, "broken", "sent no response");
+      throw this.#failure("broken", "sent no response");
     } finally {
+      listening.cancel(this.#failure("broken", "is not listened to any more"));
       cancelled();
       limit.end();
     }
+  }
+
+  /**
+   * Reports whether the server may ask the client outside of the request, as many do: in a session of one request, the question can
+   * only belong to that. A client with a session has its own stream for it.
+   */
+  #asksOutside(method: string, side: RequestSide): boolean {
+    return side.takesInputRequired && mayAsk.has(method) &&
+      Object.keys(this.#options.capabilities).length > 0;
+  }
+
+  /** Resolves when the server can ask outside of requests, or offers no stream for it. */
+  async #openStream(link: LegacyLink, listener: Listener): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stop = this.#options.clock.setTimer(resolve, OPEN_MS);
+    // The request itself shows what is wrong with the server.
+    const stream = this.#listen(link, listener, resolve).catch(ignoreFailure);
+    await Promise.race([promise, stream]);
+    stop();
   }
 
   /** Answers a request of the server, unless it sends too many; never rejects, for nobody waits. */
@@ -264,9 +307,7 @@ export class LegacyConnection implements ServerConnection {
     try {
       await this.#link.post(text, limit.cancellation);
     } catch (error) {
-      const isExpected = error instanceof ServerFailure ||
-        error instanceof SessionLost || error instanceof RpcFailure;
-      if (!isExpected) throw error;
+      ignoreFailure(error);
     } finally {
       limit.end();
     }
@@ -324,11 +365,11 @@ export class LegacyConnection implements ServerConnection {
   }
 
   #invalid(problem: string): ServerFailure {
-    return new ServerFailure(
-      this.#options.settings.name,
-      "unreachable",
-      problem,
-    );
+    return this.#failure("unreachable", problem);
+  }
+
+  #failure(kind: ServerFailure["kind"], problem: string): ServerFailure {
+    return new ServerFailure(this.#options.settings.name, kind, problem);
   }
 
   #limit(limitMs: number, parent = this.#options.closing): MessageLimit {
@@ -337,6 +378,24 @@ export class LegacyConnection implements ServerConnection {
       new ServerFailure(name, "unreachable", "did not respond in time");
     return new MessageLimit(parent, clock, limitMs, reason);
   }
+}
+
+/** Requests during which a client of 2026-07-28 can be asked. */
+const mayAsk: ReadonlySet<string> = new Set([
+  "tools/call",
+  "prompts/get",
+  "resources/read",
+]);
+const belongsToRequest: ReadonlySet<string> = new Set([
+  "notifications/progress",
+  "notifications/message",
+]);
+
+/** Ignores the failure of a message or stream that no request waits for. @throws Any other error. */
+function ignoreFailure(error: unknown): void {
+  const isFailure = error instanceof ServerFailure ||
+    error instanceof SessionLost || error instanceof RpcFailure;
+  if (!isFailure) throw error;
 }
 
 /** Capabilities of a server that are not known: none is excluded. */

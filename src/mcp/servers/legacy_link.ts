@@ -17,8 +17,14 @@ export interface LegacyLink {
   ): AsyncGenerator<RpcMessage, void>;
   /** Sends a notification or a response. */
   post(text: string, cancellation: Cancellation): Promise<void>;
-  /** Yields what belongs to no request, until the server ends the stream; returns at once if there is none. */
-  listen(cancellation: Cancellation): AsyncGenerator<RpcMessage, void>;
+  /**
+   * Yields what belongs to no request, until the server ends the stream; returns at once if there is none.
+   * @param onOpen Called when nothing that the server sends from now on is missed.
+   */
+  listen(
+    cancellation: Cancellation,
+    onOpen: () => void,
+  ): AsyncGenerator<RpcMessage, void>;
   /** Ends the session at the server. */
   end(cancellation: Cancellation): Promise<void>;
 }

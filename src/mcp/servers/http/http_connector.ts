@@ -1,3 +1,4 @@
+import type { Cancellation } from "../../../base/cancellation.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { isJsonObject } from "../../../base/json.ts";
 import { RPC } from "../../protocol/rpc_messages.ts";
@@ -118,22 +119,9 @@ export class HttpConnector implements ServerConnector {
     );
     const { cancellation } = limit;
     try {
-      const call = modernCall(0, "server/discover", {}, {
-        capabilities: {},
-        cancellation,
-      });
-      const { status, error, messages } = await this.#http.call(call);
-      if (isInconclusive(status)) {
-        const rejects = status === 401 || status === 403;
-        throw new ServerFailure(
-          name,
-          rejects ? "rejected" : "unreachable",
-          rejects
-            ? `rejects the gateway with ${status}`
-            : `responds with status ${status}`,
-        );
-      }
-      const answer = status < 300 ? await firstAnswer(messages()) : error;
+      let answer = await this.#discover(cancellation);
+      // Such a server wants the revision once more, and has said nothing of itself yet.
+      if (rejectsRevision(answer)) answer = await this.#discover(cancellation);
       const about = aboutOf(answer);
       this.#verdict = about === undefined
         ? { era: "legacy", at: clock.monotonic() }
@@ -143,11 +131,35 @@ export class HttpConnector implements ServerConnector {
       limit.end();
     }
   }
+
+  async #discover(cancellation: Cancellation): Promise<unknown> {
+    const { name } = this.#options.settings;
+    const call = modernCall(0, "server/discover", {}, {
+      capabilities: {},
+      cancellation,
+    });
+    const { status, error, messages } = await this.#http.call(call);
+    if (status === 401 || status === 403) {
+      const problem = `rejects the gateway with ${status}`;
+      throw new ServerFailure(name, "rejected", problem);
+    }
+    if (isInconclusive(status)) {
+      const problem = `responds with status ${status}`;
+      throw new ServerFailure(name, "unreachable", problem);
+    }
+    return status < 300 ? await firstAnswer(messages()) : error;
+  }
+}
+
+/** Reports whether an answer rejects the revision, and offers the same. */
+function rejectsRevision(answer: unknown): boolean {
+  return isJsonObject(answer) && answer["code"] === RPC.UNSUPPORTED_VERSION &&
+    aboutOf(answer) !== undefined;
 }
 
 /** Statuses that say nothing about the era. */
 function isInconclusive(status: number): boolean {
-  return status >= 500 || [401, 403, 407, 408, 429].includes(status);
+  return status >= 500 || [407, 408, 429].includes(status);
 }
 
 async function firstAnswer(

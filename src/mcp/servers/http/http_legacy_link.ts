@@ -68,9 +68,13 @@ export class HttpLegacyLink implements LegacyLink {
     for await (const _ of reply.messages()) break;
   }
 
-  async *listen(cancellation: Cancellation): AsyncGenerator<RpcMessage, void> {
+  async *listen(
+    cancellation: Cancellation,
+    onOpen: () => void,
+  ): AsyncGenerator<RpcMessage, void> {
     const place = newPlace();
     let reply = await this.#openStream(cancellation);
+    onOpen();
     while (reply?.isStream === true) {
       yield* reply.messages(place);
       reply = await this.#resume(place, cancellation);
