@@ -13,7 +13,9 @@ export function startOneEra(
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     async (request) => {
-      const text = request.body === null ? undefined : await request.text();
+      const text = request.body === null
+        ? undefined
+        : await request.text().catch(() => "");
       const message = text === undefined || text === "" ? {} : JSON.parse(text);
       const isModern = message.params?._meta?.[VERSION] !== undefined ||
         request.headers.get("mcp-protocol-version") === "2026-07-28";

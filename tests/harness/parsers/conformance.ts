@@ -7,8 +7,12 @@ const repository = fileURLToPath(new URL("../../..", import.meta.url));
 const suite = config.imports["@modelcontextprotocol/conformance"];
 /** Revisions of MCP whose requirements the suite knows. */
 export const revisions = ["2025-11-25", "2026-07-28"] as const;
-const CLIENT_REVISION = "2025-11-25";
+
+/** A revision of MCP. */
+export type Revision = (typeof revisions)[number];
+
 const TIMEOUT_MS = 600_000;
+const CLIENT_TIMEOUT_MS = 120_000;
 
 /** The result of a run of the MCP conformance suite. */
 export interface ConformanceResult {
@@ -33,7 +37,7 @@ interface Check {
  */
 export function runConformance(
   url: string,
-  revision: (typeof revisions)[number],
+  revision: Revision,
 ): Promise<ConformanceResult> {
   return runSuite(["server", "--url", url, "--requirements", revision]);
 }
@@ -45,10 +49,14 @@ export function runConformance(
  */
 export function runClientConformance(
   scenario: string,
+  revision: Revision,
   command: readonly string[],
 ): Promise<ConformanceResult> {
-  const flags = ["--scenario", scenario, "--spec-version", CLIENT_REVISION];
-  return runSuite(["client", "--command", command.join(" "), ...flags]);
+  return runSuite([
+    "client",
+    ...["--command", command.join(" "), "--timeout", `${CLIENT_TIMEOUT_MS}`],
+    ...["--scenario", scenario, "--spec-version", revision],
+  ]);
 }
 
 /**
