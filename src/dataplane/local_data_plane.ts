@@ -26,7 +26,6 @@ import {
   TrafficRecorder,
 } from "../telemetry/traffic/traffic_recorder.ts";
 import { TrafficStore } from "../telemetry/traffic/traffic_store.ts";
-import { MemoryUsageBook } from "../telemetry/traffic/usage_table.ts";
 import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
 import { describeCertificates } from "./telemetry/describe_certificates.ts";
 import { createCountedOutputs, createUsageBook } from "./state/kv_stores.ts";
@@ -120,9 +119,7 @@ export class LocalDataPlane implements DataPlane {
     this.#options = options;
     this.#traffic = new TrafficStore(
       clock,
-      onTraffic === undefined
-        ? createUsageBook(options)
-        : new MemoryUsageBook(clock),
+      onTraffic === undefined ? createUsageBook(options) : undefined,
     );
     this.#recorder = new TrafficRecorder(
       clock,

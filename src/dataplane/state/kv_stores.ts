@@ -11,10 +11,7 @@ import {
   MemoryCountedOutputs,
 } from "../../llm/batch/counted_outputs.ts";
 import { KvCountedOutputs } from "./kv_counted_outputs.ts";
-import {
-  MemoryUsageBook,
-  type UsageBook,
-} from "../../telemetry/traffic/usage_table.ts";
+import type { UsageBook } from "../../telemetry/traffic/usage_table.ts";
 import { KvUsageBook } from "./kv_usage_book.ts";
 import {
   createMemoryLoginState,
@@ -33,18 +30,18 @@ export interface KvStoreOptions {
 export function createLoginState(
   { settings: { kv }, clock, logger }: KvStoreOptions,
 ): LoginState {
-  const store = kv?.redis ?? kv?.url ?? kv?.path;
+  const store = storeOf(kv);
   return store === undefined
     ? createMemoryLoginState(clock, logger.module("policy"))
     : new KvLoginState(store, clock);
 }
 
-/** Creates the memory of who used what: in Deno KV or Redis if `config.kv` is set. */
+/** Creates the shared memory of who used what; `undefined` without `config.kv`. */
 export function createUsageBook(
   { settings: { kv }, clock, logger }: KvStoreOptions,
-): UsageBook {
-  const store = kv?.redis ?? kv?.url ?? kv?.path;
-  if (store === undefined) return new MemoryUsageBook(clock);
+): UsageBook | undefined {
+  const store = storeOf(kv);
+  if (store === undefined) return undefined;
   const log = logger.module("ratelimit");
   return new KvUsageBook({ store, clock, log, random: Math.random });
 }
@@ -55,7 +52,7 @@ export function createCountedOutputs(
   memory?: SharedArrayBuffer,
 ): CountedOutputs {
   const ofProcess = new MemoryCountedOutputs(memory);
-  const store = kv?.redis ?? kv?.url ?? kv?.path;
+  const store = storeOf(kv);
   if (store === undefined) return ofProcess;
   return new KvCountedOutputs({
     store,
@@ -70,7 +67,11 @@ export function createCountedOutputs(
 export function createDocumentCache(
   { settings: { kv }, clock, logger }: KvStoreOptions,
 ): DocumentCache {
-  const store = kv?.redis ?? kv?.url ?? kv?.path;
+  const store = storeOf(kv);
   if (store === undefined) return noDocumentCache;
   return new KvDocumentCache({ store, clock, log: logger.module("identity") });
+}
+
+function storeOf(kv: Settings["kv"]): string | undefined {
+  return kv?.redis ?? kv?.url ?? kv?.path;
 }

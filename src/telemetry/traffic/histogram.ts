@@ -23,11 +23,6 @@ export function mergeHistogram(into: Histogram, from: Histogram): void {
   }
 }
 
-/** Copies a histogram. */
-export function copyHistogram(histogram: Histogram): Histogram {
-  return { first: histogram.first, counts: [...histogram.counts] };
-}
-
 /** Returns the value below which a share of the values is, within the width of a bin; `null` without values. */
 export function quantile(
   { first, counts }: Histogram,

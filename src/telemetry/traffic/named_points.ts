@@ -1,9 +1,4 @@
-import {
-  copyPoint,
-  createPoint,
-  mergePoint,
-  type TrafficPoint,
-} from "./traffic_point.ts";
+import { createPoint, mergePoint, type TrafficPoint } from "./traffic_point.ts";
 
 /** Sums by name, such as that of a route: those of the names with the most requests, and one of all others. */
 export interface NamedPoints {
@@ -39,28 +34,14 @@ export function pointOf(
   return point;
 }
 
-/** Adds another table. */
+/** Adds another table; of the names for which there is no room, those with the fewest requests. */
 export function mergeNamedPoints(into: NamedPoints, from: NamedPoints): void {
   const { named, other } = into;
   mergePoint(other, from.other);
   for (const [name, point] of from.named) {
-    const known = named.get(name);
-    if (known !== undefined) {
-      mergePoint(known, point);
-      continue;
-    }
-    if (named.size < MAX_NAMES) {
-      named.set(name, copyPoint(point));
-      continue;
-    }
-    const [least, fewest] = leastOf(named);
-    if (fewest.requests >= point.requests) {
-      mergePoint(other, point);
-      continue;
-    }
-    mergePoint(other, fewest);
-    named.delete(least);
-    named.set(name, copyPoint(point));
+    const fits = named.has(name) || named.size < MAX_NAMES ||
+      leastOf(named)[1].requests < point.requests;
+    mergePoint(fits ? pointOf(into, name) : other, point);
   }
 }
 

@@ -1,7 +1,6 @@
 import type { FinishedRequest } from "../log/finished_request.ts";
 import {
   addToBin,
-  copyHistogram,
   createHistogram,
   type Histogram,
   mergeHistogram,
@@ -27,15 +26,6 @@ export function createPoint(): TrafficPoint {
     ...createSums(),
     durations: createHistogram(),
     firstTokens: createHistogram(),
-  };
-}
-
-/** Copies sums. */
-export function copyPoint(point: TrafficPoint): TrafficPoint {
-  return {
-    ...point,
-    durations: copyHistogram(point.durations),
-    firstTokens: copyHistogram(point.firstTokens),
   };
 }
 

@@ -39,22 +39,10 @@ export interface TrafficRow extends TrafficFigures {
   readonly rates: readonly (number | null)[];
 }
 
-/** Curves, one number for each of the times; `null` where nothing is known. */
-export interface TrafficSeries {
-  /** Per second, as are errors and tokens. */
-  readonly requests: readonly (number | null)[];
-  readonly clientErrors: readonly (number | null)[];
-  readonly serverErrors: readonly (number | null)[];
-  readonly p50: readonly (number | null)[];
-  readonly p95: readonly (number | null)[];
-  readonly p99: readonly (number | null)[];
-  readonly firstToken50: readonly (number | null)[];
-  readonly firstToken95: readonly (number | null)[];
-  readonly inputTokens: readonly (number | null)[];
-  readonly outputTokens: readonly (number | null)[];
-  /** US dollars per hour. */
-  readonly costUsd: readonly (number | null)[];
-}
+/** The figures as curves, one number for each of the times: sums per second, costs per hour; `null` where nothing is known. */
+export type TrafficSeries = Readonly<
+  Record<keyof TrafficFigures, readonly (number | null)[]>
+>;
 
 /** Traffic over a range of time: curves, sums, and sums by name. */
 export interface TrafficReport {
@@ -141,40 +129,36 @@ function seriesOf(
   points: readonly (TrafficPoint | undefined)[],
   seconds: readonly (number | undefined)[],
 ): TrafficSeries {
-  const perSecond = (read: (point: TrafficPoint) => number) =>
-    rates(points, seconds, read);
-  const quantiles = (histogram: "durations" | "firstTokens", share: number) =>
-    points.map((point, index) =>
-      // The first requests of an unfinished step are its fastest ones.
-      point === undefined || seconds[index] === undefined
-        ? null
-        : quantile(point[histogram], share)
-    );
+  const figures = points.map((point = createPoint()) => figuresOf(point));
+  // The first requests of an unfinished step are its fastest ones.
+  const values = (name: keyof TrafficFigures) =>
+    figures.map((each, at) => seconds[at] === undefined ? null : each[name]);
+  const perSecond = (name: keyof TrafficFigures, factor = 1) =>
+    rates(figures.map((each) => (each[name] ?? 0) * factor), seconds);
   return {
-    requests: perSecond(({ requests }) => requests),
-    clientErrors: perSecond(({ clientErrors }) => clientErrors),
-    serverErrors: perSecond(({ serverErrors }) => serverErrors),
-    p50: quantiles("durations", 0.5),
-    p95: quantiles("durations", 0.95),
-    p99: quantiles("durations", 0.99),
-    firstToken50: quantiles("firstTokens", 0.5),
-    firstToken95: quantiles("firstTokens", 0.95),
-    inputTokens: perSecond(({ inputTokens }) => inputTokens),
-    outputTokens: perSecond(({ outputTokens }) => outputTokens),
-    costUsd: perSecond(({ nanoUsd }) => nanoUsd / NANO_USD * 3600),
+    requests: perSecond("requests"),
+    clientErrors: perSecond("clientErrors"),
+    serverErrors: perSecond("serverErrors"),
+    p50: values("p50"),
+    p95: values("p95"),
+    p99: values("p99"),
+    firstToken50: values("firstToken50"),
+    firstToken95: values("firstToken95"),
+    inputTokens: perSecond("inputTokens"),
+    outputTokens: perSecond("outputTokens"),
+    costUsd: perSecond("costUsd", 3600),
   };
 }
 
 function rates(
-  points: readonly (TrafficPoint | undefined)[],
+  counts: readonly number[],
   seconds: readonly (number | undefined)[],
-  read: (point: TrafficPoint) => number,
 ): readonly (number | null)[] {
-  return points.map((point, index) => {
+  return counts.map((count, index) => {
     const divisor = seconds[index];
-    if (divisor === undefined) return null;
-    const rate = point === undefined ? 0 : read(point) / divisor;
-    return Math.round(rate * 1e4) / 1e4;
+    return divisor === undefined
+      ? null
+      : Math.round(count / divisor * 1e4) / 1e4;
   });
 }
 
@@ -185,14 +169,12 @@ function rowsOf(
 ): readonly TrafficRow[] {
   const sums = createNamedPoints();
   for (const bucket of buckets) mergeNamedPoints(sums, bucket.by[by]);
-  const read = ({ requests }: TrafficPoint) => requests;
   const rows = Array.from(sums.named, ([name, point]): TrafficRow => ({
     name,
     ...figuresOf(point),
     rates: rates(
-      buckets.map((bucket) => bucket.by[by].named.get(name)),
+      buckets.map((each) => each.by[by].named.get(name)?.requests ?? 0),
       seconds,
-      read,
     ),
   })).sort((a, b) =>
     b.requests - a.requests || compareTexts(a.name ?? "", b.name ?? "")

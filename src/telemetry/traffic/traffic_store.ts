@@ -15,20 +15,29 @@ import {
   type TrafficReport,
 } from "./traffic_report.ts";
 import type { TrafficNews } from "./traffic_recorder.ts";
-import type { UsageBook, UsageRow } from "./usage_table.ts";
+import {
+  HOUR_MS,
+  KEPT_MS,
+  type UsageBook,
+  type UsageRow,
+  UsageTable,
+} from "./usage_table.ts";
 
 /**
- * The traffic of all threads: of the last 24 hours in buckets of 15 seconds, a minute and 15 minutes, and who used what by the hour.
+ * The traffic of all threads: of the last 24 hours in buckets of 15 seconds, a minute and 15 minutes, and who used what by
+ * the hour, of the last 32 days.
  */
 export class TrafficStore {
   readonly #clock: Pick<Clock, "now">;
-  readonly #usage: UsageBook;
+  /** Set where processes share who used what. */
+  readonly #book: UsageBook | undefined;
+  readonly #usage = new UsageTable();
   readonly #startedAt: number;
   readonly #rings: Readonly<Record<TrafficRange, TrafficRing>>;
 
-  constructor(clock: Pick<Clock, "now">, usage: UsageBook) {
+  constructor(clock: Pick<Clock, "now">, book?: UsageBook) {
     this.#clock = clock;
-    this.#usage = usage;
+    this.#book = book;
     this.#startedAt = clock.now();
     this.#rings = {
       "15m": new TrafficRing(rangeSteps["15m"]),
@@ -43,7 +52,9 @@ export class TrafficStore {
     for (const bucket of buckets) {
       for (const range of trafficRanges) this.#rings[range].add(bucket, now);
     }
-    if (usage.length > 0) this.#usage.add(usage);
+    if (this.#book !== undefined) return this.#book.add(usage);
+    for (const row of usage) this.#usage.add(row);
+    this.#usage.forgetBefore(now - KEPT_MS);
   }
 
   /** Describes the traffic of a range that ends now. */
@@ -60,11 +71,14 @@ export class TrafficStore {
 
   /** Returns who used what in hours that end after `since`. Rejects when the store cannot be read. */
   usage(since: number): Promise<readonly UsageRow[]> {
-    return this.#usage.read(since);
+    return this.#book?.read(since) ??
+      Promise.resolve(
+        this.#usage.values().filter(({ hour }) => hour + HOUR_MS > since),
+      );
   }
 
-  close(): Promise<void> {
-    return this.#usage.close();
+  async close(): Promise<void> {
+    await this.#book?.close();
   }
 }
 

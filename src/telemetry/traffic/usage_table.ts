@@ -1,4 +1,3 @@
-import type { Clock } from "../../base/clock.ts";
 import { mergeSums, type RequestSums } from "./request_sums.ts";
 
 /** Use of one key with one model on one route, in one hour. */
@@ -11,7 +10,7 @@ export interface UsageRow extends Readonly<RequestSums> {
   readonly route: string;
 }
 
-/** Remembers who used what. */
+/** Remembers who used what for several processes. */
 export interface UsageBook {
   add(rows: readonly UsageRow[]): void;
   /** Returns the rows of hours that end after `since`, of all processes. Rejects when the store cannot be read. */
@@ -32,6 +31,7 @@ const OTHER = "other";
 /** Rows by hour, key, model and route; those that differ in nothing else are added up. */
 export class UsageTable {
   readonly #rows = new Map<string, UsageRow & RequestSums>();
+  #forgottenUntil = -Infinity;
 
   /** Returns the rows as they are now. */
   values(): UsageRow[] {
@@ -39,22 +39,22 @@ export class UsageTable {
   }
 
   add(row: UsageRow): void {
-    const { hour, route } = row;
     const key = row.key.slice(0, MAX_NAME_LENGTH);
     const model = row.model.slice(0, MAX_NAME_LENGTH);
-    const id = identify(hour, key, model, route);
-    const known = this.#rows.get(id);
-    if (known !== undefined) mergeSums(known, row);
-    else if (this.#rows.size < MAX_ROWS) {
-      this.#rows.set(id, { ...row, key, model });
-    } else this.#addToOther(row);
+    const isFull = this.#rows.size >= MAX_ROWS;
+    if (this.#addAs({ ...row, key, model }, isFull)) return;
+    this.#addAs({ ...row, key: OTHER, model: OTHER }, false);
   }
 
-  #addToOther(row: UsageRow): void {
-    const id = identify(row.hour, OTHER, OTHER, row.route);
+  /** Returns false for a new row that must not be kept. */
+  #addAs(row: UsageRow, isFull: boolean): boolean {
+    const { hour, key, model, route } = row;
+    // Differs for any other names, whatever characters these have.
+    const id = `${hour} ${key.length} ${model.length} ${key}${model}${route}`;
     const known = this.#rows.get(id);
     if (known !== undefined) mergeSums(known, row);
-    else this.#rows.set(id, { ...row, key: OTHER, model: OTHER });
+    else if (!isFull) this.#rows.set(id, row);
+    return known !== undefined || !isFull;
   }
 
   /** Removes and returns all rows. */
@@ -64,8 +64,10 @@ export class UsageTable {
     return rows;
   }
 
-  /** Forgets rows of hours before `time`. */
+  /** Forgets rows of hours before `time`; looks for some once an hour. */
   forgetBefore(time: number): void {
+    if (time < this.#forgottenUntil) return;
+    this.#forgottenUntil = time + HOUR_MS;
     for (const [id, { hour }] of this.#rows) {
       if (hour < time) this.#rows.delete(id);
     }
@@ -77,42 +79,4 @@ export function sumOf(before: UsageRow | undefined, row: UsageRow): UsageRow {
   const sum = { ...row };
   if (before !== undefined) mergeSums(sum, before);
   return sum;
-}
-
-/** Returns a text that differs for any other names, whatever characters these have. */
-function identify(
-  hour: number,
-  key: string,
-  model: string,
-  route: string,
-): string {
-  return `${hour} ${key.length} ${model.length} ${key}${model}${route}`;
-}
-
-/** Remembers in memory who used what, for 32 days or until the process ends. */
-export class MemoryUsageBook implements UsageBook {
-  readonly #table = new UsageTable();
-  readonly #clock: Pick<Clock, "now">;
-  #forgottenAt = 0;
-
-  constructor(clock: Pick<Clock, "now">) {
-    this.#clock = clock;
-  }
-
-  add(rows: readonly UsageRow[]): void {
-    for (const row of rows) this.#table.add(row);
-    const now = this.#clock.now();
-    if (now - this.#forgottenAt < HOUR_MS) return;
-    this.#forgottenAt = now;
-    this.#table.forgetBefore(now - KEPT_MS);
-  }
-
-  read(since: number): Promise<readonly UsageRow[]> {
-    const rows = this.#table.values();
-    return Promise.resolve(rows.filter(({ hour }) => hour + HOUR_MS > since));
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
 }

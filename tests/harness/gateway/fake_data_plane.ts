@@ -9,7 +9,6 @@ import {
 } from "../../../src/dataplane/calls/calls.ts";
 import type { DataPlane } from "../../../src/dataplane/data_plane.ts";
 import { TrafficStore } from "../../../src/telemetry/traffic/traffic_store.ts";
-import { MemoryUsageBook } from "../../../src/telemetry/traffic/usage_table.ts";
 import { FakeClock } from "../time/fake_clock.ts";
 
 /** A data plane without traffic. Its only thread returns `parts`; a call without a part has the result of no thread. */
@@ -31,7 +30,7 @@ export class FakeDataPlane implements DataPlane {
         format: "text",
         filter: defaultLogFilter,
       }),
-      traffic: new TrafficStore(clock, new MemoryUsageBook(clock)),
+      traffic: new TrafficStore(clock),
     };
   }
 

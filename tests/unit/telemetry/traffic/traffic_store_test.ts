@@ -7,7 +7,6 @@ import {
 } from "../../../../src/telemetry/traffic/traffic_recorder.ts";
 import type { TrafficReport } from "../../../../src/telemetry/traffic/traffic_report.ts";
 import { TrafficStore } from "../../../../src/telemetry/traffic/traffic_store.ts";
-import { MemoryUsageBook } from "../../../../src/telemetry/traffic/usage_table.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { finishedRequest, tokenUsage } from "../finished_request.ts";
 
@@ -21,7 +20,6 @@ class Site {
   readonly #clock = { now: () => this.now };
   readonly store = new TrafficStore(
     this.#clock,
-    new MemoryUsageBook(this.#clock),
   );
   readonly recorders: readonly TrafficRecorder[];
 
