@@ -10,10 +10,15 @@ import {
 } from "../../harness/parsers/pprof.ts";
 import { RawClient } from "../../harness/clients/raw_client.ts";
 
-/** Paths full of escapes take processor time in `normalizeTarget`; the route takes memory, a budget for each user. */
+/** Paths full of escapes take processor time in `normalizeTarget`; the route of users takes memory, a budget for each. */
 const config = {
   config: { accessLog: { enabled: false } },
   routes: [
+    {
+      name: "escapes",
+      matches: [{ path: { type: "PathPrefix", value: "/aaa" } }],
+      policies: { directResponse: { status: 204 } },
+    },
     {
       name: "memory",
       matches: [{ path: { type: "PathPrefix", value: "/users" } }],
@@ -35,7 +40,7 @@ const config = {
 async function burn(port: number): Promise<AsyncDisposable> {
   let isOver = false;
   const batch = 32;
-  const request = `GET /${"%61".repeat(2600)} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const request = `GET /aaa/${"%61".repeat(2600)} HTTP/1.1\r\nHost: x\r\n\r\n`;
   const isBusy = Promise.withResolvers<void>();
   const work = async () => {
     using client = await RawClient.connect(port);
