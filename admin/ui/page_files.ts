@@ -12,6 +12,28 @@ const contentTypes: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
 };
 
+/** Returns headers that restrict the page to its own files and server. @param origins Others that it may call. */
+export function pageHeaders(
+  origins: readonly string[] = [],
+): Readonly<Record<string, string>> {
+  return {
+    "content-security-policy": [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src data:",
+      ["connect-src 'self'", ...origins].join(" "),
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+    ].join("; "),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+  };
+}
+
 let loading: Promise<ReadonlyMap<string, PageFile>> | undefined;
 
 /**

@@ -1,29 +1,11 @@
 import type { AuditLog } from "../access/audit_log.ts";
 import { respond, text } from "../http/admin_responses.ts";
 import { createRouter, type Endpoint, type Handler } from "../http/router.ts";
-import { pageFiles } from "./page_files.ts";
+import { pageFiles, pageHeaders } from "./page_files.ts";
 import { uiApi, type UiOptions } from "./ui_api.ts";
 
 /** Access of the web UI on a gateway. */
 export type UiAccess = "read-only" | "read-write";
-
-/** Headers that restrict the page to its own files and server. */
-const pageHeaders = {
-  "content-security-policy": [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-  ].join("; "),
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-};
 
 /** Serves the web UI: its page below `/ui/` and its API below `/ui/api/`; returns 404 for other paths. */
 export function createUi(options: UiOptions): Handler {
@@ -67,7 +49,7 @@ async function servePage({ url }: Request): Promise<Response> {
     : (await pageFiles()).get(match[1] ?? "");
   return file === undefined
     ? text(404, "not found")
-    : respond(200, file.contentType, file.text, pageHeaders);
+    : respond(200, file.contentType, file.text, pageHeaders());
 }
 
 const pageEndpoints: readonly Endpoint[] = [

@@ -61,7 +61,7 @@ const table: ImportTable = {
     "src/telemetry",
     "src/gateway",
   ],
-  "cli/dev": ["src/base", "admin/ui/page/style"],
+  "cli/dev": ["src/base", "admin/ui/page_files.ts"],
   "main.ts": ["cli"],
   "worker.ts": ["src/dataplane"],
   "mod.ts": ["src"],

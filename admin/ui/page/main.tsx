@@ -6,7 +6,10 @@ import { render } from "./kit/framework.ts";
 import { reportLogin } from "./pages/playground/login.ts";
 import { watchStatus } from "./server/status.ts";
 
-if (location.pathname.endsWith("/callback")) {
+if (document.documentElement.dataset["app"] === "login") {
+  const { LoginDemo } = await import("./pages/login/login_demo.tsx");
+  render(<LoginDemo />, document.body);
+} else if (location.pathname.endsWith("/callback")) {
   reportLogin();
   render(<LoggedIn />, document.body);
 } else {

@@ -42,7 +42,8 @@ for (
     await using playground = await openPlayground();
     const { page } = playground;
 
-    await page.getByRole("radio", { name: provider }).check();
+    await page.getByRole("combobox", { name: "Identity provider" })
+      .selectOption(provider);
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("button", { name: "Log in and allow" }).click();
     const outcome = await outcomeOf(page);
@@ -62,12 +63,13 @@ for (
   Deno.test(`page of gateway dev shows the 403 of a user of ${provider} who may not call, after one who may`, async () => {
     await using playground = await openPlayground();
     const { page } = playground;
-    await page.getByRole("radio", { name: provider }).check();
+    await page.getByRole("combobox", { name: "Identity provider" })
+      .selectOption(provider);
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("button", { name: "Log in and allow" }).click();
     await outcomeOf(page);
 
-    await page.getByRole("radio", { name: "guest" }).check();
+    await page.getByRole("combobox", { name: "User" }).selectOption("guest");
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("button", { name: "Log in and allow" }).click();
     const outcome = await outcomeOf(page);
@@ -97,7 +99,7 @@ Deno.test("page of gateway dev reports that the user denied access", async () =>
 
   assert.equal(
     await outcomeOf(page),
-    "Failed: The provider denied the login: access_denied: The user denied access",
+    "Failed: the login failed: access_denied: The user denied access",
   );
   assert.equal(
     (await titlesOf(page)).at(-1),

@@ -156,7 +156,9 @@ Deno.test("a login that the user denies is reported, and so is one that was not 
   ]);
   await tab.getByRole("button", { name: "Deny" }).click();
 
-  await page.getByText("the login failed: The user denied access").waitFor();
+  await page.getByText(
+    "the login failed: access_denied: The user denied access",
+  ).waitFor();
 });
 
 Deno.test("a model answers as a stream, calls a tool of the MCP server, and its tokens and cost are shown", async () => {

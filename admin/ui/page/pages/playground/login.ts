@@ -1,17 +1,20 @@
-/** Logs in to a protected MCP server as its clients do: OAuth 2.1 with PKCE, in another tab of the browser. */
-import type { Exchanges } from "./sent_requests.ts";
-import { type Target, textOf } from "./relay.ts";
+/** Logs in to a protected MCP server as its clients do: OAuth 2.1 with PKCE. */
+import { type RelayRequest, type Sender, textOf } from "./relay.ts";
 
 /** Name of the channel on which the tab of the login reports its outcome. */
-export const LOGIN_CHANNEL = "gateway-login";
+const LOGIN_CHANNEL = "gateway-login";
 
-/** A login that the user has to go on with at the authorization server. */
+/** A login that the user has to go on with at the authorization server; plain data, which survives a navigation. */
 export interface PendingLogin {
   /** Page of the authorization server. */
   readonly url: string;
-  readonly server: string;
-  /** Resolves with the access token when the other tab is back. */
-  readonly token: Promise<string>;
+  readonly state: string;
+  readonly issuer: string;
+  /** The redirect has `iss` (RFC 9207). */
+  readonly sendsIssuer: boolean;
+  readonly tokenEndpoint: string;
+  /** Fields of the token request besides the code. */
+  readonly form: Readonly<Record<string, string>>;
 }
 
 interface Resource {
@@ -25,88 +28,107 @@ interface Metadata {
   readonly authorization_endpoint: string;
   readonly token_endpoint: string;
   readonly registration_endpoint?: string;
+  readonly authorization_response_iss_parameter_supported?: boolean;
 }
 
-/** Prepares a login. @param challenge `WWW-Authenticate` of the 401. @param clientId Empty to register a client. */
-export async function beginLogin(
-  target: Target,
-  { challenge, clientId, exchanges, signal }: {
-    readonly challenge: string;
-    readonly clientId: string;
-    readonly exchanges: Exchanges;
-    readonly signal: AbortSignal;
-  },
-): Promise<PendingLogin> {
-  const client = new OAuthClient(target, exchanges);
-  const resource = await client.readResource(challenge);
-  const [issuer] = resource.authorization_servers;
-  if (issuer === undefined) {
-    throw new Error(
-      "the metadata of the MCP server names no authorization server",
-    );
-  }
-  const metadata = await client.readMetadata(issuer);
-  const id = clientId || await client.register(metadata);
-  const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
-  const state = base64url(crypto.getRandomValues(new Uint8Array(16)));
-  const url = new URL(metadata.authorization_endpoint);
-  const scope = /scope="([^"]*)"/.exec(challenge)?.[1] ??
-    resource.scopes_supported?.join(" ");
-  const query = {
-    response_type: "code",
-    client_id: id,
-    redirect_uri: redirectUri(),
-    state,
-    resource: resource.resource,
-    code_challenge_method: "S256",
-    code_challenge: await digest(verifier),
-    ...(scope ? { scope } : {}),
-  };
-  for (const [name, value] of Object.entries(query)) {
-    url.searchParams.set(name, value);
-  }
-  const redeem = (code: string) =>
-    client.redeem(metadata, {
-      code,
-      client_id: id,
-      code_verifier: verifier,
-      resource: resource.resource,
-    });
-  return {
-    url: url.href,
-    server: url.host,
-    token: waitForCode(state, metadata.issuer, signal).then(redeem),
-  };
-}
+/** Takes the steps of a login before and after the user is at the authorization server. */
+export class OAuthClient {
+  readonly #target: Pick<RelayRequest, "port" | "url">;
+  readonly #sender: Sender;
 
-class OAuthClient {
-  readonly #target: Target;
-  readonly #exchanges: Exchanges;
-
-  constructor(target: Target, exchanges: Exchanges) {
+  /** @param target The MCP server. */
+  constructor(target: Pick<RelayRequest, "port" | "url">, sender: Sender) {
     this.#target = target;
-    this.#exchanges = exchanges;
+    this.#sender = sender;
   }
 
-  async readResource(challenge: string): Promise<Resource> {
+  /**
+   * Prepares a login.
+   * @param challenge `WWW-Authenticate` of the 401.
+   * @param clientId Empty to register a client.
+   * @param more Parameters for the authorization server.
+   */
+  async prepare(
+    challenge: string,
+    clientId: string,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<PendingLogin> {
+    const { resource, authorization_servers: [issuer], scopes_supported } =
+      await this.#readResource(challenge);
+    if (issuer === undefined) {
+      throw new Error(
+        "the metadata of the MCP server names no authorization server",
+      );
+    }
+    const metadata = await this.#readMetadata(issuer);
+    const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
+    const state = base64url(crypto.getRandomValues(new Uint8Array(16)));
+    const common = {
+      client_id: clientId || await this.#register(metadata),
+      redirect_uri: redirectUri(),
+      resource,
+    };
+    const scope = /scope="([^"]*)"/.exec(challenge)?.[1] ??
+      scopes_supported?.join(" ");
+    const query = {
+      ...{ ...common, ...more, state },
+      response_type: "code",
+      code_challenge_method: "S256",
+      code_challenge: await digest(verifier),
+      ...(scope ? { scope } : {}),
+    };
+    // The endpoint may have a query: `audience` at IdpA.
+    const url = new URL(metadata.authorization_endpoint);
+    for (const [name, value] of Object.entries(query)) {
+      url.searchParams.set(name, value);
+    }
+    return {
+      url: url.href,
+      state,
+      issuer: metadata.issuer,
+      sendsIssuer:
+        metadata.authorization_response_iss_parameter_supported === true,
+      tokenEndpoint: metadata.token_endpoint,
+      form: { ...common, code_verifier: verifier },
+    };
+  }
+
+  /** Returns the access token. @param code Of `readCallback`. */
+  async redeem(
+    { tokenEndpoint, form }: PendingLogin,
+    code: string,
+  ): Promise<string> {
+    const body = { grant_type: "authorization_code", ...form, code };
+    const { access_token } = await this.#json<
+      { readonly access_token: string }
+    >("token", tokenEndpoint, {
+      "content-type": "application/x-www-form-urlencoded",
+      body: new URLSearchParams(body).toString(),
+    });
+    return access_token;
+  }
+
+  async #readResource(challenge: string): Promise<Resource> {
     const { origin, pathname } = new URL(this.#target.url);
     const named = /resource_metadata="([^"]+)"/.exec(challenge)?.[1];
     const url = named ??
       `${origin}/.well-known/oauth-protected-resource${pathname}`;
-    return await this.#json<Resource>("resource metadata", "GET", url);
+    return await this.#json<Resource>("resource metadata", url);
   }
 
-  async readMetadata(issuer: string): Promise<Metadata> {
+  /** Reads the metadata at the locations and in the order that MCP specifies. */
+  async #readMetadata(issuer: string): Promise<Metadata> {
     const { origin, pathname } = new URL(issuer);
     const path = pathname.replace(/\/$/, "");
-    const urls = [
+    const urls = new Set([
       `${origin}/.well-known/oauth-authorization-server${path}`,
+      `${origin}/.well-known/openid-configuration${path}`,
       `${origin}${path}/.well-known/openid-configuration`,
-    ];
+    ]);
     let problem: unknown;
     for (const url of urls) {
       try {
-        return await this.#json<Metadata>("server metadata", "GET", url);
+        return await this.#json<Metadata>("server metadata", url);
       } catch (error) {
         problem ??= error;
       }
@@ -114,7 +136,7 @@ class OAuthClient {
     throw problem;
   }
 
-  async register({ registration_endpoint: url }: Metadata): Promise<string> {
+  async #register({ registration_endpoint: url }: Metadata): Promise<string> {
     if (url === undefined) {
       throw new Error(
         "the authorization server registers no clients: enter the ID of a client that it knows",
@@ -123,7 +145,6 @@ class OAuthClient {
     const isLocal = /^(localhost|127\.|\[::1\])/.test(location.hostname);
     const { client_id } = await this.#json<{ readonly client_id: string }>(
       "register client",
-      "POST",
       url,
       {
         "content-type": "application/json",
@@ -140,34 +161,17 @@ class OAuthClient {
     return client_id;
   }
 
-  async redeem(
-    { token_endpoint: url }: Metadata,
-    parameters: Readonly<Record<string, string>>,
-  ): Promise<string> {
-    const { access_token } = await this.#json<
-      { readonly access_token: string }
-    >("token", "POST", url, {
-      "content-type": "application/x-www-form-urlencoded",
-      body: new URLSearchParams({
-        grant_type: "authorization_code",
-        redirect_uri: redirectUri(),
-        ...parameters,
-      }).toString(),
-    });
-    return access_token;
-  }
-
+  /** Posts `content`, or gets the document without. */
   async #json<T>(
     title: string,
-    method: string,
     url: string,
     content?: { readonly "content-type": string; readonly body: string },
   ): Promise<T> {
     const isOwn = new URL(url).host === new URL(this.#target.url).host;
-    const response = await this.#exchanges.send(title, {
+    const response = await this.#sender.send(title, {
       port: isOwn ? this.#target.port : undefined,
       url,
-      method,
+      method: content === undefined ? "GET" : "POST",
       ...(content && {
         headers: { "content-type": content["content-type"] },
         body: content.body,
@@ -190,29 +194,46 @@ export function reportLogin(): void {
   history.replaceState(null, "", location.pathname);
 }
 
-function waitForCode(
-  state: string,
-  issuer: string,
+/** Returns the code of a login in another tab, when that is back. */
+export function waitForCode(
+  pending: PendingLogin,
   signal: AbortSignal,
 ): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const channel = new BroadcastChannel(LOGIN_CHANNEL);
   channel.onmessage = ({ data }) => {
     const query = new URLSearchParams(String(data));
-    if (query.get("state") !== state) return;
-    const code = query.get("code");
-    const from = query.get("iss") ?? issuer;
-    if (from !== issuer) {
-      // RFC 9207: the code belongs to another server.
-      const reason = `the login came from ${from}, expected ${issuer}`;
-      return reject(new Error(reason));
+    // Of another login.
+    if (query.get("state") !== pending.state) return;
+    try {
+      resolve(readCallback(pending, query));
+    } catch (error) {
+      reject(error);
     }
-    const { error, error_description: more } = Object.fromEntries(query);
-    if (code !== null) resolve(code);
-    else reject(new Error(`the login failed: ${more ?? error ?? "no code"}`));
   };
   signal.addEventListener("abort", () => reject(signal.reason));
   return promise.finally(() => channel.close());
+}
+
+/** Returns the code in the query of a redirect. @throws {Error} When it is the response to another login, or reports an error. */
+export function readCallback(
+  { state, issuer, sendsIssuer }: PendingLogin,
+  query: URLSearchParams,
+): string {
+  if (query.get("state") !== state) {
+    throw new Error("this is not the response to the login that began here");
+  }
+  const from = query.get("iss");
+  if (from === null ? sendsIssuer : from !== issuer) {
+    // RFC 9207: the code belongs to another server.
+    throw new Error(`the login came from ${from}, expected ${issuer}`);
+  }
+  const code = query.get("code");
+  if (code !== null) return code;
+  const reason = [query.get("error"), query.get("error_description")];
+  throw new Error(
+    `the login failed: ${reason.filter(Boolean).join(": ") || "no code"}`,
+  );
 }
 
 function redirectUri(): string {

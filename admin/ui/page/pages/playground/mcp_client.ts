@@ -1,6 +1,11 @@
 /** A client of an MCP server behind the gateway: Streamable HTTP, one request at a time. */
-import type { Exchanges } from "./sent_requests.ts";
-import { eventsOf, type Relayed, type Target, textOf } from "./relay.ts";
+import {
+  eventsOf,
+  type Relayed,
+  type RelayRequest,
+  type Sender,
+  textOf,
+} from "./relay.ts";
 
 const PROTOCOL_VERSION = "2025-11-25";
 
@@ -44,19 +49,19 @@ interface RpcMessage {
 
 /** A session with a server. */
 export class McpClient {
-  readonly #target: Target;
-  readonly #exchanges: Exchanges;
+  readonly #target: Pick<RelayRequest, "port" | "url">;
+  readonly #sender: Sender;
   readonly #headers: Record<string, string>;
   #id = 0;
 
   /** @param headers Such as `authorization`. */
   constructor(
-    target: Target,
-    exchanges: Exchanges,
+    target: Pick<RelayRequest, "port" | "url">,
+    sender: Sender,
     headers: Readonly<Record<string, string>>,
   ) {
     this.#target = target;
-    this.#exchanges = exchanges;
+    this.#sender = sender;
     this.#headers = { ...headers };
   }
 
@@ -121,7 +126,7 @@ export class McpClient {
   }
 
   async #send(title: string, message: unknown): Promise<Relayed> {
-    const response = await this.#exchanges.send(title, {
+    const response = await this.#sender.send(title, {
       ...this.#target,
       method: "POST",
       headers: {

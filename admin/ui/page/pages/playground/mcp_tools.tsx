@@ -5,7 +5,7 @@ import { Button, Field } from "../../kit/inputs.tsx";
 import { Badge, Empty, Message, Problem, Section } from "../../kit/layout.tsx";
 import { messageOf } from "../../server/api.ts";
 import { ExchangeList, type ExchangeLog } from "./exchange_list.tsx";
-import { beginLogin, type PendingLogin } from "./login.ts";
+import { OAuthClient, waitForCode } from "./login.ts";
 import { McpClient, McpProblem, type Tool } from "./mcp_client.ts";
 import { TargetForm, type TargetState } from "./target_form.tsx";
 import { ToolForm } from "./tool_form.tsx";
@@ -54,7 +54,7 @@ export function McpTools(
       </TargetForm>
       <Problem>{problem}</Problem>
       <Message>{message}</Message>
-      {login && !connection && <LoginSection login={login} />}
+      {login && !connection && <LoginSection url={login} />}
       {connection
         ? <Tools connection={connection} />
         : !login && (
@@ -76,7 +76,7 @@ function useConnect(
 ) {
   const [message, setMessage] = useState("");
   const [problem, setProblem] = useState("");
-  const [login, setLogin] = useState<PendingLogin | undefined>(undefined);
+  const [login, setLogin] = useState<string | undefined>(undefined);
   const { exchanges, leaving } = log;
 
   const connect = async (token?: string) => {
@@ -102,18 +102,16 @@ function useConnect(
   };
   const prepareLogin = async (challenge: string) => {
     try {
-      const pending = await beginLogin(state.target, {
-        challenge,
-        clientId,
-        exchanges,
-        signal: leaving,
-      });
-      setLogin(pending);
-      pending.token.then(connect).catch((error: unknown) => {
-        if (leaving.aborted) return;
-        setLogin(undefined);
-        setProblem(messageOf(error));
-      });
+      const client = new OAuthClient(state.target, exchanges);
+      const pending = await client.prepare(challenge, clientId);
+      setLogin(pending.url);
+      waitForCode(pending, leaving)
+        .then((code) => client.redeem(pending, code))
+        .then(connect).catch((error: unknown) => {
+          if (leaving.aborted) return;
+          setLogin(undefined);
+          setProblem(messageOf(error));
+        });
     } catch (error) {
       setProblem(`The server demands a login. ${messageOf(error)}`);
     }
@@ -121,15 +119,15 @@ function useConnect(
   return { message, problem, login, connect };
 }
 
-function LoginSection({ login }: { readonly login: PendingLogin }) {
+function LoginSection({ url }: { readonly url: string }) {
   return (
     <Section
       title="The server demands a login"
       about="OAuth with PKCE, as MCP clients do it. This page goes on when the other tab is back."
     >
       <div class="row">
-        <a class="button main" href={login.url} target="_blank" rel="noopener">
-          Log in at {login.server}
+        <a class="button main" href={url} target="_blank" rel="noopener">
+          Log in at {new URL(url).host}
         </a>
       </div>
     </Section>

@@ -25,6 +25,12 @@ export interface Relayed {
   readonly parts: AsyncGenerator<string>;
 }
 
+/** Sends the requests of a client, and shows them by their titles. */
+export interface Sender {
+  /** Sends a request. @throws {Error} When there is no response. */
+  send(title: string, wanted: RelayRequest): Promise<Relayed>;
+}
+
 /** Sends a request. @throws {ApiError} When there is no response. */
 export async function relay(
   wanted: RelayRequest,

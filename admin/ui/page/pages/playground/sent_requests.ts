@@ -1,7 +1,12 @@
 /** Requests of the playground, each with its trace in the gateway. */
 import { traceEvents } from "../../server/api.ts";
 import type { TraceEvent } from "../traces/trace_events.ts";
-import { relay, type Relayed, type RelayRequest } from "./relay.ts";
+import {
+  relay,
+  type Relayed,
+  type RelayRequest,
+  type Sender,
+} from "./relay.ts";
 
 /** A request that was sent. */
 export interface Exchange {
@@ -25,7 +30,7 @@ const TRACE_PATIENCE_MS = 1000;
 let count = 0;
 
 /** Sends requests and reports each exchange whenever it changes. */
-export class Exchanges {
+export class Exchanges implements Sender {
   readonly #onChange: (exchange: Exchange) => void;
   readonly #signal: AbortSignal;
   /** Milliseconds. */
