@@ -151,7 +151,9 @@ function compilePort(
   const { report } = context;
   const shared: SharedSetting = (field, valueOf) =>
     sharedValue(sites, field, { valueOf, report, dissenters });
-  const protocol = shared("protocol", ({ protocol }) => protocol);
+  const same = <Field extends keyof ListenerSpec>(field: Field) =>
+    shared(field, (spec) => spec[field]);
+  const protocol = same("protocol");
   if (sites.some(({ spec }) => spec.protocol !== protocol)) return [];
   const { tls, rejected } = protocol === "HTTPS"
     ? compilePortTls(sites, shared, context)
@@ -162,20 +164,11 @@ function compilePort(
     key,
     port: first.site.spec.port,
     address: first.address,
-    maxConnections: shared("maxConnections", (spec) => spec.maxConnections),
-    maxConnectionsPerAddress: shared(
-      "maxConnectionsPerAddress",
-      (spec) => spec.maxConnectionsPerAddress,
-    ),
-    minRequestBodyRate: shared(
-      "minRequestBodyRate",
-      (spec) => spec.minRequestBodyRate,
-    ),
-    minResponseBodyRate: shared(
-      "minResponseBodyRate",
-      (spec) => spec.minResponseBodyRate,
-    ),
-    timeouts: compileTimeouts(shared("timeouts", (spec) => spec.timeouts)),
+    maxConnections: same("maxConnections"),
+    maxConnectionsPerAddress: same("maxConnectionsPerAddress"),
+    minRequestBodyRate: same("minRequestBodyRate"),
+    minResponseBodyRate: same("minResponseBodyRate"),
+    timeouts: compileTimeouts(same("timeouts")),
     tls,
     listeners: group.filter(({ site }) =>
       !rejected.has(site) && !dissenters.has(site)

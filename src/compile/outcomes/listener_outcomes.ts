@@ -102,29 +102,21 @@ export function describeGateway(
   );
   const tls = tlsConditions(gateway, reports);
   const unusable = reports.find(({ reason }) => reason === "AddressNotUsable");
-  if (first !== undefined) {
-    const conditions = [
-      conditionNo("Accepted", first.reason ?? "Invalid", first.message),
-      conditionNo("Programmed", "Invalid", first.message),
-      ...tls,
-    ];
-    return { name, addresses, listeners, conditions };
-  }
   const invalid = listeners.filter(isInvalid);
-  return {
-    name,
-    addresses,
-    listeners,
-    conditions: [
+  const own = first !== undefined
+    ? [
+      failed("Accepted", first),
+      conditionNo("Programmed", "Invalid", first.message),
+    ]
+    : [
       acceptedWithout(invalid),
       unusable !== undefined
         ? failed("Programmed", unusable)
         : invalid.length < listeners.length
         ? conditionYes("Programmed")
         : conditionNo("Programmed", "Invalid", "No listener is valid"),
-      ...tls,
-    ],
-  };
+    ];
+  return { name, addresses, listeners, conditions: [...own, ...tls] };
 }
 
 /** Returns the conditions of a gateway with `tls.backend` or insecure client certificates. */

@@ -271,14 +271,9 @@ function policyConditions(
   const missing = reports.find(({ reason }) => reason === "TargetNotFound");
   const invalid = missing ??
     reports.find(({ severity }) => severity === "error");
-  if (invalid !== undefined) {
-    const { reason = "Invalid", message } = invalid;
-    return [
-      conditionNo("Accepted", reason, message),
-      conditionNo("Attached", reason, message),
-    ];
-  }
-  return [conditionYes("Accepted"), conditionYes("Attached")];
+  return ["Accepted", "Attached"].map((type) =>
+    invalid === undefined ? conditionYes(type) : failed(type, invalid)
+  );
 }
 
 /** Gateway API `BackendTLSPolicyConditionResolvedRefs`. */
@@ -289,19 +284,16 @@ function tlsConditions(
     ["InvalidCACertificateRef", "InvalidKind"].includes(reason)
   );
   if (reference !== undefined) {
-    const { reason = "", message } = reference;
     return [
-      conditionNo("Accepted", "NoValidCACertificate", message),
-      conditionNo("ResolvedRefs", reason, message),
+      conditionNo("Accepted", "NoValidCACertificate", reference.message),
+      failed("ResolvedRefs", reference),
     ];
   }
   const [rejection] = reports;
   return [
-    rejection === undefined ? conditionYes("Accepted") : conditionNo(
-      "Accepted",
-      rejection.reason ?? "Invalid",
-      rejection.message,
-    ),
+    rejection === undefined
+      ? conditionYes("Accepted")
+      : failed("Accepted", rejection),
     conditionYes("ResolvedRefs"),
   ];
 }

@@ -110,31 +110,35 @@ function compileBackendRef(
     : route.metadata.uid === undefined
     ? { backend: webUi }
     : clusterWebUi;
-  if (resolved.backend === undefined) {
-    const message = `${resolved.problem}; its share of requests gets 500`;
-    const { field, suggestion, reason } = resolved;
-    context.report.warning(route, {
-      path: [...path, field],
-      message,
-      suggestion,
-      reason,
-    });
-    return {
-      weight: ref.weight,
-      priority: ref.priority ?? 0,
-      backend: undefined,
-      problem: resolved.problem,
-      policies: [],
-      describePolicies: describeLater([], context.policies.running("backend")),
-    };
+  const { weight, priority = 0 } = ref;
+  const { backend } = resolved;
+  if (backend !== undefined) {
+    const own = backendPolicies(route, ref, context);
+    return { weight, priority, backend, problem: undefined, ...own };
   }
-  return {
-    weight: ref.weight,
-    priority: ref.priority ?? 0,
-    backend: resolved.backend,
-    problem: undefined,
-    ...backendPolicies(route, ref, context),
-  };
+  const effect = "its share of requests gets 500";
+  reportUnresolved(route, path, { resolved, effect }, context);
+  const { problem } = resolved;
+  const kinds = context.policies.running("backend");
+  const describePolicies = describeLater([], kinds);
+  return { weight, priority, backend, problem, policies: [], describePolicies };
+}
+
+function reportUnresolved(
+  route: HttpRoute,
+  path: DiagnosticPath,
+  { resolved: { problem, field, suggestion, reason }, effect }: {
+    readonly resolved: Unresolved;
+    readonly effect: string;
+  },
+  { report }: ForwardingContext,
+): void {
+  report.warning(route, {
+    path: [...path, field],
+    message: `${problem}; ${effect}`,
+    suggestion,
+    reason,
+  });
 }
 
 function backendPolicies(
@@ -180,30 +184,19 @@ function compileMirror(
   const resolved = withoutLlm(
     resolveBackend(route, mirror.backendRef, context),
   );
-  if (resolved.backend === undefined) {
-    const message = `${resolved.problem}; nothing is mirrored`;
-    const { field, suggestion, reason } = resolved;
-    context.report.warning(route, {
-      path: [...path, field],
-      message,
-      suggestion,
-      reason,
-    });
-    return [];
+  if (resolved.backend !== undefined) {
+    return [{ backend: resolved.backend, fraction: fractionOf(mirror) }];
   }
-  return [{ backend: resolved.backend, fraction: fractionOf(mirror) }];
+  const effect = "nothing is mirrored";
+  reportUnresolved(route, path, { resolved, effect }, context);
+  return [];
 }
 
 /** A copy of a request would be a second bill. */
 function withoutLlm(resolved: Resolved): Resolved {
   if (resolved.backend?.llm === undefined) return resolved;
   const problem = `Cannot mirror to LLM backend "${resolved.backend.key}"`;
-  return {
-    backend: undefined,
-    reason: "UnsupportedValue",
-    field: "name",
-    problem,
-  };
+  return unresolved("UnsupportedValue", "name", problem);
 }
 
 function fractionOf({ percent, fraction }: RequestMirror): number {
@@ -212,22 +205,31 @@ function fractionOf({ percent, fraction }: RequestMirror): number {
 }
 
 /** Authors of routes in a cluster must not see the requests and policies of others. */
-const clusterWebUi: Resolved = {
-  backend: undefined,
-  reason: "InvalidKind",
-  field: "kind",
-  problem:
-    "Cannot serve the web UI, which shows everything of the gateway, on a route of a cluster; use the admin interface",
-};
+const clusterWebUi = unresolved(
+  "InvalidKind",
+  "kind",
+  "Cannot serve the web UI, which shows everything of the gateway, on a route of a cluster; use the admin interface",
+);
 
-type Resolved = { readonly backend: Backend } | {
+type Resolved = { readonly backend: Backend } | Unresolved;
+
+interface Unresolved {
   readonly backend: undefined;
   readonly problem: string;
   readonly reason: ConditionReason;
   /** The invalid field of the reference. */
   readonly field: keyof BackendRef;
   readonly suggestion?: string | undefined;
-};
+}
+
+function unresolved(
+  reason: ConditionReason,
+  field: keyof BackendRef,
+  problem: string,
+  suggestion?: string,
+): Unresolved {
+  return { backend: undefined, reason, field, problem, suggestion };
+}
 
 /** Finds the backend of a reference. Another namespace has to allow it with a `ReferenceGrant` (Gateway API, `HTTPBackendRef`). */
 function resolveBackend(
@@ -240,12 +242,7 @@ function resolveBackend(
   if (!isService && (kind !== "GatewayBackend" || group !== POLICY_API_GROUP)) {
     const problem =
       `Cannot send requests to kind "${kind}" of group "${group}": expected "GatewayBackend" of group "${POLICY_API_GROUP}", or "Service"`;
-    return {
-      backend: undefined,
-      reason: "InvalidKind",
-      field: "kind",
-      problem,
-    };
+    return unresolved("InvalidKind", "kind", problem);
   }
   const own = route.metadata.namespace;
   const namespace = ref.namespace ?? own;
@@ -253,12 +250,7 @@ function resolveBackend(
   if (!mayRefer(from, { group, kind, namespace, name }, context.inputs)) {
     const problem =
       `Cannot refer to ${kind} "${namespace}/${name}" from "${own}": no ReferenceGrant of "${namespace}" allows it`;
-    return {
-      backend: undefined,
-      reason: "RefNotPermitted",
-      field: "namespace",
-      problem,
-    };
+    return unresolved("RefNotPermitted", "namespace", problem);
   }
   return isService
     ? resolveService(`${namespace}/${name}`, ref.port, context)
@@ -271,42 +263,25 @@ function resolveGatewayBackend(
   { attached, report }: ForwardingContext,
 ): Resolved {
   const backend = backendOf(key, attached);
-  const denial = backend === undefined
-    ? attached.read(({ invalidBackends }) => invalidBackends.get(key))
-    : undefined;
-  if (denial !== undefined) {
-    const problem = `Backend "${key}": ${denial}`;
-    return {
-      backend: undefined,
-      reason: "AddressDenied",
-      field: "name",
-      problem,
-    };
-  }
-  if (
-    backend === undefined &&
-    attached.read(({ invalidBackends }) => invalidBackends.has(key))
-  ) {
-    const problem = `Backend "${key}" is invalid`;
-    return { backend, reason: NOT_FOUND, field: "name", problem };
-  }
-  if (backend === undefined) {
-    const problem = `Backend "${key}" not found`;
-    const suggestion = suggestBackend(name, attached.all.backends, report);
-    return { backend, reason: NOT_FOUND, field: "name", problem, suggestion };
-  }
-  if (port !== undefined && port !== backend.port) {
+  if (backend !== undefined) {
+    if (port === undefined || port === backend.port) return { backend };
     const problem = `Backend "${key}" has no port ${port}`;
-    const suggestion = String(backend.port);
-    return {
-      backend: undefined,
-      reason: NOT_FOUND,
-      field: "port",
-      problem,
-      suggestion,
-    };
+    return unresolved(NOT_FOUND, "port", problem, String(backend.port));
   }
-  return { backend };
+  const isInvalid = attached.read(({ invalidBackends }) =>
+    invalidBackends.has(key)
+  );
+  if (!isInvalid) {
+    const suggestion = suggestBackend(name, attached.all.backends, report);
+    const problem = `Backend "${key}" not found`;
+    return unresolved(NOT_FOUND, "name", problem, suggestion);
+  }
+  const denial = attached.read(({ invalidBackends }) =>
+    invalidBackends.get(key)
+  );
+  return denial === undefined
+    ? unresolved(NOT_FOUND, "name", `Backend "${key}" is invalid`)
+    : unresolved("AddressDenied", "name", `Backend "${key}": ${denial}`);
 }
 
 const NOT_FOUND = "BackendNotFound";
@@ -321,14 +296,14 @@ function resolveService(
     const problem = backendOf(key, attached) !== undefined
       ? `Service "${key}" not found; for the GatewayBackend of that name, set kind: GatewayBackend and group: ${POLICY_API_GROUP}`
       : `Service "${key}" not found`;
-    return { backend: undefined, reason: NOT_FOUND, field: "name", problem };
+    return unresolved(NOT_FOUND, "name", problem);
   }
   const backend = backendOf(serviceBackendKey(key, port ?? 0), attached);
   if (backend !== undefined) return { backend };
   const problem = port === undefined
     ? `The reference to Service "${key}" has no port`
     : `Service "${key}" has no TCP port ${port}`;
-  return { backend, reason: NOT_FOUND, field: "port", problem };
+  return unresolved(NOT_FOUND, "port", problem);
 }
 
 /**
