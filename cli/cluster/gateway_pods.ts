@@ -1,4 +1,9 @@
-import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  objectsAt,
+  valueAt,
+} from "../../src/base/json.ts";
 import type { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
 import { ApiError } from "../../src/cluster/client/kubernetes_api.ts";
 import {
@@ -48,13 +53,15 @@ async function classLabels(
     `${GATEWAY_API}/namespaces/${namespace}/gateways/${name}`,
     `gateway/${name} in namespace "${namespace}"; select another with -n`,
   );
-  const className = String(specOf(gateway)["gatewayClassName"]);
+  const className = String(valueAt(gateway, "spec", "gatewayClassName"));
   const gatewayClass = await read(
     api,
     `${GATEWAY_API}/gatewayclasses/${className}`,
     `the GatewayClass "${className}"`,
   );
-  const controllerName = String(specOf(gatewayClass)["controllerName"]);
+  const controllerName = String(
+    valueAt(gatewayClass, "spec", "controllerName"),
+  );
   return { [SERVES_LABEL]: controllerId(controllerName) };
 }
 
@@ -70,20 +77,15 @@ async function listPods(
     `/api/v1/pods?labelSelector=${encodeURIComponent(selector)}`,
     "pods",
   );
-  const items = Array.isArray(list["items"]) ? list["items"] : [];
-  return items.filter(isRunning).map(({ metadata }) => ({
-    namespace: String(metadata.namespace),
-    name: String(metadata.name),
+  return objectsAt(list, "items").filter(isRunning).map((pod) => ({
+    namespace: String(valueAt(pod, "metadata", "namespace")),
+    name: String(valueAt(pod, "metadata", "name")),
   })).toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
-function isRunning(pod: JsonObject): pod is JsonObject & {
-  readonly metadata: JsonObject;
-} {
-  const { metadata, status } = pod;
-  return isJsonObject(metadata) &&
-    metadata["deletionTimestamp"] === undefined &&
-    isJsonObject(status) && status["phase"] === "Running";
+function isRunning(pod: JsonObject): boolean {
+  return valueAt(pod, "metadata", "deletionTimestamp") === undefined &&
+    valueAt(pod, "status", "phase") === "Running";
 }
 
 /** Reads an object. @throws {Failure} When it does not exist, or may not be read. */
@@ -102,8 +104,4 @@ async function read(
     }
     throw error;
   }
-}
-
-function specOf({ spec }: JsonObject): JsonObject {
-  return isJsonObject(spec) ? spec : {};
 }

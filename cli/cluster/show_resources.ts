@@ -1,12 +1,16 @@
 import { systemClock } from "../../src/base/clock.ts";
-import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  objectsAt,
+} from "../../src/base/json.ts";
 import { POLICY_API_GROUP } from "../../src/api/resources/group.ts";
 import { findClusterAccess } from "../../src/cluster/client/cluster_access.ts";
 import {
   ApiError,
   KubernetesApi,
 } from "../../src/cluster/client/kubernetes_api.ts";
-import { listOf } from "../output/json_fields.ts";
 import { printAs } from "../output/print_as.ts";
 import { tableOf } from "../output/table.ts";
 import { print } from "../output/output.ts";
@@ -113,8 +117,8 @@ async function list(
 ): Promise<readonly JsonObject[]> {
   try {
     const response = await api.request({ path });
-    const { kind, apiVersion } = isJsonObject(response) ? response : {};
-    return objectsOf(response, "items").map((item) => ({
+    const { kind, apiVersion } = objectAt(response);
+    return objectsAt(response, "items").map((item) => ({
       ...item,
       kind: String(kind).replace(/List$/, ""),
       apiVersion,
@@ -127,34 +131,34 @@ async function list(
 
 /** Returns the conditions of a resource: its own, and those of its listeners, parents or ancestors. */
 function rowsOf(object: JsonObject): readonly Row[] {
-  const metadata = isJsonObject(object["metadata"]) ? object["metadata"] : {};
-  const status = isJsonObject(object["status"]) ? object["status"] : {};
+  const metadata = objectAt(object, "metadata");
+  const status = objectAt(object, "status");
   const namespace = String(metadata["namespace"]);
   const name = `${object["kind"]}/${metadata["name"]}`;
   const entries = [
-    ...objectsOf(status, "parents").map((entry) =>
+    ...objectsAt(status, "parents").map((entry) =>
       [entry, "parentRef"] as const
     ),
-    ...objectsOf(status, "ancestors").map((entry) =>
+    ...objectsAt(status, "ancestors").map((entry) =>
       [entry, "ancestorRef"] as const
     ),
   ].map(([entry, ref]) => ({
     ...{ namespace, name },
     at: describeRef(entry[ref]),
-    conditions: objectsOf(entry, "conditions"),
+    conditions: objectsAt(entry, "conditions"),
   }));
   if (entries.length > 0) return entries;
   return [
     {
       ...{ namespace, name },
-      at: objectsOf(status, "addresses").map(({ value }) => value).join(),
-      conditions: objectsOf(status, "conditions"),
+      at: objectsAt(status, "addresses").map(({ value }) => value).join(),
+      conditions: objectsAt(status, "conditions"),
     },
-    ...objectsOf(status, "listeners").map((listener) => ({
+    ...objectsAt(status, "listeners").map((listener) => ({
       namespace,
       name: `${name}/${listener["name"]}`,
       at: `${listener["attachedRoutes"]} routes`,
-      conditions: objectsOf(listener, "conditions"),
+      conditions: objectsAt(listener, "conditions"),
     })),
   ];
 }
@@ -204,8 +208,4 @@ const negativeTypes: readonly unknown[] = [
 
 function isProblem({ type, status }: JsonObject): boolean {
   return status !== (negativeTypes.includes(type) ? "False" : "True");
-}
-
-function objectsOf(value: unknown, name: string): readonly JsonObject[] {
-  return listOf(value, name).filter(isJsonObject);
 }

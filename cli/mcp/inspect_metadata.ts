@@ -1,5 +1,9 @@
 import { isConfidential } from "../../src/base/wire/host_port.ts";
-import { type JsonObject, stringMember } from "../../src/base/json.ts";
+import {
+  type JsonObject,
+  stringMember,
+  stringsAt,
+} from "../../src/base/json.ts";
 import type { StepFindings } from "./finding.ts";
 import {
   describeProbe,
@@ -52,7 +56,7 @@ export async function inspectResource(
     fix:
       `Set resource to ${url}, in the gateway resourceMetadata.resource; behind a proxy, list it in config.trustedProxies.`,
   });
-  const issuer = firstString(document["authorization_servers"]);
+  const [issuer] = stringsAt(document, "authorization_servers");
   checkCors(headers, findings);
   const hasServer = findings.check(issuer !== undefined, {
     id: "no-authorization-server",
@@ -128,7 +132,7 @@ function checkEndpoints(document: JsonObject, findings: StepFindings): void {
 }
 
 function checkAbilities(document: JsonObject, findings: StepFindings): void {
-  const methods = stringsOf(document["code_challenge_methods_supported"]);
+  const methods = stringsAt(document, "code_challenge_methods_supported");
   findings.check(methods.includes("S256"), {
     id: "no-pkce",
     rule: "`code_challenge_methods_supported` has S256",
@@ -136,7 +140,7 @@ function checkAbilities(document: JsonObject, findings: StepFindings): void {
     seen: methods.length === 0 ? "missing" : methods.join(", "),
     fix: "List S256 there; clients reject a server that does not.",
   });
-  const types = stringsOf(document["response_types_supported"]);
+  const types = stringsAt(document, "response_types_supported");
   findings.check(types.includes("code"), {
     id: "no-code-flow",
     rule: "`response_types_supported` has code",
@@ -144,7 +148,7 @@ function checkAbilities(document: JsonObject, findings: StepFindings): void {
     seen: types.length === 0 ? "missing" : types.join(", "),
     fix: "Support the authorization code flow, and list code.",
   });
-  const auth = stringsOf(document["token_endpoint_auth_methods_supported"]);
+  const auth = stringsAt(document, "token_endpoint_auth_methods_supported");
   findings.check(auth.length === 0 || auth.includes("none"), {
     id: "no-public-clients",
     rule: "`token_endpoint_auth_methods_supported` has none",
@@ -225,14 +229,4 @@ function isResourceOf(resource: string, url: string): boolean {
   if (parent === null || parent.origin !== origin) return false;
   const base = parent.pathname.replace(/\/$/, "");
   return pathname === base || pathname.startsWith(`${base}/`);
-}
-
-function firstString(value: unknown): string | undefined {
-  return stringsOf(value)[0];
-}
-
-function stringsOf(value: unknown): readonly string[] {
-  return Array.isArray(value)
-    ? value.filter((item) => typeof item === "string")
-    : [];
 }

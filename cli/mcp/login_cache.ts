@@ -1,6 +1,7 @@
 import {
   isJsonObject,
   type JsonObject,
+  objectAt,
   parseJson,
   stringMember,
 } from "../../src/base/json.ts";
@@ -40,8 +41,7 @@ export class LoginCache {
   async #read(): Promise<JsonObject> {
     try {
       const text = await Deno.readTextFile(`${this.#directory}/logins.json`);
-      const value = parseJson(text);
-      return isJsonObject(value) ? value : {};
+      return objectAt(parseJson(text));
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return {};
       throw error;
@@ -58,9 +58,8 @@ function defaultDirectory(): string {
 }
 
 function decode(value: unknown): CachedLogin | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const { login, tokens } = value;
-  if (!isJsonObject(login) || !isJsonObject(tokens)) return undefined;
+  const login = objectAt(value, "login");
+  const tokens = objectAt(value, "tokens");
   const { document } = login;
   const issuer = stringMember(login, "issuer");
   const clientId = stringMember(login, "clientId");

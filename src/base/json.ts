@@ -40,6 +40,48 @@ export function stringMember(
   return typeof value === "string" ? value : undefined;
 }
 
+/** Returns the value at a path of members; `undefined` where there is none. */
+export function valueAt(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce(
+    (holder, name) => isJsonObject(holder) ? holder[name] : undefined,
+    value,
+  );
+}
+
+/** Returns the object at a path of members; an empty one where there is none. */
+export function objectAt(
+  value: unknown,
+  ...path: readonly string[]
+): JsonObject {
+  const found = valueAt(value, ...path);
+  return isJsonObject(found) ? found : {};
+}
+
+/** Returns the items of the list at a path of members; none where there is no list. */
+export function listAt(
+  value: unknown,
+  ...path: readonly string[]
+): readonly unknown[] {
+  const found = valueAt(value, ...path);
+  return Array.isArray(found) ? found : [];
+}
+
+/** Returns the objects of the list at a path of members. */
+export function objectsAt(
+  value: unknown,
+  ...path: readonly string[]
+): readonly JsonObject[] {
+  return listAt(value, ...path).filter(isJsonObject);
+}
+
+/** Returns the strings of the list at a path of members. */
+export function stringsAt(
+  value: unknown,
+  ...path: readonly string[]
+): readonly string[] {
+  return listAt(value, ...path).filter((item) => typeof item === "string");
+}
+
 const MAX_DEPTH = 32;
 
 /** Copies a value into JSON: `null` for what JSON cannot represent, and for what is nested more than 32 deep. */

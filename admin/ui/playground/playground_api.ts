@@ -1,5 +1,5 @@
 import { describeError } from "../../../src/base/errors.ts";
-import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
+import { isJsonObject, objectsAt } from "../../../src/base/json.ts";
 import type { DataPlane } from "../../../src/dataplane/data_plane.ts";
 import type { DataPlaneDescription } from "../../../src/dataplane/calls/descriptions.ts";
 import { json, respond, text } from "../../http/admin_responses.ts";
@@ -101,11 +101,6 @@ function issuersOf({ listeners, routes }: DataPlaneDescription): string[] {
     .map(({ issuer }) => issuer)
     .filter((issuer) => typeof issuer === "string");
   return [...new Set(issuers)];
-}
-
-function objectsAt(value: unknown, name: string): readonly JsonObject[] {
-  const list = isJsonObject(value) ? value[name] : undefined;
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
 /** Sends a response to the page; no browser takes its content for a page. */

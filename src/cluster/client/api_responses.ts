@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, objectAt } from "../../base/json.ts";
 import { ApiError } from "./kubernetes_api.ts";
 import {
   isKubernetesObject,
@@ -40,9 +40,7 @@ export function readList(page: unknown): ListPage {
 
 /** Reads the error that ends a watch. */
 export function readStatus(status: unknown): ApiError {
-  const { code, reason, message }: JsonObject = isJsonObject(status)
-    ? status
-    : {};
+  const { code, reason, message } = objectAt(status);
   return new ApiError(
     typeof code === "number" ? code : 500,
     typeof reason === "string" ? reason : "",

@@ -5,6 +5,7 @@ import {
   type JsonObject,
   parseJson,
   stringMember,
+  valueAt,
 } from "../../base/json.ts";
 
 /** Credentials that a program of a kubeconfig printed. */
@@ -89,8 +90,7 @@ export class ExecCredentials {
   async #run(): Promise<ExecCredential> {
     const command = String(this.#exec["command"]);
     const output = await this.#start(command);
-    const credential = parseJson(output);
-    const status = isJsonObject(credential) ? credential["status"] : undefined;
+    const status = valueAt(parseJson(output), "status");
     if (!isJsonObject(status)) {
       throw new ExecError(
         `"${command}" printed no ExecCredential with a status`,

@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import {
   isJsonObject,
   type JsonObject,
+  objectsAt,
   stringMember,
 } from "../../base/json.ts";
 import { describeReadError, readFileText } from "../../base/regular_file.ts";
@@ -165,13 +166,8 @@ function entry(
   name: unknown,
 ): { readonly value: JsonObject; readonly path: string } {
   for (const { path, config } of configs) {
-    const list = config[`${kind}s`];
-    const found = Array.isArray(list)
-      ? list.find((item: unknown) =>
-        isJsonObject(item) && item["name"] === name
-      )
-      : undefined;
-    const value = isJsonObject(found) ? found[kind] : undefined;
+    const list = objectsAt(config, `${kind}s`);
+    const value = list.find((item) => item["name"] === name)?.[kind];
     if (isJsonObject(value)) return { value, path };
   }
   const paths = configs.map(({ path }) => path).join(", ");

@@ -1,4 +1,4 @@
-import { isJsonObject, parseJson, stringMember } from "../../base/json.ts";
+import { objectAt, parseJson, stringMember } from "../../base/json.ts";
 import type { ClusterAccess } from "./api_access.ts";
 
 /** A response of the API server other than 2xx. */
@@ -149,8 +149,7 @@ function createClient({ ca, certificate }: ClusterAccess): Deno.HttpClient {
 
 async function readError(response: Response): Promise<ApiError> {
   const text = await response.text();
-  const status = parseJson(text);
-  const fields = isJsonObject(status) ? status : {};
+  const fields = objectAt(parseJson(text));
   const message = stringMember(fields, "message") ?? text;
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
   return new ApiError(

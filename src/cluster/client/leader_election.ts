@@ -1,7 +1,7 @@
 import { type Clock, pause } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { objectAt } from "../../base/json.ts";
 import { ApiError, type KubernetesApi } from "./kubernetes_api.ts";
 import {
   isKubernetesObject,
@@ -103,7 +103,10 @@ class Candidate {
     const { api, identity, log } = this.#options;
     try {
       const lease = await this.#read();
-      if (lease === undefined || specOf(lease)["holderIdentity"] !== identity) {
+      if (
+        lease === undefined ||
+        objectAt(lease, "spec")["holderIdentity"] !== identity
+      ) {
         return;
       }
       await api.request({
@@ -112,7 +115,7 @@ class Candidate {
         body: {
           ...lease,
           spec: {
-            ...specOf(lease),
+            ...objectAt(lease, "spec"),
             holderIdentity: "",
             leaseDurationSeconds: 1,
           },
@@ -164,7 +167,7 @@ class Candidate {
       });
       return true;
     }
-    const spec = specOf(lease);
+    const spec = objectAt(lease, "spec");
     const isOurs = spec["holderIdentity"] === identity;
     if (!isOurs && !this.#isFree(lease)) return false;
     const transitions = Number(spec["leaseTransitions"] ?? 0);
@@ -196,7 +199,7 @@ class Candidate {
 
   #isFree(lease: KubernetesObject): boolean {
     this.#see(lease);
-    const { holderIdentity, leaseDurationSeconds } = specOf(lease);
+    const { holderIdentity, leaseDurationSeconds } = objectAt(lease, "spec");
     if (typeof holderIdentity !== "string" || holderIdentity === "") {
       return true;
     }
@@ -211,10 +214,6 @@ class Candidate {
     this.#seenVersion = resourceVersion;
     this.#seenAt = this.#options.clock.monotonic();
   }
-}
-
-function specOf({ spec }: KubernetesObject): JsonObject {
-  return isJsonObject(spec) ? spec : {};
 }
 
 /** Formats a `MicroTime`: RFC 3339 with six digits. */

@@ -1,4 +1,4 @@
-import { isJsonObject, stringMember } from "../../base/json.ts";
+import { objectsAt, stringMember } from "../../base/json.ts";
 import { ApiError, type KubernetesApi } from "./kubernetes_api.ts";
 
 /** Returns the versions in which the API server has a kind, such as `gateway.networking.k8s.io/v1alpha3`, by its name in paths. */
@@ -20,9 +20,7 @@ export async function servedVersions(
 
 async function listOf(api: KubernetesApi, path: string, field: string) {
   try {
-    const found = await api.request({ path });
-    const list = isJsonObject(found) ? found[field] : undefined;
-    return Array.isArray(list) ? list.filter(isJsonObject) : [];
+    return objectsAt(await api.request({ path }), field);
   } catch (error) {
     if (error instanceof ApiError && error.code === 404) return [];
     throw error;

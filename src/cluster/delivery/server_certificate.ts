@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../base/json.ts";
+import { valueAt } from "../../base/json.ts";
 import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
 import { createSelfSigned, type KeyPair } from "./self_signed.ts";
 
@@ -50,9 +50,8 @@ export async function readServerCertificate(
 }
 
 function decode(secret: unknown): KeyPair {
-  const data = isJsonObject(secret) ? secret["data"] : undefined;
   const read = (entry: string) => {
-    const value = isJsonObject(data) ? data[entry] : undefined;
+    const value = valueAt(secret, "data", entry);
     if (typeof value === "string") return atob(value);
     throw new TypeError(
       `The Secret with the controller's certificate has no "${entry}": delete it, and restart the controller`,

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { type JsonObject, listAt, objectAt, valueAt } from "../../base/json.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
 
 /** Reviews under way at most: strangers must not keep the API server busy. */
@@ -47,20 +47,17 @@ export class TokenReviews {
           spec: { token, audiences: [this.#audience] },
         },
       });
-      return this.#read(isJsonObject(review) ? review["status"] : undefined);
+      return this.#read(objectAt(review, "status"));
     } finally {
       this.#count--;
     }
   }
 
-  #read(status: unknown): string | undefined {
-    const { authenticated, audiences, user }: JsonObject = isJsonObject(status)
-      ? status
-      : {};
+  #read(status: JsonObject): string | undefined {
     // An authenticator that knows no audiences returns none.
-    const isForUs = authenticated === true && Array.isArray(audiences) &&
-      audiences.includes(this.#audience);
-    const name = isJsonObject(user) ? String(user["username"]) : "";
+    const isForUs = status["authenticated"] === true &&
+      listAt(status, "audiences").includes(this.#audience);
+    const name = String(valueAt(status, "user", "username"));
     return isForUs && name.startsWith(this.#prefix)
       ? name.slice(this.#prefix.length)
       : undefined;

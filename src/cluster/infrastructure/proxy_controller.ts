@@ -1,5 +1,5 @@
 import { type Clock, pause } from "../../base/clock.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { objectAt, valueAt } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { WakeUp } from "../client/wake_up.ts";
 import {
@@ -103,9 +103,11 @@ export class ProxyController {
         conditionNo("Accepted", "InvalidParameters", parameters.message),
       ];
     }
-    const status = this.#find("Deployment", gateway)?.["status"];
-    const available = isJsonObject(status) ? status["availableReplicas"] : 0;
-    if (Number(available ?? 0) === 0) {
+    const { availableReplicas = 0 } = objectAt(
+      this.#find("Deployment", gateway),
+      "status",
+    );
+    if (Number(availableReplicas) === 0) {
       return [conditionNo("Programmed", "Pending", "No proxy is available")];
     }
     if (this.addressesOf(gateway).length > 0) return [];
@@ -180,8 +182,8 @@ export class ProxyController {
     }
   }
 
-  #classOf({ spec }: KubernetesObject): KubernetesObject | undefined {
-    const name = isJsonObject(spec) ? spec["gatewayClassName"] : undefined;
+  #classOf(gateway: KubernetesObject): KubernetesObject | undefined {
+    const name = valueAt(gateway, "spec", "gatewayClassName");
     return this.#options.source.taken?.classes.find(({ metadata }) =>
       metadata.name === name
     );

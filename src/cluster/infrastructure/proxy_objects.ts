@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { type JsonObject, objectAt, objectsAt } from "../../base/json.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import type { ProxyParameters } from "./proxy_parameters.ts";
 
@@ -87,8 +87,7 @@ export function proxyObjects(
 ): readonly KubernetesObject[] {
   const { managedBy, namespace } = template;
   const selector = { ...proxyLabels(gateway), [MANAGED_BY_LABEL]: managedBy };
-  const spec = isJsonObject(gateway["spec"]) ? gateway["spec"] : {};
-  const { labels, annotations } = infrastructureOf(spec);
+  const { labels, annotations } = infrastructureOf(gateway);
   const podAnnotations = allowedAnnotations(
     annotations,
     parameters.podAnnotations,
@@ -166,9 +165,9 @@ const reservedLabels =
 
 /** Returns the labels of a gateway's infrastructure that its author may not set. */
 export function reservedLabelsOf(
-  { spec }: KubernetesObject,
+  gateway: KubernetesObject,
 ): readonly string[] {
-  const { labels } = infrastructureOf(isJsonObject(spec) ? spec : {});
+  const { labels } = infrastructureOf(gateway);
   return Object.keys(labels).filter((name) => reservedLabels.test(name));
 }
 
@@ -186,24 +185,18 @@ function allowedAnnotations(
   );
 }
 
-function infrastructureOf({ infrastructure }: JsonObject) {
-  const { labels, annotations } = isJsonObject(infrastructure)
-    ? infrastructure
-    : {};
-  const strings = (value: unknown): Readonly<Record<string, string>> =>
-    isJsonObject(value)
-      ? Object.fromEntries(
-        Object.entries(value).map(([name, text]) => [name, String(text)]),
-      )
-      : {};
-  return { labels: strings(labels), annotations: strings(annotations) };
+function infrastructureOf(gateway: KubernetesObject) {
+  const stringsOf = (name: string): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      Object.entries(objectAt(gateway, "spec", "infrastructure", name))
+        .map(([key, text]) => [key, String(text)]),
+    );
+  return { labels: stringsOf("labels"), annotations: stringsOf("annotations") };
 }
 
 /** Returns the ports of the listeners of a gateway or a listener set. */
-export function portsOf({ spec }: KubernetesObject): readonly number[] {
-  return isJsonObject(spec) && Array.isArray(spec["listeners"])
-    ? spec["listeners"].filter(isJsonObject).map(({ port }) => Number(port))
-    : [];
+export function portsOf(object: KubernetesObject): readonly number[] {
+  return objectsAt(object, "spec", "listeners").map(({ port }) => Number(port));
 }
 
 function serviceSpec(
@@ -214,14 +207,9 @@ function serviceSpec(
     readonly type: string;
   },
 ): JsonObject {
-  const spec = isJsonObject(gateway["spec"]) ? gateway["spec"] : {};
   const all = new Set([...portsOf(gateway), ...ports]);
-  const addresses = Array.isArray(spec["addresses"])
-    ? spec["addresses"].filter(isJsonObject)
-    : [];
-  const [address] = addresses.map(({ value }) => value).filter((value) =>
-    typeof value === "string"
-  );
+  const [address] = objectsAt(gateway, "spec", "addresses")
+    .map(({ value }) => value).filter((value) => typeof value === "string");
   return {
     type,
     selector,
@@ -305,10 +293,8 @@ function placementOf(
   const labelSelector = { matchLabels: selector };
   return {
     ...pod,
-    topologySpreadConstraints: constraints.filter(isJsonObject).map((each) => ({
-      labelSelector,
-      ...each,
-    })),
+    topologySpreadConstraints: objectsAt(constraints)
+      .map((each) => ({ labelSelector, ...each })),
   };
 }
 

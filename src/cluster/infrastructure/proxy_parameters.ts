@@ -1,4 +1,9 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  objectAt,
+  valueAt,
+} from "../../base/json.ts";
 import { parseYaml } from "../../config/yaml/yaml_library.ts";
 import {
   type KubernetesObject,
@@ -66,15 +71,8 @@ export function readParameters(
     owner: unknown,
     keys: readonly string[],
     namespace?: string,
-  ) =>
-    dataOf(isJsonObject(owner) ? owner["parametersRef"] : undefined, {
-      namespace,
-      byName,
-      keys,
-    });
-  const infrastructure = isJsonObject(gateway["spec"])
-    ? gateway["spec"]["infrastructure"]
-    : undefined;
+  ) => dataOf(valueAt(owner, "parametersRef"), { namespace, byName, keys });
+  const infrastructure = valueAt(gateway, "spec", "infrastructure");
   const ofClass = find(gatewayClass?.["spec"], classKeys);
   const own = find(infrastructure, openKeys, gateway.metadata.namespace);
   expectBounds(own, ofClass);
@@ -160,7 +158,7 @@ function dataOf(
   if (found === undefined) {
     throw new ParametersError(`parametersRef: no ConfigMap "${key}"`);
   }
-  const data = isJsonObject(found["data"]) ? found["data"] : {};
+  const data = objectAt(found, "data");
   const unknown = Object.keys(data).find((each) => !keys.includes(each));
   if (unknown !== undefined) {
     const hint = classKeys.includes(unknown)

@@ -10,7 +10,7 @@ import {
   resourceSetOf,
 } from "../../api/resources/resource_set.ts";
 import { type Clock, pause } from "../../base/clock.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { objectAt, valueAt } from "../../base/json.ts";
 import type { ReservedAddress } from "../../base/wire/egress_rules.ts";
 import type { Log } from "../../base/log.ts";
 import { WakeUp } from "../client/wake_up.ts";
@@ -275,14 +275,12 @@ export class ClusterSource implements ObjectSource {
   #build(): ClusterState {
     const { controllerName, addressPool = noPool } = this.#options;
     const classes = [...this.cache.objects("GatewayClass")].filter((object) =>
-      isJsonObject(object["spec"]) &&
-      object["spec"]["controllerName"] === controllerName
+      valueAt(object, "spec", "controllerName") === controllerName
     );
     const names = new Set(classes.map(({ metadata }) => metadata.name));
     const { gateway: only, isManaged } = this.#options;
     const gateways = [...this.cache.objects("Gateway")].filter((object) =>
-      isJsonObject(object["spec"]) &&
-      names.has(String(object["spec"]["gatewayClassName"])) &&
+      names.has(String(valueAt(object, "spec", "gatewayClassName"))) &&
       (only === undefined || objectKey(object) === only)
     );
     const served = new Set(gateways.map(objectKey));
@@ -351,11 +349,13 @@ export class ClusterSource implements ObjectSource {
 }
 
 /** Returns the gateway of a `ListenerSet`, valid or not: `namespace/name`. */
-export function parentGatewayOf({ metadata, spec }: KubernetesObject): string {
-  const ref = isJsonObject(spec) && isJsonObject(spec["parentRef"])
-    ? spec["parentRef"]
-    : {};
-  return `${ref["namespace"] ?? metadata.namespace}/${ref["name"]}`;
+export function parentGatewayOf(set: KubernetesObject): string {
+  const { namespace = set.metadata.namespace, name } = objectAt(
+    set,
+    "spec",
+    "parentRef",
+  );
+  return `${namespace}/${name}`;
 }
 
 /** Addresses of a gateway with proxies of its own are those of its Service, not of its pods. */

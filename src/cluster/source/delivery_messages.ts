@@ -1,9 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  parseJson,
-  stringMember,
-} from "../../base/json.ts";
+import { objectAt, parseJson, stringMember } from "../../base/json.ts";
 import {
   isKubernetesObject,
   type KubernetesObject,
@@ -26,8 +21,7 @@ export type DeliveryMessage =
 
 /** Parses a message. @throws {TypeError} When it is invalid. */
 export function parseMessage(line: string): DeliveryMessage {
-  const message = parseJson(line);
-  const fields: JsonObject = isJsonObject(message) ? message : {};
+  const fields = objectAt(parseJson(line));
   const { key, object, gone, end } = fields;
   if (end === true) return { end, problem: stringMember(fields, "problem") };
   if (typeof key === "string" && typeof gone === "string") return { key, gone };

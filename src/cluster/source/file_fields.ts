@@ -1,3 +1,4 @@
+import { listAt } from "../../base/json.ts";
 import type { Resource } from "../../api/resources/resource_set.ts";
 
 /** Fields of policies that name files. Authors of resources in a cluster must not read those of the gateway, such as its token. */
@@ -11,10 +12,7 @@ const fileFields: readonly string[] = [
 export function findFileField(resource: Resource): string | undefined {
   if (resource.kind !== "GatewayPolicy") return undefined;
   const { traffic } = resource.spec;
-  const providers = memberAt(traffic, "jwtAuthentication.providers");
-  const count = Array.isArray(providers) ? providers.length : 0;
-  const fields = Array.from(
-    { length: count },
+  const fields = listAt(traffic, "jwtAuthentication", "providers").map(
     (_, index) => `jwtAuthentication.providers.${index}.jwks.file`,
   );
   const found = [...fileFields, ...fields].find((path) =>

@@ -1,10 +1,19 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  objectsAt,
+  valueAt,
+} from "../../base/json.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 import type {
   KindSchemas,
   Resource,
 } from "../../api/resources/resource_set.ts";
-import { formatPath, validate } from "../../api/schema/validate.ts";
+import {
+  formatPath,
+  type Problem,
+  validate,
+} from "../../api/schema/validate.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import type { Collection } from "./collections.ts";
 import { PrioritiesError, withPriorities } from "./route_priorities.ts";
@@ -176,9 +185,9 @@ function readListeners(
   const valid = spec["listeners"].filter((listener: unknown) => {
     const alone = withListeners([listener]);
     if (alone.ok) return true;
-    const name = isJsonObject(listener) ? listener["name"] : undefined;
     const message = describeProblems(alone.problems);
-    rejections.push({ object, message, listener: String(name) });
+    const name = String(valueAt(listener, "name"));
+    rejections.push({ object, message, listener: name });
     return false;
   });
   if (valid.length === 0) return { rejections };
@@ -190,66 +199,46 @@ function readListeners(
 
 /** Returns the value of an address that is no IP address. */
 function unsupportedAddressOf({ spec }: JsonObject): string | undefined {
-  const addresses = isJsonObject(spec) ? spec["addresses"] : [];
-  const found = Array.isArray(addresses)
-    ? addresses.filter(isJsonObject).find(({ type = "IPAddress", value }) =>
-      type !== "IPAddress" && value !== "localhost"
-    )
-    : undefined;
+  const found = objectsAt(spec, "addresses").find((
+    { type = "IPAddress", value },
+  ) => type !== "IPAddress" && value !== "localhost");
   return found && String(found["value"]);
 }
 
 function parametersRefOf({ spec }: JsonObject): string | undefined {
-  const infrastructure = isJsonObject(spec) ? spec["infrastructure"] : {};
-  const ref = isJsonObject(infrastructure)
-    ? infrastructure["parametersRef"]
-    : undefined;
+  const ref = valueAt(spec, "infrastructure", "parametersRef");
   return isJsonObject(ref) ? `${ref["kind"]}.${ref["group"]}` : undefined;
 }
 
 /** Returns a policy that denies every request to the targets of an invalid one: without it they would be unprotected. */
-function denyingPolicy(
-  written: JsonObject,
-  { schemas }: ReadOptions,
-): { readonly resource?: Resource } {
-  const spec = isJsonObject(written["spec"]) ? written["spec"] : {};
-  const result = validate(schemas.GatewayPolicy, {
-    ...written,
-    spec: {
-      targetRefs: spec["targetRefs"],
-      traffic: {
-        directResponse: { status: 500, body: "invalid policy" },
-      },
-    },
-  });
+function denyingPolicy(written: JsonObject, { schemas }: ReadOptions) {
+  const directResponse = { status: 500, body: "invalid policy" };
+  const result = validate(
+    schemas.GatewayPolicy,
+    withSpec(written, { traffic: { directResponse } }),
+  );
   return result.ok ? { resource: result.value } : {};
 }
 
 /** Returns a policy with which no connection succeeds, in place of an invalid one: without it they would be in plain text. */
-function unusableTlsPolicy(
-  written: JsonObject,
-  { schemas }: ReadOptions,
-): { readonly resource?: Resource } {
-  const spec = isJsonObject(written["spec"]) ? written["spec"] : {};
-  const result = validate(schemas.BackendTLSPolicy, {
-    ...written,
-    spec: {
-      targetRefs: spec["targetRefs"],
-      validation: {
-        hostname: "invalid",
-        caCertificateRefs: [{ group: "", kind: "ConfigMap", name: "-" }],
-      },
-    },
-  });
+function unusableTlsPolicy(written: JsonObject, { schemas }: ReadOptions) {
+  const caCertificateRefs = [{ group: "", kind: "ConfigMap", name: "-" }];
+  const result = validate(
+    schemas.BackendTLSPolicy,
+    withSpec(written, {
+      validation: { hostname: "invalid", caCertificateRefs },
+    }),
+  );
   return result.ok ? { resource: result.value } : {};
 }
 
-function describeProblems(
-  problems: Extract<
-    ReturnType<typeof validate>,
-    { readonly ok: false }
-  >["problems"],
-): string {
+/** Returns a policy with the same targets and another specification. */
+function withSpec(written: JsonObject, spec: JsonObject): JsonObject {
+  const targetRefs = valueAt(written, "spec", "targetRefs");
+  return { ...written, spec: { targetRefs, ...spec } };
+}
+
+function describeProblems(problems: readonly Problem[]): string {
   return problems.map(({ path, message }) =>
     path.length === 0 ? message : `${formatPath(path)}: ${message}`
   ).join("; ");

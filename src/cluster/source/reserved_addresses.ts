@@ -1,5 +1,5 @@
 import { serviceOf } from "../../api/resources/cluster_kinds.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { objectAt, objectsAt, stringsAt } from "../../base/json.ts";
 import {
   isLoopback,
   type ReservedAddress,
@@ -105,23 +105,13 @@ function addAll(
   for (const address of addresses) found.push({ address, of });
 }
 
-function clusterIps({ spec }: KubernetesObject): readonly string[] {
-  const ips = isJsonObject(spec)
-    ? spec["clusterIPs"] ?? [spec["clusterIP"]]
-    : [];
-  return stringsOf(ips);
+function clusterIps(service: KubernetesObject): readonly string[] {
+  const { clusterIP, clusterIPs = [clusterIP] } = objectAt(service, "spec");
+  return stringsAt(clusterIPs);
 }
 
-function endpoints({ endpoints }: KubernetesObject): readonly string[] {
-  return Array.isArray(endpoints)
-    ? endpoints.filter(isJsonObject).flatMap(({ addresses }) =>
-      stringsOf(addresses)
-    )
-    : [];
-}
-
-function stringsOf(value: unknown): readonly string[] {
-  return Array.isArray(value)
-    ? value.filter((item) => typeof item === "string")
-    : [];
+function endpoints(slice: KubernetesObject): readonly string[] {
+  return objectsAt(slice, "endpoints").flatMap((each) =>
+    stringsAt(each, "addresses")
+  );
 }

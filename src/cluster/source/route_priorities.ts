@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, valueAt } from "../../base/json.ts";
 
 /** Part of the name of the annotation, after the group. */
 const NAME = "priorities";
@@ -15,9 +15,8 @@ export class PrioritiesError extends Error {
  */
 export function withPriorities(route: JsonObject, group: string): JsonObject {
   const annotation = `${group}/${NAME}`;
-  const { metadata, spec } = route;
-  const annotations = isJsonObject(metadata) ? metadata["annotations"] : {};
-  const text = isJsonObject(annotations) ? annotations[annotation] : undefined;
+  const { spec } = route;
+  const text = valueAt(route, "metadata", "annotations", annotation);
   if (typeof text !== "string" || !isJsonObject(spec)) return route;
   const priorities = parse(text, annotation);
   const used = new Set<string>();

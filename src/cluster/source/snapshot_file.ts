@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import {
   isJsonObject,
-  type JsonObject,
+  objectAt,
   parseJson,
   stringMember,
 } from "../../base/json.ts";
@@ -117,8 +117,7 @@ export class SnapshotFile {
       keys.map((key) => [key, []]),
     );
     for (const line of lines.slice(1, -1)) {
-      const entry = parseJson(line);
-      const { key, object }: JsonObject = isJsonObject(entry) ? entry : {};
+      const { key, object } = objectAt(parseJson(line));
       const objects = contents.get(String(key));
       if (objects === undefined || !isKubernetesObject(object)) {
         throw new SnapshotError("it is damaged");

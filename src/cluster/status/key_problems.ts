@@ -1,8 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  stringMember,
-} from "../../base/json.ts";
+import { objectsAt, stringMember, stringsAt } from "../../base/json.ts";
 import {
   type Condition,
   conditionNo,
@@ -19,19 +15,15 @@ export type KeyProblems = ReadonlyMap<string, ReadonlyMap<string, string>>;
 /** Selects, from the state of all key sets, those that have no keys yet and could not be fetched. */
 export function keyProblemsOf(keySets: readonly unknown[]): KeyProblems {
   const problems = new Map<string, Map<string, string>>();
-  for (const state of keySets.filter(isJsonObject)) {
+  for (const state of objectsAt(keySets)) {
     const error = stringMember(state, "lastError");
     if (error === undefined || state["fetchedAt"] !== null) continue;
-    for (const policy of stringsOf(state["policies"])) {
+    for (const policy of stringsAt(state, "policies")) {
       const own = problems.getOrInsertComputed(policy, () => new Map());
-      for (const issuer of stringsOf(state["issuers"])) own.set(issuer, error);
+      for (const issuer of stringsAt(state, "issuers")) own.set(issuer, error);
     }
   }
   return problems;
-}
-
-function stringsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.map(String) : [];
 }
 
 /** Returns the conditions of a policy: without keys it is accepted, and rejects tokens. */
@@ -57,16 +49,6 @@ export function withKeyProblems(
 }
 
 function issuersOf({ spec }: KubernetesObject): readonly string[] {
-  const traffic = memberOf(spec, "traffic");
-  const { providers } = memberOf(traffic, "jwtAuthentication");
-  return Array.isArray(providers)
-    ? providers.map((provider) =>
-      String(memberOf({ provider }, "provider")["issuer"])
-    )
-    : [];
-}
-
-function memberOf(value: unknown, name: string): JsonObject {
-  const member = isJsonObject(value) ? value[name] : undefined;
-  return isJsonObject(member) ? member : {};
+  return objectsAt(spec, "traffic", "jwtAuthentication", "providers")
+    .map(({ issuer }) => String(issuer));
 }

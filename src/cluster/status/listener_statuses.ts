@@ -1,6 +1,6 @@
 import { gatewayOfSet } from "../../compile/resolve/references.ts";
 import { isIpAddress } from "../../api/schema/scalars.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { type JsonObject, objectsAt, valueAt } from "../../base/json.ts";
 import {
   type Condition,
   conditionNo,
@@ -111,9 +111,7 @@ function statusOf(
   compiled: Compiled,
   { state, now }: StatusSources,
 ) {
-  const before = isJsonObject(object["status"])
-    ? object["status"]["listeners"]
-    : undefined;
+  const before = objectsAt(object, "status", "listeners");
   const listeners = listenersOf(object, compiled, state);
   const conditions = conditionsOf(object, compiled).map((condition) =>
     compiled.replacements?.find(({ type }) => type === condition.type) ??
@@ -125,7 +123,11 @@ function statusOf(
       ...listener,
       conditions: storeConditions(
         listener.conditions,
-        contextOf(object, findNamed(before, listener.name), now),
+        contextOf(
+          object,
+          before.find(({ name }) => name === listener.name),
+          now,
+        ),
       ),
     })),
   };
@@ -145,15 +147,14 @@ function conditionsOf(
     : isWhole
     ? first.reason ?? "Invalid"
     : "ListenersNotValid";
-  const accepted = outcome?.conditions.find(({ type }) => type === "Accepted");
-  const programmed = outcome?.conditions.find(({ type }) =>
-    type === "Programmed"
-  );
+  const find = (wanted: string) =>
+    outcome?.conditions.find(({ type }) => type === wanted);
+  const accepted = find("Accepted");
   return [
     accepted?.status === false
       ? accepted
       : { type: "Accepted", status: outcome !== undefined, reason, message },
-    programmed ?? conditionNo(
+    find("Programmed") ?? conditionNo(
       "Programmed",
       kind === "ListenerSet" ? reason : "Invalid",
       message,
@@ -169,10 +170,7 @@ function listenersOf(
 ): readonly ListenerOutcome[] {
   // A set that its gateway does not allow.
   if (outcome?.listeners.length === 0) return [];
-  const written = isJsonObject(spec) && Array.isArray(spec["listeners"])
-    ? spec["listeners"].filter(isJsonObject)
-    : [];
-  return written.map((listener) => {
+  return objectsAt(spec, "listeners").map((listener) => {
     const name = String(listener["name"]);
     const found = outcome?.listeners.find((each) => each.name === name);
     if (found !== undefined) return found;
@@ -211,8 +209,7 @@ function rejectedListener(
     : isSupported
     ? "Invalid"
     : "UnsupportedProtocol";
-  const hasKinds = isJsonObject(allowedRoutes) &&
-    Array.isArray(allowedRoutes["kinds"]);
+  const hasKinds = Array.isArray(valueAt(allowedRoutes, "kinds"));
   return {
     name: String(name),
     supportedKinds: [],
@@ -240,10 +237,4 @@ function addressOf(value: string): StatusAddress {
 
 function isAccepted({ conditions }: ListenersOutcome): boolean {
   return conditions.some(({ type, status }) => type === "Accepted" && status);
-}
-
-function findNamed(list: unknown, name: string): JsonObject | undefined {
-  return Array.isArray(list)
-    ? list.filter(isJsonObject).find((each) => each["name"] === name)
-    : undefined;
 }

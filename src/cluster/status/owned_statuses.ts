@@ -1,5 +1,10 @@
 import { withKeyProblems } from "./key_problems.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  listAt,
+  objectsAt,
+} from "../../base/json.ts";
 import type { Condition } from "../../compile/outcomes/listener_outcomes.ts";
 import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
 import {
@@ -50,7 +55,7 @@ export function* routeStatuses(
     // The entries of a rejected route depend on all gateways.
     const cause = rejection === undefined ? outcome : undefined;
     if (cause !== undefined && sources.stored.get(object) === cause) continue;
-    const refs = referencesOf(object, "parentRefs");
+    const refs = listAt(object, "spec", "parentRefs");
     const own = rejection === undefined
       ? (outcome?.parents ?? []).map(({ index, conditions }) => ({
         ref: refs[index],
@@ -126,9 +131,7 @@ function* withEntries(
     readonly outcome?: object | undefined;
   },
 ): Generator<DesiredStatus> {
-  const status = isJsonObject(object["status"]) ? object["status"] : {};
-  const value = status[list];
-  const stored = Array.isArray(value) ? value.filter(isJsonObject) : [];
+  const stored = objectsAt(object, "status", list);
   const isOwn = (entry: JsonObject) =>
     entry["controllerName"] === controllerName;
   const before = stored.filter(isOwn);
@@ -151,14 +154,6 @@ function* withEntries(
   const others = stored.filter((entry) => !isOwn(entry));
   const all = [...others, ...entries].slice(0, maxEntries[list]);
   yield { object, status: { [list]: all }, outcome };
-}
-
-function referencesOf(
-  { spec }: KubernetesObject,
-  field: string,
-): readonly unknown[] {
-  const refs = isJsonObject(spec) ? spec[field] : undefined;
-  return Array.isArray(refs) ? refs : [];
 }
 
 function isParent(

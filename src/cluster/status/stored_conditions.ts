@@ -1,4 +1,9 @@
-import { isJsonObject } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  objectsAt,
+  valueAt,
+} from "../../base/json.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import type { Condition } from "../../compile/outcomes/listener_outcomes.ts";
 
@@ -21,16 +26,15 @@ export function storeConditions(
   conditions: readonly Condition[],
   { before, generation, now }: {
     /** The conditions that are stored. */
-    readonly before: unknown;
+    readonly before: readonly JsonObject[];
     readonly generation: number;
     /** Milliseconds since the epoch. */
     readonly now: number;
   },
 ): readonly StoredCondition[] {
-  const stored = Array.isArray(before) ? before.filter(isJsonObject) : [];
   return conditions.map(({ type, status, reason, message }) => {
     const value = status ? "True" : "False";
-    const old = stored.find((each) => each["type"] === type);
+    const old = before.find((each) => each["type"] === type);
     const time = old?.["lastTransitionTime"];
     return {
       type,
@@ -71,11 +75,8 @@ export function contextOf(
   holder: unknown,
   now: number,
 ) {
-  const status = isJsonObject(holder) && isJsonObject(holder["status"])
-    ? holder["status"]
-    : holder;
   return {
-    before: isJsonObject(status) ? status["conditions"] : undefined,
+    before: objectsAt(valueAt(holder, "status") ?? holder, "conditions"),
     generation: object.metadata.generation ?? 0,
     now,
   };

@@ -540,7 +540,7 @@ Deno.test("messages are stored as the API server returns them, so that they are 
 
   const [stored] = storeConditions(
     [{ type: "Accepted", status: false, reason: "Invalid", message }],
-    { before: undefined, generation: 1, now: NOW },
+    { before: [], generation: 1, now: NOW },
   );
 
   assert.equal(stored?.message.length, 32768);
