@@ -10,7 +10,7 @@ import { pack, runFlags } from "./pack.ts";
 import { appendSourceMap } from "./source_map.ts";
 
 const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
-/** `main.js`, `worker.js`, and the files that they load: at their start, or on demand. */
+/** `main.js`, `worker.js`, `converter.js`, and the files that they load: at their start, or on demand. */
 const folder = `${root}dist/program`;
 const page = `${root}dist/page.ts`;
 const pageContent = `${root}dist/page_content.ts`;
@@ -37,6 +37,7 @@ async function bundlePrograms(): Promise<void> {
     `--outdir=${folder}`,
     "main.ts",
     "worker.ts",
+    "converter.ts",
   );
   if (!bundled.success) {
     throw new Error(`Cannot bundle the programs: ${bundled.errorText}`);

@@ -1,8 +1,13 @@
 import config from "../../deno.json" with { type: "json" };
 
 const root = decodeURIComponent(new URL("../../", import.meta.url).pathname);
-/** The gateway, its workers, and the page of the web UI, which is bundled into them. */
-const programs = ["main.ts", "worker.ts", "admin/ui/page/main.tsx"];
+/** The gateway, its workers, the converter of OpenAPI documents, and the page of the web UI, which is bundled into them. */
+const programs = [
+  "main.ts",
+  "worker.ts",
+  "converter.ts",
+  "admin/ui/page/main.tsx",
+];
 
 /** The part of the output of `deno info --json` that is used. */
 interface Graph {

@@ -1,4 +1,4 @@
-import { Document } from "../../src/config/yaml/yaml_library.ts";
+import { Document } from "../../src/base/yaml_library.ts";
 import { fileSchema, withReferences } from "../../src/config/file_schema.ts";
 import { schemasOf } from "../../src/gateway/candidate.ts";
 import { print } from "../output/output.ts";

@@ -4,6 +4,10 @@ import type {
   McpAddress,
   McpServerSettings,
 } from "../mcp/servers/mcp_settings.ts";
+import type {
+  OperationSelection,
+  RestApi,
+} from "../mcp/openapi/document/rest_tool.ts";
 import type { LlmTarget } from "../llm/llm_target.ts";
 import type { Identity } from "../policy/contract/identity.ts";
 import type { HashKey } from "../policy/http/hash_key.ts";
@@ -239,12 +243,31 @@ export interface McpTargetServer {
 }
 
 /** Address of an MCP server, by its kind. */
-export type McpTransport = {
-  readonly kind: "http";
-  readonly address: McpAddress;
-  /** Backend of the requests; its key is that of the endpoint's backend with `#` and the name of the server. */
-  readonly backend: Backend;
-};
+export type McpTransport =
+  & {
+    /** Backend of the requests; its key is that of the endpoint's backend with `#` and the name of the server. */
+    readonly backend: Backend;
+  }
+  & (
+    | { readonly kind: "http"; readonly address: McpAddress }
+    | {
+      readonly kind: "openapi";
+      readonly api: RestApi;
+      readonly operations: OperationSelection;
+      readonly document: McpDocument;
+    }
+  );
+
+/** The OpenAPI document of an API: its content, or where it is. */
+export type McpDocument =
+  | { readonly text: string }
+  | {
+    /** Host, with its port unless that is implied. */
+    readonly authority: string;
+    /** Path and query. */
+    readonly path: string;
+    readonly backend: Backend;
+  };
 
 /** Settings that spread the requests of a backend over its endpoints. */
 export interface Balancing {

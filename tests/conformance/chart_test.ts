@@ -1,7 +1,7 @@
 /** The chart, as Helm renders it; the API server of other tests accepts what comes of it. */
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
-import { parseAllYaml } from "../../src/config/yaml/yaml_library.ts";
+import { parseAllYaml } from "../../src/base/yaml_library.ts";
 
 const programs = Deno.env.get("KUBE_BIN") ?? ".tools/kube";
 

@@ -4,7 +4,7 @@ import {
   isKubernetesObject,
   type KubernetesObject,
 } from "../../src/cluster/client/kubernetes_object.ts";
-import { parseAllYaml } from "../../src/config/yaml/yaml_library.ts";
+import { parseAllYaml } from "../../src/base/yaml_library.ts";
 
 const MANAGER = "tests";
 

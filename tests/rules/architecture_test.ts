@@ -41,6 +41,7 @@ const table: ImportTable = {
   ],
   "cli/schema/print_schema.ts": [
     "cli",
+    "src/base",
     "src/config",
     "src/cluster",
     "src/gateway",
@@ -64,6 +65,7 @@ const table: ImportTable = {
   "cli/dev": ["src/base", "admin/ui/page_files.ts"],
   "main.ts": ["cli"],
   "worker.ts": ["src/dataplane"],
+  "converter.ts": ["src/mcp"],
   "mod.ts": ["src"],
 };
 

@@ -28,18 +28,57 @@ const serverTls = s.object({
   caCertificateRefs: backendTlsEntries.caCertificateRefs,
 });
 
-const mcpServerSchema = s.object({
+const operationPattern = s.pattern(
+  /^(?:tag:.+|[A-Z*]+ \/.*|[A-Za-z0-9_*\/.:-]+)$/,
+  'an operation such as "getPet*", "GET /pets*" or "tag:pets"',
+  512,
+);
+
+const openApiSchema = s.refine(
+  s.object({
+    file: s.field(
+      "OpenAPI document, JSON or YAML, in configuration files; a changed file applies at once.",
+      s.optional(s.text(4096)),
+    ),
+    url: s.field(
+      "URL of the document, which the gateway fetches without credentials, again every hour.",
+      s.optional(httpUrl),
+    ),
+    baseUrl: s.field(
+      "URL that the paths of the document follow, such as `https://api.example.com/v1`. The `servers` of the document do not matter.",
+      httpUrl,
+    ),
+    include: s.field(
+      "Operations that are tools: by `operationId` (`getPet*`), method and path (`GET /pets*`) or tag (`tag:pets`); `*` stands for anything. Default: all.",
+      s.optional(s.list(operationPattern, { max: 1024 })),
+    ),
+    exclude: s.field(
+      "Operations that are not, by the same patterns.",
+      s.optional(s.list(operationPattern, { max: 1024 })),
+    ),
+  }),
+  s.exactlyOne("file", "url"),
+);
+
+/** A REST API as an MCP server. */
+export type OpenApiResource = s.Infer<typeof openApiSchema>;
+
+const mcpServerEntries = {
   name: s.field("Name in messages, metrics and rules.", serverName),
   url: s.field(
     "Streamable HTTP endpoint, such as `https://mcp.example.com/mcp`.",
-    httpUrl,
+    s.optional(httpUrl),
+  ),
+  openapi: s.field(
+    "REST API with an OpenAPI document (3.0 or 3.1): its operations are the tools.",
+    s.optional(openApiSchema),
   ),
   headers: s.field(
     "Header fields of all requests to the server. Clients' own credentials do not reach it.",
     s.optional(s.map(headerName, s.secret())),
   ),
   credentials: s.field(
-    "Token for the server, sent as `Authorization: Bearer`. Default: none.",
+    "Token for the server, sent as `Authorization: Bearer`, or to a REST API as its document says. Default: none.",
     s.optional(keyCredentials),
   ),
   tls: s.field(
@@ -78,7 +117,12 @@ const mcpServerSchema = s.object({
       ),
     })),
   ),
-});
+};
+
+const mcpServerSchema = s.refine(
+  s.object(mcpServerEntries),
+  s.exactlyOne("url", "openapi"),
+);
 
 /** Several MCP servers as one backend. */
 export const mcpBackendSchema = s.object({

@@ -6,7 +6,7 @@ import {
   stringMember,
 } from "../../base/json.ts";
 import { describeReadError, readFileText } from "../../base/regular_file.ts";
-import { parseYaml } from "../../config/yaml/yaml_library.ts";
+import { parseYaml } from "../../base/yaml_library.ts";
 import {
   type AccessOptions,
   type ClusterAccess,

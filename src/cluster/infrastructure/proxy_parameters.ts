@@ -4,7 +4,7 @@ import {
   objectAt,
   valueAt,
 } from "../../base/json.ts";
-import { parseYaml } from "../../config/yaml/yaml_library.ts";
+import { parseYaml } from "../../base/yaml_library.ts";
 import {
   type KubernetesObject,
   objectKey,

@@ -1,5 +1,6 @@
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import { parseLlmHost } from "../../api/resources/llm_backend.ts";
+import type { McpServerResource } from "../../api/resources/mcp_backend.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
 import { addressOfUrl } from "../../base/wire/host_port.ts";
@@ -26,10 +27,12 @@ export function findDeniedHost(
       path: ["endpoints", index, "host"],
     })),
     ...(llm === undefined ? [] : llmHosts(llm)),
-    ...(mcp?.servers ?? []).map(({ url }, index) => ({
-      ...addressOfUrl(url),
-      path: ["mcp", "servers", index, "url"],
-    })),
+    ...(mcp?.servers ?? []).flatMap((server, index) =>
+      urlsOf(server).map(({ url, path }) => ({
+        ...addressOfUrl(url),
+        path: ["mcp", "servers", index, ...path],
+      }))
+    ),
   ];
   const loopbackPorts = loopbackPortsOf(written, inputs);
   for (const { host, port, path } of written) {
@@ -39,6 +42,15 @@ export function findDeniedHost(
     if (denial !== undefined) return { host, path: ["spec", ...path], denial };
   }
   return undefined;
+}
+
+/** Returns the URLs of an MCP server. */
+function urlsOf({ url, openapi }: McpServerResource) {
+  return [
+    { url, path: ["url"] },
+    { url: openapi?.baseUrl, path: ["openapi", "baseUrl"] },
+    { url: openapi?.url, path: ["openapi", "url"] },
+  ].flatMap(({ url, path }) => url === undefined ? [] : [{ url, path }]);
 }
 
 /** Returns the ports of a backend that it may have on the loopback interface. */

@@ -19,7 +19,7 @@ import {
 } from "./compile_balancing.ts";
 import type { BackendContext } from "./backend_context.ts";
 import { compileLlm } from "./llm_backends.ts";
-import { compileMcp } from "./mcp_backends.ts";
+import { backendsOf, compileMcp } from "./mcp_backends.ts";
 import {
   compileService,
   referencedServicePorts,
@@ -46,7 +46,7 @@ export function* compileBackends(
     );
     if (backend !== undefined) backends.set(key, backend);
     for (const { transport } of backend?.mcp?.servers ?? []) {
-      backends.set(transport.backend.key, transport.backend);
+      for (const own of backendsOf(transport)) backends.set(own.key, own);
     }
     yield;
   }

@@ -3,15 +3,22 @@ import {
   isReservedHeader,
   type McpBackend,
   type McpServerResource,
+  type OpenApiResource,
 } from "../../api/resources/mcp_backend.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
+import { describeReadError } from "../../base/regular_file.ts";
 import { addressOfUrl } from "../../base/wire/host_port.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
-import type { Backend, McpTargetServer } from "../../snapshot/snapshot.ts";
-import { namespacedName } from "../resolve/references.ts";
+import type {
+  Backend,
+  McpDocument,
+  McpTargetServer,
+  McpTransport,
+} from "../../snapshot/snapshot.ts";
+import { namespacedName, readFileOf } from "../resolve/references.ts";
 import { loadCa } from "./backend_ca.ts";
 import type { BackendContext } from "./backend_context.ts";
 import { readKey } from "./backend_credentials.ts";
@@ -21,6 +28,8 @@ const DEFAULT_CONNECT = "3s";
 const DEFAULT_LIST = "3s";
 const DEFAULT_CALL = "5m";
 const UNLIMITED_MS = 2 ** 31 - 1;
+
+type Headers = readonly (readonly [name: string, value: string])[];
 
 /** Compiles the servers of an endpoint; reports those that cannot be used, and returns `undefined` then. */
 export function compileMcp(
@@ -43,6 +52,14 @@ export function compileMcp(
   return { host, port, tls: undefined, mcp: { servers: usable } };
 }
 
+/** Returns the backends that requests to a server go to. */
+export function backendsOf(transport: McpTransport): readonly Backend[] {
+  const { backend } = transport;
+  return transport.kind === "openapi" && "backend" in transport.document
+    ? [backend, transport.document.backend]
+    : [backend];
+}
+
 class ServerCompiler {
   readonly #resource: GatewayBackend;
   readonly #server: McpServerResource;
@@ -62,56 +79,136 @@ class ServerCompiler {
   }
 
   compile(defaultPrefix: string): McpTargetServer | undefined {
-    const { name, url, timeouts, tools, descriptions = {}, prefix } =
-      this.#server;
-    const { host, pathname, search, protocol, username } = new URL(url);
+    const { name, timeouts, tools, descriptions = {}, prefix } = this.#server;
+    const settings = {
+      name,
+      prefix: prefix ?? defaultPrefix,
+      tools,
+      descriptions: new Map(Object.entries(descriptions)),
+      timeouts: {
+        connectMs: parseDuration(timeouts?.connect ?? DEFAULT_CONNECT),
+        listMs: parseDuration(timeouts?.list ?? DEFAULT_LIST),
+        callMs: parseDuration(timeouts?.call ?? DEFAULT_CALL) || UNLIMITED_MS,
+      },
+    };
     const headers = this.#headers();
-    const tls = this.#tls(protocol === "https:");
-    if (username !== "") {
+    const credential = this.#credential();
+    const transport = headers === undefined || credential === undefined
+      ? undefined
+      : this.#transport(headers, credential.key);
+    return transport && {
+      settings,
+      address: transport.kind === "http"
+        ? transport.address.authority
+        : transport.api.authority,
+      transport,
+    };
+  }
+
+  #transport(
+    headers: Headers,
+    credential: string | undefined,
+  ): McpTransport | undefined {
+    const { url, openapi } = this.#server;
+    if (openapi !== undefined) {
+      return this.#openApi(openapi, headers, credential);
+    }
+    const backend = this.#backendOf(url ?? "", ["url"]);
+    if (backend === undefined) return undefined;
+    const { host, pathname, search } = new URL(url ?? "");
+    const own = credential === undefined
+      ? headers
+      : [...headers, ["authorization", `Bearer ${credential}`] as const];
+    const path = pathname + search;
+    return {
+      kind: "http",
+      address: { authority: host, path, headers: own },
+      backend,
+    };
+  }
+
+  #openApi(
+    { file, url, baseUrl, include, exclude }: OpenApiResource,
+    headers: Headers,
+    credential: string | undefined,
+  ): McpTransport | undefined {
+    const { host, pathname, search, hash } = new URL(baseUrl);
+    if (search !== "" || hash !== "") {
+      const problem =
+        "the paths of the document follow it, so it cannot have a query";
+      this.#reject(["openapi", "baseUrl"], problem);
+      return undefined;
+    }
+    const backend = this.#backendOf(baseUrl, ["openapi", "baseUrl"]);
+    const document = url === undefined
+      ? this.#documentFile(file ?? "")
+      : this.#documentAt(url);
+    if (backend === undefined || document === undefined) return undefined;
+    return {
+      kind: "openapi",
+      api: {
+        authority: host,
+        basePath: pathname.replace(/\/+$/, ""),
+        headers,
+        credential,
+      },
+      operations: { include, exclude },
+      document,
+      backend,
+    };
+  }
+
+  #documentFile(file: string): McpDocument | undefined {
+    try {
+      if (this.#resource.metadata.uid !== undefined) {
+        throw new TypeError('a backend of the cluster needs "url"');
+      }
+      return { text: readFileOf(this.#context.inputs)(file) };
+    } catch (error) {
+      const problem = `Cannot read the document: ${describeReadError(error)}`;
+      this.#reject(["openapi", "file"], problem);
+      return undefined;
+    }
+  }
+
+  #documentAt(url: string): McpDocument | undefined {
+    const { host, pathname, search } = new URL(url);
+    const backend = this.#backendOf(url, ["openapi", "url"], "/document");
+    return backend && { authority: host, path: pathname + search, backend };
+  }
+
+  /** @param suffix Ends the key and the name of a backend besides that of the server. */
+  #backendOf(
+    url: string,
+    field: DiagnosticPath,
+    suffix = "",
+  ): Backend | undefined {
+    const { name, timeouts } = this.#server;
+    const { protocol, username, password } = new URL(url);
+    if (username !== "" || password !== "") {
       this.#reject(
-        ["url"],
+        field,
         'a URL cannot have credentials; use "credentials" or "headers"',
       );
       return undefined;
     }
-    if (headers === undefined || tls === "invalid") return undefined;
+    const tls = this.#tls(url, protocol === "https:");
+    if (tls === "invalid") return undefined;
     const address = addressOfUrl(url);
     const loopbackPorts = loopbackPortsOf([address], this.#context.inputs);
-    const connectMs = parseDuration(timeouts?.connect ?? DEFAULT_CONNECT);
-    const key = namespacedName(this.#resource);
     return {
-      settings: {
-        name,
-        prefix: prefix ?? defaultPrefix,
-        tools,
-        descriptions: new Map(Object.entries(descriptions)),
-        timeouts: {
-          connectMs,
-          listMs: parseDuration(timeouts?.list ?? DEFAULT_LIST),
-          callMs: parseDuration(timeouts?.call ?? DEFAULT_CALL) ||
-            UNLIMITED_MS,
-        },
-      },
-      address: host,
-      transport: {
-        kind: "http",
-        address: { authority: host, path: pathname + search, headers },
-        backend: {
-          ...address,
-          ...(loopbackPorts.length > 0 && { loopbackPorts }),
-          key: `${key}#${name}`,
-          name: `${this.#resource.metadata.name}#${name}`,
-          protocol: "auto",
-          tls,
-          connectTimeoutMs: connectMs,
-        },
-      },
+      ...address,
+      ...(loopbackPorts.length > 0 && { loopbackPorts }),
+      key: `${namespacedName(this.#resource)}#${name}${suffix}`,
+      name: `${this.#resource.metadata.name}#${name}${suffix}`,
+      protocol: "auto",
+      tls,
+      connectTimeoutMs: parseDuration(timeouts?.connect ?? DEFAULT_CONNECT),
     };
   }
 
-  #headers(): readonly (readonly [string, string])[] | undefined {
-    const { headers = {}, credentials } = this.#server;
-    const entries = Object.entries(headers);
+  #headers(): Headers | undefined {
+    const entries = Object.entries(this.#server.headers ?? {});
     for (const [name, value] of entries) {
       if (isReservedHeader(name.toLowerCase()) || !isFieldValue(value)) {
         const problem = isFieldValue(value)
@@ -121,13 +218,19 @@ class ServerCompiler {
         return undefined;
       }
     }
-    if (credentials === undefined) return entries;
+    return entries;
+  }
+
+  /** Returns the key of the credentials; `undefined` if they cannot be used. */
+  #credential(): { readonly key: string | undefined } | undefined {
+    const { credentials } = this.#server;
+    if (credentials === undefined) return { key: undefined };
     try {
       const key = readKey(this.#resource, credentials, this.#context);
       if (!isFieldValue(key)) {
         throw new TypeError("it has line breaks or control characters");
       }
-      return [...entries, ["authorization", `Bearer ${key}`]];
+      return { key };
     } catch (error) {
       const [field = ""] = Object.keys(credentials);
       const problem = `Cannot use the credentials: ${describeError(error)}`;
@@ -136,16 +239,18 @@ class ServerCompiler {
     }
   }
 
-  #tls(isHttps: boolean): UpstreamTls | "invalid" | undefined {
-    const { tls, url } = this.#server;
+  #tls(url: string, isHttps: boolean): UpstreamTls | "invalid" | undefined {
+    const { tls, openapi } = this.#server;
     if (!isHttps) {
-      if (tls === undefined) return undefined;
+      // A document may have another scheme than its API.
+      if (tls === undefined || url === openapi?.url) return undefined;
       this.#reject(["tls"], '"tls" needs an "https" URL');
       return "invalid";
     }
+    const { host } = addressOfUrl(url);
     try {
       return {
-        hostname: tls?.hostname ?? addressOfUrl(url).host,
+        hostname: url === openapi?.url ? host : tls?.hostname ?? host,
         subjectAltNames: [],
         caCertificates: tls?.caCertificateRefs?.map((reference) =>
           loadCa(reference, this.#resource, this.#context)

@@ -212,9 +212,27 @@ function describeMcp({ servers }: McpTarget) {
   };
 }
 
-function describeTransport({ address, backend }: McpTransport) {
-  const [path] = address.path.split("?", 1);
-  return { backend: backend.key, target: `${address.authority}${path}` };
+function describeTransport(transport: McpTransport) {
+  const { key: backend } = transport.backend;
+  if (transport.kind === "http") {
+    return { backend, target: shownUrl(transport.address) };
+  }
+  const { api: { authority, basePath }, document, operations } = transport;
+  return {
+    backend,
+    target: `${authority}${basePath}`,
+    openapi: {
+      ...operations,
+      document: "text" in document ? "File" : shownUrl(document),
+    },
+  };
+}
+
+/** Returns a URL without its query, which may have a secret. */
+function shownUrl(
+  { authority, path }: { readonly authority: string; readonly path: string },
+): string {
+  return `${authority}${path.split("?", 1)[0]}`;
 }
 
 /** Describes all but the expression, which may contain secrets. */

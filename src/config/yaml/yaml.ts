@@ -15,7 +15,7 @@ import {
   type Node,
   visit,
   type YAMLError,
-} from "./yaml_library.ts";
+} from "../../base/yaml_library.ts";
 import type { YamlEntry, YamlNode } from "./yaml_node.ts";
 import {
   missingTerminator,

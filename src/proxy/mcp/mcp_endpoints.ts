@@ -10,6 +10,7 @@ import { createEndpoint } from "../../mcp/endpoint/create_endpoint.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
 import { HttpConnector } from "../../mcp/servers/http/http_connector.ts";
+import { OpenApiConnector } from "../../mcp/openapi/openapi_connector.ts";
 import type { SendHttp } from "../../mcp/servers/http/http_transport.ts";
 import type {
   ConnectorOptions,
@@ -193,12 +194,24 @@ export class McpEndpoints {
   }
 
   #connectorOf(
-    { address, backend }: McpTransport,
+    transport: McpTransport,
     options: ConnectorOptions,
   ): ServerConnector {
-    const send: SendHttp = (request, body, cancellation) =>
-      this.#sendToServer(backend, request, body, cancellation);
-    return new HttpConnector(address, send, options);
+    const sendTo = (backend: Backend): SendHttp => (...request) =>
+      this.#sendToServer(backend, ...request);
+    const send = sendTo(transport.backend);
+    if (transport.kind === "http") {
+      return new HttpConnector(transport.address, send, options);
+    }
+    const { api, operations, document } = transport;
+    return new OpenApiConnector({
+      api,
+      operations,
+      document: "text" in document
+        ? document
+        : { ...document, send: sendTo(document.backend) },
+      send,
+    }, options);
   }
 
   async #sendToServer(

@@ -8,7 +8,7 @@ import {
   type ApiRequest,
   KubernetesApi,
 } from "../../../src/cluster/client/kubernetes_api.ts";
-import { parseAllYaml } from "../../../src/config/yaml/yaml_library.ts";
+import { parseAllYaml } from "../../../src/base/yaml_library.ts";
 import type { Finding } from "../../drills/drill.ts";
 import { install } from "../install.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isJsonObject } from "../../../src/base/json.ts";
 import { supportedFeatures } from "../../../src/cluster/status/supported_features.ts";
-import { parseAllYaml } from "../../../src/config/yaml/yaml_library.ts";
+import { parseAllYaml } from "../../../src/base/yaml_library.ts";
 
 /** Features that every implementation of a profile has, and one that reports do not list. */
 const unlisted = [

@@ -8,11 +8,11 @@ import {
   LineCounter,
   parseAllDocuments,
 } from "yaml";
-import { runToEnd } from "../../../../src/base/slices.ts";
-import { parseYaml } from "../../../../src/config/yaml/yaml.ts";
-import { compose } from "../../../../src/config/yaml/yaml_library.ts";
-import { createRandom } from "../../../harness/clients/mutations.ts";
-import type { YamlNode } from "../../../../src/config/yaml/yaml_node.ts";
+import { runToEnd } from "../../../src/base/slices.ts";
+import { parseYaml } from "../../../src/config/yaml/yaml.ts";
+import { compose } from "../../../src/base/yaml_library.ts";
+import { createRandom } from "../../harness/clients/mutations.ts";
+import type { YamlNode } from "../../../src/config/yaml/yaml_node.ts";
 
 /** Values and places of a node as the package finds them when it composes the document in one call. */
 function expectedOf(node: unknown): unknown {
