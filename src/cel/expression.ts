@@ -18,6 +18,7 @@ import {
   fieldReadsOf,
   shapeAt,
 } from "./paths.ts";
+import { planReads, type ReadValue } from "./read_values.ts";
 import { type ResultType, resultTypeOf } from "./result_type.ts";
 import type { FieldName, VariableName, Variables } from "./variables.ts";
 
@@ -44,6 +45,7 @@ export class Expression {
   readonly #reads: readonly FieldRead[];
   readonly #ast: Ast;
   readonly #evaluate: (variables: Variables) => unknown;
+  #readFields: ((variables: Variables) => readonly ReadValue[]) | undefined;
 
   constructor(shown: string, ast: Ast, { variables, fields }: Usage) {
     this.shown = shown;
@@ -87,6 +89,11 @@ export class Expression {
   /** Returns the value; anything but a boolean is an error. Never throws. */
   test(variables: Variables): boolean | EvaluationFailure {
     return asCondition(this.#evaluate(variables));
+  }
+
+  /** Returns the values of the fields that it reads, to explain its result. Never throws. */
+  fieldValues(variables: Variables): readonly ReadValue[] {
+    return (this.#readFields ??= planReads(this.#ast))(variables);
   }
 
   /** Plans it as a condition some of whose inputs are not known. */

@@ -1,5 +1,6 @@
 import { systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { createSensitiveHeaders } from "../base/redaction.ts";
 import { openEgress } from "../base/wire/egress_policy.ts";
 import { noDocumentCache } from "../identity/documents/document_cache.ts";
 import { IdentityStore } from "../identity/identity_store.ts";
@@ -48,6 +49,7 @@ export function noopServices(
     log: silence,
     egress: openEgress,
     maxBufferBytes: 0,
+    sensitiveHeaders: createSensitiveHeaders([]),
     trustsPeer: () => false,
     ofKinds,
   };

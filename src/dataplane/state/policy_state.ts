@@ -2,6 +2,10 @@ import type { PolicyStateDescription } from "./state_descriptions.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log, Logger } from "../../base/log.ts";
+import {
+  createSensitiveHeaders,
+  type SensitiveHeaders,
+} from "../../base/redaction.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { IdentityStore } from "../../identity/identity_store.ts";
 import {
@@ -64,6 +68,7 @@ export class PolicyState {
   readonly #options: PolicyStateOptions;
   readonly #log: Log;
   readonly #trustsPeer: PolicyServices["trustsPeer"];
+  readonly #sensitiveHeaders: SensitiveHeaders;
   readonly #identity: IdentityStore;
   readonly #logins: LoginState;
   readonly #registrations: RegistrationTurns;
@@ -75,6 +80,9 @@ export class PolicyState {
     this.#options = options;
     this.#log = logger.module("policy");
     this.#trustsPeer = trustedProxies(options.settings.trustedProxies);
+    this.#sensitiveHeaders = createSensitiveHeaders(
+      options.settings.sensitiveHeaders,
+    );
     this.#identity = new IdentityStore({
       clock,
       log: logger.module("identity"),
@@ -130,6 +138,7 @@ export class PolicyState {
         log: this.#log,
         egress,
         maxBufferBytes: settings.limits.maxBufferBytes,
+        sensitiveHeaders: this.#sensitiveHeaders,
         trustsPeer: this.#trustsPeer,
         ofKinds,
       },

@@ -1,10 +1,10 @@
 import {
   errorOf,
   type Explanation,
-  type FailingPart,
   namedPart,
 } from "../../telemetry/failures/explanation.ts";
 import type { RecordedRequest } from "../../telemetry/failures/recorded_request.ts";
+import type { AuthorizationResult } from "../../telemetry/trace/trace_event.ts";
 import { definePolicy } from "../contract/define_policy.ts";
 import { authorizationSchema } from "./authorization_schema.ts";
 
@@ -37,18 +37,30 @@ async function loadCode() {
 }
 
 function explain(failed: RecordedRequest): Explanation {
+  const rule = failingRule(failed);
   return {
-    cause: `Denied: ${errorOf(failed)}.`,
-    failing: failingRule(failed),
+    cause: `Denied: ${errorOf(failed)}.${describeFields(rule)}`,
+    failing: namedPart("rule", rule?.name),
     advice:
       "If it should pass, change the rule under `authorization`, or give the caller what the rule requires.",
   };
 }
 
-function failingRule({ verdict }: RecordedRequest): FailingPart | undefined {
+function failingRule({ verdict }: RecordedRequest): FailedRule | undefined {
   if (verdict?.type !== "authorizationResult") return undefined;
-  const rule = verdict.rules.find(({ matched, mode, error }) =>
+  return verdict.rules.find(({ matched, mode, error }) =>
     error !== undefined || matched === (mode === "deny")
   );
-  return namedPart("rule", rule?.name);
+}
+
+type FailedRule = AuthorizationResult["rules"][number];
+
+/** Returns ` In this request, apiKey.models is ["small"], and llm.requestModel is "large".` */
+function describeFields(rule: FailedRule | undefined): string {
+  const values = rule?.values ?? [];
+  if (values.length === 0) return "";
+  const list = values.map(({ name, value }) => `${name} is ${value}`);
+  return ` In this request, ${
+    new Intl.ListFormat("en-US", { type: "conjunction" }).format(list)
+  }.`;
 }

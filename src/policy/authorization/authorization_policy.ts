@@ -35,6 +35,11 @@ import type { PolicyOptions, PolicyProblem } from "../contract/policy_kind.ts";
 import type { PolicyServices } from "../contract/policy_services.ts";
 import { Rejection } from "../contract/rejection.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
+import {
+  describeValues,
+  type ShownValues,
+  type ValueSecrets,
+} from "./denial_values.ts";
 import { jsonRpcDenial } from "./json_rpc_denial.ts";
 import { ModelFilter } from "./model_filter.ts";
 import { ListFilter } from "./list_filter.ts";
@@ -78,7 +83,8 @@ export function createAuthorization(
   const use = joinBodyUses(rules.map(({ bodyUse }) => bodyUse));
   const passing = action === "Allow";
   const scopes = new RequiredScopes(rules, passing);
-  const facts = { passing, scopes };
+  const { sensitiveHeaders } = services;
+  const facts = { passing, scopes, secrets: { hide, sensitiveHeaders } };
   const lists = ListFilter.create(rules, passing, services);
   const models = ModelFilter.create(rules, passing, services);
 
@@ -123,10 +129,11 @@ export function createAuthorization(
 function decide(
   context: PolicyContext,
   applied: readonly AuthorizationRule[],
-  { passing, scopes }: {
+  { passing, scopes, secrets }: {
     /** Result that each rule must have. */
     readonly passing: boolean;
     readonly scopes: RequiredScopes;
+    readonly secrets: ValueSecrets;
   },
 ): Rejection<"authorization"> | undefined {
   const mode: Mode = passing ? "require" : "deny";
@@ -142,7 +149,15 @@ function decide(
       if (typeof result === "boolean") continue;
       noteFailedExpression(context, "authorization");
     }
-    const verdict = verdictOf(evaluated, mode, "deny");
+    const verdict = verdictOf(
+      evaluated,
+      mode,
+      "deny",
+      ({ rule, result }) =>
+        result === passing
+          ? undefined
+          : describeValues(rule.fieldValues(variables), secrets),
+    );
     return reject(context, denying, scopes, verdict);
   }
   context.trace?.report(verdictOf(evaluated, mode, "allow"));
@@ -183,7 +198,10 @@ async function denyByJsonRpc(
 }
 
 interface AuthorizationOptions extends Pick<PolicyOptions, "hide"> {
-  readonly services: Pick<PolicyServices, "clock" | "log" | "maxBufferBytes">;
+  readonly services: Pick<
+    PolicyServices,
+    "clock" | "log" | "maxBufferBytes" | "sensitiveHeaders"
+  >;
 }
 
 /** Mode of the rules: all must be true, or none may be. */
@@ -194,16 +212,22 @@ function verdictOf(
   evaluated: readonly EvaluatedRule[],
   mode: Mode,
   result: AuthorizationResult["result"],
+  valuesOf: (one: EvaluatedRule) => ShownValues | undefined = () => undefined,
 ): AuthorizationResult {
   return {
     type: "authorizationResult",
-    rules: evaluated.map(({ rule, result }) => ({
-      name: rule.shown,
-      matched: result === true,
-      mode,
-      ...(typeof result !== "boolean" &&
-        { error: result.withoutValues(rule.shown) }),
-    })),
+    rules: evaluated.map((one) => {
+      const { rule, result } = one;
+      const values = valuesOf(one);
+      return {
+        name: rule.shown,
+        matched: result === true,
+        mode,
+        ...(typeof result !== "boolean" &&
+          { error: result.withoutValues(rule.shown) }),
+        ...(values !== undefined && { values }),
+      };
+    }),
     result,
   };
 }

@@ -4,6 +4,7 @@ import type { Expression } from "../../cel/expression.ts";
 import { type PartialResult, unknownField } from "../../cel/plan.ts";
 import type { ScopeCondition } from "../../cel/scope_condition.ts";
 import type { FieldPath } from "../../cel/paths.ts";
+import type { ReadValue } from "../../cel/read_values.ts";
 import type { Variables } from "../../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
@@ -72,6 +73,11 @@ export class AuthorizationRule {
   /** Tests with variables of another token than that of the request. */
   testAnew(variables: Variables): RuleResult {
     return this.#expression.test(variables);
+  }
+
+  /** Values of the fields that it reads, to explain its result. */
+  fieldValues(variables: Variables): readonly ReadValue[] {
+    return this.#expression.fieldValues(variables);
   }
 
   /** The rule as a condition on scopes; `undefined` when it reads none. */

@@ -1,7 +1,7 @@
 import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { Hide } from "../../base/redaction.ts";
+import type { Hide, SensitiveHeaders } from "../../base/redaction.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import type { UpstreamOptions } from "../../http/client/upstream.ts";
 import type { Peer } from "../../http/transport.ts";
@@ -23,6 +23,8 @@ export interface PolicyServices {
   readonly egress: EgressPolicy;
   /** Largest part of a body that is buffered where its content has to be read. */
   readonly maxBufferBytes: number;
+  /** Headers whose values must not be shown. */
+  readonly sensitiveHeaders: SensitiveHeaders;
   /** Reports whether an address belongs to a proxy whose `X-Forwarded-*` fields are trusted. */
   trustsPeer(peer: Peer): boolean;
   /** Services that only some kinds need; each such kind declares a slot for its own. Read them with `servicesIn`. */

@@ -5,11 +5,11 @@ import { type RateLimit, rateLimitSchema } from "./rate_limit_schema.ts";
 import {
   errorOf,
   type Explanation,
-  type FailingPart,
   namedPart,
 } from "../../telemetry/failures/explanation.ts";
 import type { RecordedRequest } from "../../telemetry/failures/recorded_request.ts";
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
+import type { RateLimitEntry } from "../../telemetry/trace/trace_event.ts";
 
 /** Rate limits of gateway and route, as one policy. */
 export const rateLimit = defineCombinedPolicy(
@@ -79,8 +79,10 @@ function checkGlobalStore(
 function explainLimit(failed: RecordedRequest): Explanation {
   if (failed.finished.status === 503) return explainUnknownLimit(failed);
   return {
-    cause: `A rate limit rejected the request: ${errorOf(failed)}.`,
-    failing: failingBudget(failed),
+    cause: `A rate limit rejected the request: ${errorOf(failed)}.${
+      describeKey(deniedEntry(failed))
+    }`,
+    failing: namedPart("budget", deniedEntry(failed)?.name),
     advice: adviceOnLimit(failed),
   };
 }
@@ -94,16 +96,24 @@ function explainUnknownLimit(failed: RecordedRequest): Explanation {
   };
 }
 
-function failingBudget({ verdict }: RecordedRequest): FailingPart | undefined {
-  if (verdict?.type !== "rateLimit") return undefined;
-  const entry = verdict.entries.find((each) => each.verdict === "deny");
-  return namedPart("budget", entry?.name);
-}
-
-function adviceOnLimit({ verdict, finished }: RecordedRequest): string {
-  const entry = verdict?.type === "rateLimit"
+function deniedEntry({ verdict }: RecordedRequest): RateLimitEntry | undefined {
+  return verdict?.type === "rateLimit"
     ? verdict.entries.find((each) => each.verdict === "deny")
     : undefined;
+}
+
+/** Returns ` The budget is that of "anna".` */
+function describeKey(entry: RateLimitEntry | undefined): string {
+  if (entry?.key === undefined) return "";
+  const owner = entry.key === ""
+    ? "requests without a key"
+    : JSON.stringify(entry.key);
+  return ` The budget is that of ${owner}.`;
+}
+
+function adviceOnLimit(failed: RecordedRequest): string {
+  const { finished } = failed;
+  const entry = deniedEntry(failed);
   const wait = entry === undefined
     ? "Wait for the time in `retry-after`"
     : `Wait until ${resetTime(finished, entry)}, when the limit resets`;

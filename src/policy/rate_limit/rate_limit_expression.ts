@@ -75,6 +75,12 @@ export class LimitExpression<T extends string | boolean | undefined> {
     return usable;
   }
 
+  /** Returns its value for a request as people may see it, `""` without one: `anna`, or the marker for what may be a secret. */
+  shownValue(variables: Variables): string {
+    const value = this.#options.accept(this.#expression.evaluate(variables));
+    return value === undefined ? "" : String(this.#show(value));
+  }
+
   #show(value: string | boolean): string | boolean {
     if (typeof value === "boolean") return value;
     return this.#isOpen ? this.#dependencies.hide(value) : REDACTION_MARKER;

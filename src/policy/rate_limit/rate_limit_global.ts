@@ -106,6 +106,14 @@ export class GlobalLimits {
     return this.#nameAt(index);
   }
 
+  /** Returns the values of the entries of a reading, without secrets: `user=anna`. */
+  shownKey({ index }: DescriptorReading, variables: Variables): string {
+    const { entries = [] } = this.#descriptors[index] ?? {};
+    return entries.map(({ shown, value }) =>
+      `${shown}=${value.shownValue(variables)}`
+    ).join(", ");
+  }
+
   #nameAt(index: number): string {
     return this.#names[index] ?? `descriptor ${index}`;
   }

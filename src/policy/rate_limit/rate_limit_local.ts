@@ -63,6 +63,12 @@ export class LocalLimits {
     return this.#entries.map(({ limit }) => limit);
   }
 
+  /** Returns the key of a request for a limit, without secrets; `undefined` for a limit without keys. */
+  shownKey(limit: Limit, variables: Variables): string | undefined {
+    return this.#entries.find((entry) => entry.limit === limit)?.key
+      ?.shownValue(variables);
+  }
+
   /** Returns the budgets that a request counts against. */
   budgets(
     variables: Variables,

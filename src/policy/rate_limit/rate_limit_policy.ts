@@ -212,8 +212,11 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     const exhausted = takeAll(budgets, now, { expected, onSoft });
     if (exhausted !== undefined) {
       const { limits } = local;
-      const exhaustion = { budget: exhausted, budgets, limits, now, expected };
-      return rejectLocally(exhaustion, writeLimits);
+      const key = variables && local.shownKey(exhausted.limit, variables);
+      return rejectLocally(
+        { budget: exhausted, budgets, limits, now, expected, key },
+        writeLimits,
+      );
     }
     if (context.trace !== undefined && local.limits.length > 0) {
       const { limits } = local;
@@ -244,7 +247,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     limits: GlobalLimits,
     verdict: GlobalVerdict,
   ): Verdict | Promise<Verdict> {
-    const { context, taken, admissions } = pending;
+    const { context, taken, variables, admissions } = pending;
     if (verdict.verdict === "admitted") {
       admissions.push(verdict);
       for (const name of limits.exceededBy(verdict)) {
@@ -256,7 +259,8 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     for (const admission of admissions) admission.refund();
     taken.local.refund(taken.at);
     if (verdict.verdict === "refused") {
-      return rejectGlobally(limits, verdict, this.#options.writeLimits);
+      const { writeLimits } = this.#options;
+      return rejectGlobally(limits, verdict, variables, writeLimits);
     }
     return rejectUndecided(verdict.message);
   }

@@ -6,6 +6,7 @@ import {
 } from "../../ratelimit/budget/budget.ts";
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
 import type { LimiterRejection } from "../../ratelimit/limiter/global_limiter.ts";
+import type { Variables } from "../../cel/variables.ts";
 import type { GlobalLimits } from "./rate_limit_global.ts";
 import {
   seconds,
@@ -32,11 +33,13 @@ export interface Exhaustion {
   readonly now: number;
   /** Most that the request is expected to use. */
   readonly expected: Use;
+  /** Key of the request for the budget, without secrets; `undefined` for a limit without keys. */
+  readonly key: string | undefined;
 }
 
 /** Rejects a request whose local budget is exhausted. */
 export function rejectLocally(
-  { budget, budgets, limits, now, expected }: Exhaustion,
+  { budget, budgets, limits, now, expected, key }: Exhaustion,
   writeLimits: WriteLimits,
 ): Rejection<"rate_limit"> {
   const { scope, name, definition } = budget.limit;
@@ -52,7 +55,7 @@ export function rejectLocally(
     response.headers.set("x-should-retry", "false");
   }
   const message = `Limit "${name}" of ${scope} ${problem ?? "is used up"}`;
-  const verdict = localVerdict(limits, budgets, budget, now);
+  const verdict = localVerdict(limits, budgets, { budget, key }, now);
   return new Rejection("rate_limit", message, response, verdict);
 }
 
@@ -81,6 +84,7 @@ function textOf(problem: string | undefined): Uint8Array | undefined {
 export function rejectGlobally(
   limits: GlobalLimits,
   rejection: LimiterRejection,
+  variables: Variables,
   writeLimits: WriteLimits,
 ): Rejection<"rate_limit"> {
   const { refusedBy, needed = 0, readings, responseHeaders } = rejection;
@@ -99,7 +103,8 @@ export function rejectGlobally(
   const message = `${what} of domain "${limits.domain}" ${
     problem ?? "is used up"
   }`;
-  const verdict = globalVerdict(limits, rejection);
+  const key = refusedBy && limits.shownKey(refusedBy, variables);
+  const verdict = globalVerdict(limits, { ...rejection, key });
   return new Rejection("rate_limit", message, response, verdict);
 }
 

@@ -20,14 +20,17 @@ import { seconds } from "./rate_limit_headers.ts";
 export function localVerdict(
   limits: readonly Limit[],
   budgets: readonly Budget[],
-  refusedBy: Budget | undefined,
+  refusal:
+    | { readonly budget: Budget; readonly key: string | undefined }
+    | undefined,
   now: number,
 ): RateLimitResult {
   const entries = limits.map((limit): RateLimitEntry => {
     const budget = budgets.find((each) => each.limit === limit);
     if (budget === undefined) return skipped(limit);
-    const verdict = budget === refusedBy ? "deny" : "allow";
-    return entryOf(limit.name, budget.read(now), verdict);
+    return budget === refusal?.budget
+      ? entryOf(limit.name, budget.read(now), "deny", refusal.key)
+      : entryOf(limit.name, budget.read(now), "allow");
   });
   return resultOf("local", entries);
 }
@@ -35,9 +38,11 @@ export function localVerdict(
 /** Describes the verdict of shared budgets for the trace; the one that denied comes first. */
 export function globalVerdict(
   limits: Pick<GlobalLimits, "nameOf">,
-  { readings, refusedBy, error }: {
+  { readings, refusedBy, key, error }: {
     readonly readings: readonly DescriptorReading[];
     readonly refusedBy?: DescriptorReading | undefined;
+    /** Key of the request for the budget that denied it. */
+    readonly key?: string | undefined;
     /** Error that explains why there are no readings. */
     readonly error?: string;
   },
@@ -46,7 +51,8 @@ export function globalVerdict(
     .filter(({ index }) => index !== refusedBy?.index)
     .map((reading) => entryOf(limits.nameOf(reading), reading, "allow"));
   if (refusedBy !== undefined) {
-    entries.unshift(entryOf(limits.nameOf(refusedBy), refusedBy, "deny"));
+    const name = limits.nameOf(refusedBy);
+    entries.unshift(entryOf(name, refusedBy, "deny", key));
   }
   const result = resultOf("global", entries);
   return error === undefined ? result : { ...result, error };
@@ -74,10 +80,14 @@ function entryOf(
   name: string,
   { unit, limit, remaining, resetMs, held }: BudgetReading,
   verdict: RateLimitEntry["verdict"],
+  key?: string,
 ): RateLimitEntry {
   const resetSeconds = seconds(resetMs);
-  const entry = { name, unit, limit, remaining, resetSeconds, verdict };
-  return held === undefined ? entry : { ...entry, held };
+  return {
+    ...{ name, unit, limit, remaining, resetSeconds, verdict },
+    ...(held !== undefined && { held }),
+    ...(key !== undefined && { key }),
+  };
 }
 
 function skipped({ name, definition }: Limit): RateLimitEntry {

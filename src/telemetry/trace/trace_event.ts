@@ -77,6 +77,10 @@ const traceMessage = s.variant("type", [
       mode: s.openText<"allow" | "deny" | "require">(),
       /** Error of a rule that could not be evaluated. */
       error: s.optional(s.string()),
+      /** Of a rule that denied the request, the fields that it reads: `{"name": "apiKey.models", "value": "[\"a\"]"}`. */
+      values: s.optional(
+        s.array(s.openObject({ name: s.string(), value: s.string() })),
+      ),
     })),
     result: verdict,
   }),
@@ -100,6 +104,8 @@ const traceMessage = s.variant("type", [
       /** Held for requests in progress, in budgets that do so. */
       held: s.optional(s.number()),
       resetSeconds: s.number(),
+      /** Key of the request, of a limit with keys that denied it; may be empty. */
+      key: s.optional(s.string()),
       /** `skip` when the condition or key does not apply to this request. */
       verdict: s.openText<"allow" | "deny" | "skip">(),
     })),

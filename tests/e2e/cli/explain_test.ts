@@ -63,6 +63,24 @@ async function startFailing(
       route("limit", upstreamHost, {
         rateLimit: { local: [{ requests: 1, unit: "Hours" }] },
       }),
+      route("team-limit", upstreamHost, {
+        apiKeyAuthentication: {
+          keys: [{ key: "team-key", metadata: { team: "blue" } }],
+        },
+        rateLimit: {
+          local: [{ requests: 1, unit: "Hours", key: "apiKey.team" }],
+        },
+      }),
+      route("model", upstreamHost, {
+        apiKeyAuthentication: {
+          keys: [{ key: "model-key", metadata: { models: ["small"] } }],
+        },
+        authorization: {
+          policy: {
+            matchExpressions: ["request.headers['x-model'] in apiKey.models"],
+          },
+        },
+      }),
     ],
   });
   return {
@@ -178,10 +196,27 @@ const cases: readonly {
       headers: { authorization: `Bearer ${await issuer.sign()}` },
     }),
     says: [
-      /Denied: rule "'read' in jwt\.permissions"/,
+      /Denied: rule "'read' in jwt\.permissions".* In this request, jwt\.permissions is not set\./,
       /at {6}rule 'read' in jwt\.permissions/,
       /authorizationResult .*denied by 'read' in jwt\.permissions/,
     ],
+  },
+  {
+    path: "/model",
+    request: () =>
+      Promise.resolve({
+        headers: { authorization: "Bearer model-key", "x-model": "large" },
+      }),
+    says: [
+      /In this request, request\.headers\["x-model"\] is "large" and apiKey\.models is \["small"\]\./,
+    ],
+  },
+  {
+    path: "/team-limit",
+    times: 2,
+    request: () =>
+      Promise.resolve({ headers: { authorization: "Bearer team-key" } }),
+    says: [/is used up\. The budget is that of "blue"\./],
   },
   {
     path: "/limit",

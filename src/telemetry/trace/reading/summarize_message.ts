@@ -110,8 +110,10 @@ function summarizeAuthorization({ rules, result }: AuthorizationResult) {
     error !== undefined || (mode === "deny" ? matched : !matched)
   );
   if (denying === undefined) return "denied: no rule allows it";
-  const { name, error } = denying;
-  return `denied by ${name}${error === undefined ? "" : `: ${error}`}`;
+  const { name, error, values = [] } = denying;
+  const fields = values.map(({ name, value }) => `${name} is ${value}`);
+  const why = error === undefined ? fields : [error, ...fields];
+  return `denied by ${name}${why.length === 0 ? "" : `: ${why.join(", ")}`}`;
 }
 
 function summarizeRateLimit(
