@@ -44,6 +44,7 @@ import { createListeners, type RequestPathOptions } from "./request_path.ts";
 import type { DataPlane } from "./data_plane.ts";
 import type { ApplyResult, DrainResult, OpenFailure } from "./apply_result.ts";
 import { PolicyState, type SharedPolicyState } from "./state/policy_state.ts";
+import { TokenState } from "./state/token_state.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";
 import { bodyMemoryBytes } from "./granted_resources.ts";
 
@@ -54,6 +55,7 @@ export interface LocalDataPlaneOptions extends
     | "snapshots"
     | "upstreams"
     | "mcp"
+    | "tokens"
     | "cooldowns"
     | "debugging"
     | "traffic"
@@ -107,6 +109,7 @@ export class LocalDataPlane implements DataPlane {
   readonly #unsettled: UnsettledCounts;
   readonly #counted: CountedOutputs;
   readonly #egress: EgressPolicy;
+  readonly #tokens: TokenState;
   readonly #thread: TrafficThread;
   readonly stuckWorkers = [];
   readonly #compilations = new Compilations(() => this.#thread.state.lease());
@@ -132,6 +135,7 @@ export class LocalDataPlane implements DataPlane {
       log: options.logger.module("proxy"),
       clock,
     });
+    this.#tokens = new TokenState({ ...options, egress: this.#egress });
     this.#thread = this.#createThread(options);
     this.#addMetrics(this.#thread);
   }
@@ -149,8 +153,11 @@ export class LocalDataPlane implements DataPlane {
       log: logger.module("proxy"),
       healthTurns: options.shared?.healthTurns,
     });
+    const { tokens } = this.#tokens;
     const parts = {
+      tokens,
       mcp: new McpEndpoints({
+        tokens,
         destinationOf: (backend) => upstreams.get(backend),
         findBackend: (key) => this.#snapshots.current.backends.get(key),
         clock,
@@ -261,6 +268,7 @@ export class LocalDataPlane implements DataPlane {
     this.#thread.debugging.tracing.close();
     await this.#thread.mcp.close();
     this.#thread.upstreams.close();
+    this.#tokens.close();
     this.#compilations.release();
     this.#recorder.send();
     await this.#thread.state.close();

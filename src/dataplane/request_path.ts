@@ -4,6 +4,7 @@ import type { Log, Logger } from "../base/log.ts";
 import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { BodyMemory } from "../http/body_memory.ts";
+import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
 import type { ClientRegister } from "../http/server/client_counts.ts";
 import { clientOf } from "../policy/authentication/request_identity.ts";
 import type { EndedRequest } from "../policy/expressions/telemetry_expressions.ts";
@@ -40,6 +41,7 @@ export interface RequestPathOptions {
   readonly prices: PriceBook;
   readonly upstreams: Upstreams;
   readonly mcp: McpEndpoints;
+  readonly tokens: BackendTokens;
   readonly cooldowns: Cooldowns;
   readonly debugging: Debugging;
   readonly traffic: TrafficRecorder;
@@ -101,12 +103,13 @@ export function createListeners(options: RequestPathOptions): Listeners {
 }
 
 function createForwarder(
-  { upstreams, mcp, clock, random, logger, metrics, settings }:
+  { upstreams, mcp, tokens, clock, random, logger, metrics, settings }:
     RequestPathOptions,
 ): Forwarder {
   const log = logger.module("proxy");
   const mirrors = new Mirrors({
     upstreams,
+    tokens,
     clock,
     random,
     onFailure: (backend, error) => {
@@ -115,7 +118,15 @@ function createForwarder(
     },
   });
   const { maxBufferBytes } = settings.limits;
-  return new Forwarder({ upstreams, mirrors, mcp, clock, log, maxBufferBytes });
+  return new Forwarder({
+    upstreams,
+    mirrors,
+    mcp,
+    tokens,
+    clock,
+    log,
+    maxBufferBytes,
+  });
 }
 
 function createFailover(

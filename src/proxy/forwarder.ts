@@ -4,9 +4,11 @@ import { GatewayError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { type Body, BytesBody } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
+import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
+import { callerOf } from "../policy/authentication/request_identity.ts";
 import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { Attempts, type BackendAttempt } from "./request/attempts.ts";
-import type { Destination } from "./balancing/attempt_target.ts";
+import type { AttemptTarget, Destination } from "./balancing/attempt_target.ts";
 import { hashOf } from "./balancing/hash.ts";
 import {
   endpointOfSession,
@@ -14,6 +16,7 @@ import {
   sessionLost,
   unmarkSession,
 } from "./balancing/session_mark.ts";
+import { CredentialedTarget } from "./credentials/credentialed_target.ts";
 import type { Exchange } from "./exchange/exchange.ts";
 import { modelSources } from "./model_sources.ts";
 import { AnswerItems } from "./llm/answer_items.ts";
@@ -37,6 +40,8 @@ export interface ForwarderOptions {
   readonly upstreams: Upstreams;
   readonly mirrors: Mirrors;
   readonly mcp: McpEndpoints;
+  /** Gets tokens for backends with credentials. */
+  readonly tokens: BackendTokens;
   readonly clock: Clock;
   readonly log: Log;
   /** Limit of bytes that are buffered to change the body of a request to an LLM. */
@@ -90,7 +95,10 @@ export class Forwarder {
     const { clock, mirrors } = this.#options;
     const isFirst = exchange.attempts === undefined;
     if (isFirst && route.mirrors.length > 0) {
-      mirrors.send(exchange.request, route.mirrors, exchange.trace?.policies);
+      mirrors.send(exchange.request, route.mirrors, {
+        caller: callerOf(exchange.slots),
+        trace: exchange.trace?.policies,
+      });
     }
     const attempts = exchange.attempts ??= new Attempts(clock.monotonic());
     let call: Call | undefined;
@@ -271,6 +279,7 @@ export class Forwarder {
     attempts.dropped = [];
     attempts.isTooLong = false;
     const { request, trace, span } = exchange;
+    const upstream = this.#credentialed(target, origin);
     trace?.callStarts(target.label);
     const send = (traceparent = "") =>
       withinLimit(cancellation, limit, (limited) => {
@@ -290,14 +299,14 @@ export class Forwarder {
           const body = span === undefined
             ? unread
             : span.stamp(unread, traceparent);
-          return target.send(request, body, limited);
+          return upstream.send(request, body, limited);
         }
         const { clock, maxBufferBytes } = this.#options;
         const { readBody } = origin;
         const body = readBody === undefined ? unread : new BytesBody(readBody);
         return sendToProvider({
           target: llm,
-          upstream: target,
+          upstream,
           request,
           body,
           held: request.held,
@@ -316,6 +325,23 @@ export class Forwarder {
       ? send()
       : span.attempt(request, backend, target.label, send);
     return trace === undefined ? call : trace.callEnds(call);
+  }
+
+  /** Returns the target with the credentials of its backend. */
+  #credentialed(
+    target: AttemptTarget,
+    { exchange, backend: { credentials, llm } }: Call,
+  ): Pick<AttemptTarget, "send"> {
+    if (credentials === undefined) return target;
+    const { tokens, maxBufferBytes } = this.#options;
+    return new CredentialedTarget(target, {
+      credentials,
+      caller: callerOf(exchange.slots),
+      tokens,
+      held: exchange.request.held,
+      maxReplayBytes: llm === undefined ? MAX_REPLAY_BYTES : maxBufferBytes,
+      trace: exchange.trace?.policies,
+    });
   }
 }
 

@@ -2,12 +2,15 @@ import { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import type { UpstreamRequest } from "../http/client/upstream.ts";
 import type { Body } from "../http/body.ts";
-import type { RequestMessage } from "../http/message.ts";
+import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+import type { Caller } from "../identity/backend_tokens/backend_credentials.ts";
+import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
 import type { PolicyTrace } from "../policy/contract/policy_trace.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
 import { mirrorBody } from "./body/mirrored_body.ts";
 import { withinLimit } from "./request/time_limit.ts";
 import type { AttemptTarget, Destination } from "./balancing/attempt_target.ts";
+import { CredentialedTarget } from "./credentials/credentialed_target.ts";
 import type { Upstreams } from "./upstreams.ts";
 
 /** Time-out of a mirrored request, including its response. */
@@ -22,11 +25,19 @@ const MAX_COPIES = 256;
 /** Dependencies of the mirrors. */
 export interface MirrorsOptions {
   readonly upstreams: Pick<Upstreams, "get">;
+  /** Gets tokens for backends with credentials. */
+  readonly tokens: Pick<BackendTokens, "get" | "replace">;
   readonly clock: Clock;
   /** Uniform in [0, 1); decides which requests are mirrored. */
   readonly random: () => number;
   /** Called when a copy fails; the client never notices. */
   readonly onFailure: (backend: Backend, error: unknown) => void;
+}
+
+/** Facts about a request. */
+interface MirrorContext {
+  readonly caller?: Caller | undefined;
+  readonly trace?: Pick<PolicyTrace, "report"> | undefined;
 }
 
 /** Sends copies of requests to other backends and drops the responses. A mirror never delays or fails the request itself. */
@@ -42,19 +53,23 @@ export class Mirrors {
   send(
     request: RequestMessage,
     mirrors: readonly Mirror[],
-    trace?: Pick<PolicyTrace, "report">,
+    { caller, trace }: MirrorContext = {},
   ): void {
     for (const { backend, fraction } of mirrors) {
       if (this.#options.random() >= fraction) continue;
       const details = { backend: backend.key };
       trace?.report({ type: "policyEvent", kind: "request_mirror", details });
-      this.#sendCopy(request, backend).catch((error: unknown) =>
+      this.#sendCopy(request, backend, caller).catch((error: unknown) =>
         this.#options.onFailure(backend, error)
       );
     }
   }
 
-  async #sendCopy(request: RequestMessage, backend: Backend): Promise<void> {
+  async #sendCopy(
+    request: RequestMessage,
+    backend: Backend,
+    caller: Caller | undefined,
+  ): Promise<void> {
     if (this.#underWay >= MAX_COPIES) {
       throw new RangeError(`More than ${MAX_COPIES} copies under way`);
     }
@@ -73,11 +88,34 @@ export class Mirrors {
       await withinLimit(
         new Cancellation(),
         limit,
-        (cancellation) => sendAndDrop(destination, head, body, cancellation),
+        (cancellation) =>
+          sendAndDrop(
+            () => this.#chooseTarget(destination, backend, caller),
+            head,
+            body,
+            cancellation,
+          ),
       );
     } finally {
       this.#underWay--;
     }
+  }
+
+  async #chooseTarget(
+    destination: Destination,
+    { credentials }: Backend,
+    caller: Caller | undefined,
+  ): Promise<Pick<AttemptTarget, "send">> {
+    await destination.prepare();
+    const target = destination.choose([], undefined, true);
+    return credentials === undefined ? target : new CredentialedTarget(target, {
+      credentials,
+      caller,
+      tokens: this.#options.tokens,
+      held: undefined,
+      maxReplayBytes: 0,
+      trace: undefined,
+    });
   }
 }
 
@@ -103,13 +141,12 @@ function copyBody(request: RequestMessage): Body | undefined {
 
 /** Sends a copy and discards the response; a long one, such as an event stream, is cut. */
 async function sendAndDrop(
-  destination: Destination,
+  chooseTarget: () => Promise<Pick<AttemptTarget, "send">>,
   head: UpstreamRequest,
   copy: Body | undefined,
   cancellation: Cancellation,
 ): Promise<void> {
-  const { body } = await chooseTarget(destination, copy)
-    .then((target) => target.send(head, copy, cancellation));
+  const { body } = await sendUnread(chooseTarget, head, copy, cancellation);
   let bytes = 0;
   for (let chunk = await body?.read(); chunk; chunk = await body?.read()) {
     bytes += chunk.length;
@@ -117,13 +154,16 @@ async function sendAndDrop(
   }
 }
 
-async function chooseTarget(
-  destination: Destination,
+/** Sends a copy; cancels its body if that fails before it is read. */
+async function sendUnread(
+  chooseTarget: () => Promise<Pick<AttemptTarget, "send">>,
+  head: UpstreamRequest,
   copy: Body | undefined,
-): Promise<AttemptTarget> {
+  cancellation: Cancellation,
+): Promise<ResponseMessage> {
   try {
-    await destination.prepare();
-    return destination.choose([], undefined, true);
+    const target = await chooseTarget();
+    return await target.send(head, copy, cancellation);
   } catch (error) {
     copy?.cancel(error);
     throw error;

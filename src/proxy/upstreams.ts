@@ -204,8 +204,14 @@ export class Upstreams {
   #keyOf(backend: Backend): string {
     const known = this.#keys.get(backend);
     if (known !== undefined) return known;
-    const { key: _key, name: _name, llm: _llm, mcp: _mcp, ...connection } =
-      backend;
+    const {
+      key: _key,
+      name: _name,
+      llm: _llm,
+      mcp: _mcp,
+      credentials: _credentials,
+      ...connection
+    } = backend;
     const key = JSON.stringify(connection);
     this.#keys.set(backend, key);
     return key;

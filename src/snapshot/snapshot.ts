@@ -1,4 +1,5 @@
 import type { JsonValue } from "../base/json.ts";
+import type { BackendCredentials } from "../identity/backend_tokens/backend_credentials.ts";
 import type { UpstreamOptions, UpstreamTls } from "../http/client/upstream.ts";
 import type {
   McpAddress,
@@ -213,6 +214,8 @@ export interface Backend extends Omit<UpstreamOptions, "tls" | "egress"> {
   readonly service?: { readonly name: string; readonly portName: string };
   /** Time without a response after which a request goes to another backend of its route; `undefined` for no such limit. */
   readonly failoverAfterMs?: number | undefined;
+  /** Set when requests get a key or a token in place of the client's. */
+  readonly credentials?: BackendCredentials | undefined;
   /** Set when the backend is an LLM provider, whose requests get its paths and its key. */
   readonly llm?: LlmTarget;
   /** Set when the backend is an endpoint of MCP servers; then nothing connects to `host`. */

@@ -1,5 +1,5 @@
 // @ts-types="./oidc_provider.d.ts"
-import type { Configuration, Context } from "oidc-provider";
+import type { Configuration, Context, Provider } from "oidc-provider";
 import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { createMemoryAdapter, type MemoryStore } from "./memory_adapter.ts";
 
@@ -25,6 +25,10 @@ export interface IdpOptions {
    * Fetches the metadata document of a client whose ID is the URL of that document. Such clients are rejected by default.
    */
   readonly fetchClient?: (url: string) => Promise<Response>;
+  /** Further clients, as registered. */
+  readonly clients?: NonNullable<Configuration["clients"]>;
+  /** Called with each provider before it handles requests. */
+  readonly prepare?: (provider: Provider) => void;
   /** Called for every request: `GET /.well-known/jwks.json`. */
   readonly onRequest?: (line: string) => void;
 }
@@ -65,11 +69,11 @@ export function configure(
     clients: clientsOf(options),
     clientBasedCORS: () => true,
     cookies: { keys: [crypto.randomUUID()] },
-    extraTokenClaims: (_context, { kind, accountId }) => {
+    extraTokenClaims: (_context, { kind, accountId, extra }) => {
       if (kind === "ClientCredentials") return traits.machineClaims;
       return options.guests?.includes(accountId ?? "")
         ? traits.guestClaims
-        : traits.userClaims;
+        : { ...traits.userClaims, ...extra };
     },
     features: {
       clientCredentials: { enabled: true },
@@ -101,7 +105,8 @@ export function configure(
 }
 
 function clientsOf(
-  { clientSecret, redirectUris = LOOPBACK_REDIRECT_URIS }: IdpOptions,
+  { clientSecret, redirectUris = LOOPBACK_REDIRECT_URIS, clients = [] }:
+    IdpOptions,
 ): NonNullable<Configuration["clients"]> {
   return [
     {
@@ -120,6 +125,7 @@ function clientsOf(
       redirect_uris: [],
       response_types: [],
     },
+    ...clients,
   ];
 }
 

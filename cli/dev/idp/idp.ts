@@ -55,6 +55,7 @@ export async function startIdp(
     const jwks = { keys: [{ ...key, kid }] };
     const provider = new Provider(issuer, { ...configuration, jwks });
     if (!traits.sendsIssuer) provider.use(hideIssuer);
+    options.prepare?.(provider);
     handle = createHandler(provider, traits, options.onRequest);
   }
   await rotateKeys();

@@ -5,10 +5,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface Context {
+  readonly path: string;
+  status: number;
+  /** Set while a request is for one of the endpoints. */
   readonly oidc: {
     readonly route: string;
     readonly params?: Record<string, unknown>;
     readonly body?: Readonly<Record<string, unknown>>;
+    readonly client?: { readonly clientId: string };
   };
   body: unknown;
   readonly response: {
@@ -78,7 +82,11 @@ export interface Configuration {
   readonly extraParams?: readonly string[];
   readonly extraTokenClaims?: (
     context: Context,
-    token: { readonly kind: string; readonly accountId?: string },
+    token: {
+      readonly kind: string;
+      readonly accountId?: string;
+      readonly extra?: Readonly<Record<string, unknown>>;
+    },
   ) => Readonly<Record<string, unknown>>;
   readonly features?: Features;
   /** Fetches documents whose URL is a client ID. */
@@ -111,6 +119,22 @@ export class Provider {
     new (owner: { accountId: string; clientId: string }): Grant;
     find(id: string): Promise<Grant | undefined>;
   };
+  readonly AccessToken: new (
+    owner: {
+      readonly accountId: string;
+      readonly client: unknown;
+      readonly extra?: Readonly<Record<string, unknown>>;
+    },
+  ) => {
+    resourceServer: unknown;
+    save(): Promise<string>;
+  };
+  /** Adds a grant; the handler sets the body of the response. */
+  registerGrantType(
+    name: string,
+    handler: (context: Context) => Promise<void>,
+    parameters: readonly string[],
+  ): void;
   use(
     middleware: (context: Context, next: () => Promise<void>) => Promise<void>,
   ): void;

@@ -12,6 +12,7 @@ import {
   upstreamHost,
   urlPath,
 } from "../schema/scalars.ts";
+import { backendCredentials } from "./credentials_schema.ts";
 import { policyApiVersion } from "./group.ts";
 import { llmBackendSchema } from "./llm_backend.ts";
 import { mcpBackendSchema } from "./mcp_backend.ts";
@@ -162,6 +163,10 @@ export const backendEntries = {
     "Addresses of a backend with several instances, instead of `static`.",
     s.optional(s.list(address, { min: 1, max: 256 })),
   ),
+  credentials: s.field(
+    "Key of the backend, or how the gateway gets tokens, sent as `Authorization: Bearer` in place of the client's, for `static` and `endpoints`. Default: none.",
+    s.optional(backendCredentials),
+  ),
   loadBalancing: s.field(
     "How requests are spread over the endpoints of the backend.",
     s.optional(loadBalancingSchema),
@@ -225,11 +230,24 @@ export const backendAddress: s.Rule<object> = s.exactlyOne(
   "mcp",
 );
 
+/** LLM providers and MCP servers have credentials of their own. */
+export const placeOfCredentials: s.Rule<
+  Readonly<Partial<Record<"credentials" | "llm" | "mcp", unknown>>>
+> = s.rule(
+  ({ credentials, llm, mcp }) =>
+    credentials === undefined || llm === undefined && mcp === undefined,
+  ({ llm }) =>
+    llm === undefined
+      ? 'write "credentials" into the entries of "mcp.servers"'
+      : 'write "credentials" into "llm"',
+  ["credentials"],
+);
+
 /** A destination of requests. */
 export const gatewayBackendSchema = resource(
   policyApiVersion,
   "GatewayBackend",
-  s.refine(s.object(backendEntries), backendAddress),
+  s.refine(s.object(backendEntries), backendAddress, placeOfCredentials),
 );
 
 /** A destination of requests. */

@@ -1,10 +1,7 @@
 import { splitHostPort } from "../../base/wire/host_port.ts";
 import { isUpstreamHost } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
-import { secretRefSchema } from "./policy_references.ts";
-
-/** Entry of the Secret with the key of a provider unless the reference names another. */
-export const LLM_SECRET_ENTRY = "apiKey";
+import { backendCredentials } from "./credentials_schema.ts";
 
 /** Names of the LLM providers; `src/llm/providers` has an entry for each. */
 const llmProviderNames = [
@@ -19,55 +16,6 @@ const llmProviderNames = [
 
 /** Name of an LLM provider. */
 export type LlmProviderName = typeof llmProviderNames[number];
-
-const environmentName = s.named(
-  "environment variable",
-  s.pattern(
-    /^[A-Za-z_][A-Za-z0-9_]*$/,
-    "the name of an environment variable",
-    256,
-  ),
-);
-
-/** A key, by reference or as it is. */
-export const keyCredentials = s.refine(
-  s.object({
-    fromEnv: s.field(
-      "Name of the environment variable with the key, in configuration files.",
-      s.optional(environmentName),
-    ),
-    key: s.field(
-      "The key itself, usually as `${NAME}`.",
-      s.optional(s.secret()),
-    ),
-    file: s.field(
-      "File with the key, in configuration files; a changed file applies at once.",
-      s.optional(s.text(4096)),
-    ),
-    secretRef: s.field(
-      "Secret with the key.",
-      s.optional(secretRefSchema("backend", LLM_SECRET_ENTRY)),
-    ),
-  }),
-  s.rule(
-    (value) => given(value).length > 0,
-    '"fromEnv", "key", "file" or "secretRef" is required',
-  ),
-  s.rule(
-    // The loader adds the key of `fromEnv` to it.
-    (value) => given(value).length <= (value.fromEnv === undefined ? 1 : 2),
-    '"fromEnv", "key", "file" and "secretRef" cannot be used together',
-  ),
-);
-
-/** A key, by reference or as it is. */
-export type KeyCredentials = s.Infer<typeof keyCredentials>;
-
-function given(value: object): readonly string[] {
-  return ["fromEnv", "key", "file", "secretRef"].filter((name) =>
-    Object.hasOwn(value, name)
-  );
-}
 
 const modelName = s.named("model", s.text(256));
 
@@ -117,8 +65,8 @@ export const llmBackendSchema = s.object({
     s.optional(pathSegment),
   ),
   credentials: s.field(
-    "Key of the provider, which clients never see. Clients' own credentials do not reach the provider. Default: none.",
-    s.optional(keyCredentials),
+    "Key of the provider, which clients never see, or tokens that the gateway sends as `Authorization: Bearer`. Clients' own credentials do not reach the provider. Default: none.",
+    s.optional(backendCredentials),
   ),
   model: s.field(
     "Model for all requests, whatever the client requests.",

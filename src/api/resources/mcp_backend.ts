@@ -2,8 +2,8 @@ import { protectedHeaders } from "../../base/wire/protected_headers.ts";
 import { duration, positiveDuration } from "../schema/duration.ts";
 import { headerName, httpUrl } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
+import { backendCredentials } from "./credentials_schema.ts";
 import { backendTlsEntries } from "./backend_tls_policy.ts";
-import { keyCredentials } from "./llm_backend.ts";
 
 const serverName = s.named(
   "server name",
@@ -78,8 +78,8 @@ const mcpServerEntries = {
     s.optional(s.map(headerName, s.secret())),
   ),
   credentials: s.field(
-    "Token for the server, sent as `Authorization: Bearer`, or to a REST API as its document says. Default: none.",
-    s.optional(keyCredentials),
+    "Token for the server, or how the gateway gets one, sent as `Authorization: Bearer`, and keys to a REST API as its document says. Default: none.",
+    s.optional(backendCredentials),
   ),
   tls: s.field(
     "Verification of the server's certificate, for `https` URLs.",

@@ -5,7 +5,7 @@ import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
-import type { Backend } from "../../snapshot/snapshot.ts";
+import type { Backend, Endpoint } from "../../snapshot/snapshot.ts";
 import { comparePrecedence, namespacedName } from "../resolve/references.ts";
 import { PemReferenceError } from "../resolve/certificates.ts";
 import { loadCa } from "./backend_ca.ts";
@@ -18,6 +18,10 @@ import {
   compileTimeouts,
 } from "./compile_balancing.ts";
 import type { BackendContext } from "./backend_context.ts";
+import {
+  compileCredentials,
+  UnusableCredentials,
+} from "./compile_credentials.ts";
 import { compileLlm } from "./llm_backends.ts";
 import { backendsOf, compileMcp } from "./mcp_backends.ts";
 import {
@@ -129,7 +133,7 @@ function compileBackend(
     ? compileLlm(resource, llm, tls, context)
     : mcp !== undefined
     ? compileMcp(resource, mcp, context)
-    : first && { ...first, tls };
+    : first && compileHost(resource, first, tls, context);
   const denied = findDeniedHost(resource, context.inputs);
   if (denied !== undefined) {
     const message = `Cannot connect to "${denied.host}": ${denied.denial}`;
@@ -154,6 +158,31 @@ function compileBackend(
     connectTimeoutMs: optionalDuration(spec.timeouts?.connect),
     ...compileTimeouts(spec.timeouts, llm !== undefined),
   };
+}
+
+/** Returns the address of a backend, and its credentials; reports why they cannot be used. */
+function compileHost(
+  resource: GatewayBackend,
+  first: Endpoint,
+  tls: Backend["tls"],
+  context: BackendContext,
+): Pick<Backend, "host" | "port" | "tls" | "credentials"> | undefined {
+  const { credentials } = resource.spec;
+  if (credentials === undefined) return { ...first, tls };
+  const key = namespacedName(resource);
+  try {
+    return {
+      ...first,
+      tls,
+      credentials: compileCredentials(key, resource, credentials, context),
+    };
+  } catch (error) {
+    if (!(error instanceof UnusableCredentials)) throw error;
+    const path = ["spec", "credentials", ...error.path];
+    const message = `Cannot use the credentials: ${error.message}`;
+    context.report.error(resource, { path, message });
+    return undefined;
+  }
 }
 
 const protocols = { HTTP1: "http1", HTTP2: "http2" } as const;

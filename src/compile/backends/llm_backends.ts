@@ -13,15 +13,28 @@ import type {
   ProviderPlace,
 } from "../../llm/providers/llm_provider.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
+import { tokenKinds } from "../../api/resources/credentials_schema.ts";
+import type { BackendCredentials } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
+import { namespacedName } from "../resolve/references.ts";
 import type { BackendContext } from "./backend_context.ts";
-import { readKey } from "./backend_credentials.ts";
+import {
+  compileCredentials,
+  readKey,
+  UnusableCredentials,
+} from "./compile_credentials.ts";
 
 const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
 
+/** A key in the form of the provider, or tokens. */
+interface LlmCredentials {
+  readonly authorization?: Authorization;
+  readonly tokens?: BackendCredentials;
+}
+
 /** Address and settings of an LLM provider. */
-type CompiledLlm = Pick<Backend, "host" | "port" | "tls"> & {
+type CompiledLlm = Pick<Backend, "host" | "port" | "tls" | "credentials"> & {
   readonly llm: LlmTarget;
 };
 
@@ -44,17 +57,19 @@ export function compileLlm(
     context.report.error(resource, { path, message });
   }
   const place: ProviderPlace = { basePath, region, project };
-  const authorization = readAuthorization(resource, llm, place, context);
+  const credentials = readCredentials(resource, llm, place, context);
   const address = parseLlmHost(llm.host ?? "");
   const host = address?.host ?? provider.host?.(place);
   if (
-    missing.length > 0 || host === undefined || authorization === "invalid"
+    missing.length > 0 || host === undefined || credentials === "invalid"
   ) return undefined;
+  const { authorization, tokens } = credentials;
   const usual = plainText ? HTTP_PORT : HTTPS_PORT;
   const port = address?.port ?? usual;
   return {
     host,
     port,
+    ...(tokens && { credentials: tokens }),
     tls: plainText ? undefined : tls ?? {
       hostname: host.toLowerCase(),
       subjectAltNames: [],
@@ -75,24 +90,35 @@ export function compileLlm(
   };
 }
 
-function readAuthorization(
+function readCredentials(
   resource: GatewayBackend,
   { provider, credentials }: LlmBackend,
   place: ProviderPlace,
   context: BackendContext,
-): Authorization | "invalid" | undefined {
-  if (credentials === undefined) return undefined;
-  const reject = (field: string, problem: string) => {
-    const path: DiagnosticPath = ["spec", "llm", "credentials", field];
+): LlmCredentials | "invalid" {
+  if (credentials === undefined) return {};
+  const reject = (field: DiagnosticPath, problem: string) => {
+    const path = ["spec", "llm", "credentials", ...field];
     const message = `Cannot use the credentials: ${problem}`;
     context.report.error(resource, { path, message });
     return "invalid" as const;
   };
-  const field = Object.keys(credentials)[0] ?? "";
+  const [field = ""] = Object.keys(credentials);
+  const isKey = !tokenKinds.some((kind) => kind === field);
   try {
-    const key = readKey(resource, credentials, context);
-    return llmProviders[provider].authorization(key, place);
+    if (isKey) {
+      const key = readKey(resource, credentials, context);
+      return {
+        authorization: llmProviders[provider].authorization(key, place),
+      };
+    }
+    const key = namespacedName(resource);
+    return {
+      tokens: compileCredentials(key, resource, credentials, context),
+    };
   } catch (error) {
-    return reject(field, describeError(error));
+    return error instanceof UnusableCredentials
+      ? reject(error.path, error.message)
+      : reject([field], describeError(error));
   }
 }

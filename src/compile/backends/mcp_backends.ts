@@ -12,6 +12,7 @@ import { describeReadError } from "../../base/regular_file.ts";
 import { addressOfUrl } from "../../base/wire/host_port.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
+import type { BackendCredentials } from "../../identity/backend_tokens/backend_credentials.ts";
 import type {
   Backend,
   McpDocument,
@@ -21,7 +22,10 @@ import type {
 import { namespacedName, readFileOf } from "../resolve/references.ts";
 import { loadCa } from "./backend_ca.ts";
 import type { BackendContext } from "./backend_context.ts";
-import { readKey } from "./backend_credentials.ts";
+import {
+  compileCredentials,
+  UnusableCredentials,
+} from "./compile_credentials.ts";
 import { loopbackPortsOf } from "./backend_egress.ts";
 
 const DEFAULT_CONNECT = "3s";
@@ -92,10 +96,10 @@ class ServerCompiler {
       },
     };
     const headers = this.#headers();
-    const credential = this.#credential();
-    const transport = headers === undefined || credential === undefined
+    const credentials = this.#credentials();
+    const transport = headers === undefined || credentials === "invalid"
       ? undefined
-      : this.#transport(headers, credential.key);
+      : this.#transport(headers, credentials);
     return transport && {
       settings,
       address: transport.kind === "http"
@@ -107,30 +111,27 @@ class ServerCompiler {
 
   #transport(
     headers: Headers,
-    credential: string | undefined,
+    credentials: BackendCredentials | undefined,
   ): McpTransport | undefined {
     const { url, openapi } = this.#server;
     if (openapi !== undefined) {
-      return this.#openApi(openapi, headers, credential);
+      return this.#openApi(openapi, headers, credentials);
     }
     const backend = this.#backendOf(url ?? "", ["url"]);
     if (backend === undefined) return undefined;
     const { host, pathname, search } = new URL(url ?? "");
-    const own = credential === undefined
-      ? headers
-      : [...headers, ["authorization", `Bearer ${credential}`] as const];
     const path = pathname + search;
     return {
       kind: "http",
-      address: { authority: host, path, headers: own },
-      backend,
+      address: { authority: host, path, headers },
+      backend: { ...backend, ...(credentials && { credentials }) },
     };
   }
 
   #openApi(
     { file, url, baseUrl, include, exclude }: OpenApiResource,
     headers: Headers,
-    credential: string | undefined,
+    credentials: BackendCredentials | undefined,
   ): McpTransport | undefined {
     const { host, pathname, search, hash } = new URL(baseUrl);
     if (search !== "" || hash !== "") {
@@ -144,17 +145,21 @@ class ServerCompiler {
       ? this.#documentFile(file ?? "")
       : this.#documentAt(url);
     if (backend === undefined || document === undefined) return undefined;
+    // The document says where a key goes; tokens are always those of `Authorization`.
+    const isKey = credentials?.kind === "key";
     return {
       kind: "openapi",
       api: {
         authority: host,
         basePath: pathname.replace(/\/+$/, ""),
         headers,
-        credential,
+        credential: isKey ? credentials.token : undefined,
       },
       operations: { include, exclude },
       document,
-      backend,
+      backend: isKey || credentials === undefined
+        ? backend
+        : { ...backend, credentials },
     };
   }
 
@@ -221,21 +226,22 @@ class ServerCompiler {
     return entries;
   }
 
-  /** Returns the key of the credentials; `undefined` if they cannot be used. */
-  #credential(): { readonly key: string | undefined } | undefined {
-    const { credentials } = this.#server;
-    if (credentials === undefined) return { key: undefined };
+  #credentials(): BackendCredentials | "invalid" | undefined {
+    const { name, credentials } = this.#server;
+    if (credentials === undefined) return undefined;
+    const key = `${namespacedName(this.#resource)}#${name}`;
     try {
-      const key = readKey(this.#resource, credentials, this.#context);
-      if (!isFieldValue(key)) {
-        throw new TypeError("it has line breaks or control characters");
-      }
-      return { key };
+      return compileCredentials(
+        key,
+        this.#resource,
+        credentials,
+        this.#context,
+      );
     } catch (error) {
-      const [field = ""] = Object.keys(credentials);
-      const problem = `Cannot use the credentials: ${describeError(error)}`;
-      this.#reject(["credentials", field], problem);
-      return undefined;
+      if (!(error instanceof UnusableCredentials)) throw error;
+      const problem = `Cannot use the credentials: ${error.message}`;
+      this.#reject(["credentials", ...error.path], problem);
+      return "invalid";
     }
   }
 

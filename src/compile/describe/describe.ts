@@ -2,6 +2,7 @@ import { formatHostPort } from "../../base/wire/host_port.ts";
 import {
   createSensitiveHeaders,
   REDACTION_MARKER,
+  redactUrl,
 } from "../../base/redaction.ts";
 import { mapInSlices } from "../../base/slices.ts";
 import { httpMatchSchema } from "../../api/resources/http_match.ts";
@@ -235,6 +236,24 @@ function shownUrl(
   return `${authority}${path.split("?", 1)[0]}`;
 }
 
+/** Describes credentials without secrets, and without parameters, which may be some. */
+function describeCredentials(credentials: Backend["credentials"]) {
+  if (credentials === undefined || credentials.kind === "key") {
+    return credentials && { kind: credentials.kind };
+  }
+  const { kind, server, clientId, authentication } = credentials;
+  const { scope, resource, audience } = credentials.parameters;
+  return {
+    kind,
+    [server.kind]: redactUrl(server.url),
+    clientId,
+    authentication: authentication.method,
+    scope,
+    resource,
+    audience,
+  };
+}
+
 /** Describes all but the expression, which may contain secrets. */
 function describeBalancing(balancing: Backend["balancing"]) {
   if (balancing === undefined) return undefined;
@@ -256,6 +275,7 @@ function describeBackend(backend: Backend) {
     loadBalancing: describeBalancing(backend.balancing),
     healthCheck: backend.healthCheck,
     dns: backend.lookups,
+    credentials: describeCredentials(backend.credentials),
     llm: backend.llm && describeLlm(backend.llm),
     mcp: backend.mcp && describeMcp(backend.mcp),
     maxConnections: backend.maxConnections,

@@ -12,7 +12,7 @@ export interface Conventions {
   readonly policyApiGroup: string | undefined;
   /** Receives the paths of files. */
   readonly files: Set<string>;
-  /** Variables for `credentials.fromEnv`. */
+  /** Variables for `fromEnv` of credentials. */
   readonly environment: Environment;
   /** Receives the values of those that `fromEnv` names. */
   readonly used: Set<string>;
@@ -52,7 +52,7 @@ function normalize(
     Object.entries(value).map(([key, item]) => {
       if (key === "metadata") return [key, item];
       if (typeof item !== "string") {
-        const read = key === "credentials"
+        const read = secretFields.has(key)
           ? withKeyFromEnvironment(item, conventions)
           : item;
         return [key, normalize(read, conventions, lists)];
@@ -72,6 +72,13 @@ function normalize(
     }),
   );
 }
+
+/** Fields whose `fromEnv` names a variable. */
+const secretFields: ReadonlySet<string> = new Set([
+  "credentials",
+  "clientSecret",
+  "privateKey",
+]);
 
 /** Adds the key that `fromEnv` names; the compiler reports a variable that is not set. */
 function withKeyFromEnvironment(

@@ -9,6 +9,7 @@ import {
 import {
   backendAddress,
   backendEntries,
+  placeOfCredentials,
 } from "../../api/resources/gateway_backend.ts";
 import { llmBackendSchema } from "../../api/resources/llm_backend.ts";
 import { mcpBackendSchema } from "../../api/resources/mcp_backend.ts";
@@ -155,6 +156,7 @@ export const shortBackendSchema = s.refine(
     tls: shortTls,
   }),
   backendAddress,
+  placeOfCredentials,
 );
 
 /** Schemas of the short file form. */

@@ -1,4 +1,4 @@
-/** The only file that imports jose: imports public keys and verifies signatures. */
+/** The only file that imports jose: imports keys, verifies signatures, and reads tokens. */
 import type * as Jose from "jose";
 
 /** A public key in JWK format, without optional members (RFC 7517, RFC 8037). */
@@ -43,5 +43,27 @@ export async function isSignedBy(
   } catch {
     // Whatever the error, the signature is not proven.
     return false;
+  }
+}
+
+/** Imports a private key that signs with one algorithm. @param pem PKCS #8. @throws When it is invalid. */
+export async function importPrivateKey(
+  pem: string,
+  algorithm: string,
+): Promise<Awaited<ReturnType<typeof Jose.importPKCS8>>> {
+  const { importPKCS8 } = await loadJose();
+  return await importPKCS8(pem, algorithm);
+}
+
+/** Reads the claims of a JWT without a check of its signature; `undefined` if it is none. */
+export async function readClaims(
+  token: string,
+): Promise<Jose.JWTPayload | undefined> {
+  const { decodeJwt } = await loadJose();
+  try {
+    return decodeJwt(token);
+  } catch {
+    // An opaque token.
+    return undefined;
   }
 }

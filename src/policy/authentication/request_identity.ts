@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
 import { type Claims, defineIdentity } from "../contract/identity.ts";
 import type { PolicyContext } from "../contract/policy.ts";
 import { defineSlot, type Slots } from "../contract/slot.ts";
@@ -8,6 +10,9 @@ export const jwtClaims = defineIdentity("jwt");
 /** Issuer of the token where a route accepts several: subjects of two issuers are different users. */
 const subjectIssuer = defineSlot<string>("subjectIssuer");
 
+/** The token that the claims are from. */
+const verifiedToken = defineSlot<string>("verifiedToken");
+
 /**
  * Sets the verified claims of a token; `undefined` removes them.
  * @param hasSeveralIssuers The route accepts tokens of other issuers too.
@@ -16,8 +21,10 @@ export function setTokenClaims(
   slots: Slots,
   claims: Claims | undefined,
   hasSeveralIssuers: boolean,
+  token?: string,
 ): void {
   slots.set(jwtClaims, claims);
+  slots.set(verifiedToken, token);
   const issuer = hasSeveralIssuers ? claims?.["iss"] : undefined;
   slots.set(subjectIssuer, typeof issuer === "string" ? issuer : undefined);
 }
@@ -58,6 +65,34 @@ export function clientOf(slots: Slots | undefined): string {
   }
   const user = slots.get(basicAuthUser)?.["username"];
   return typeof user === "string" ? user : "";
+}
+
+/** Returns the user that the verified token of a request names; `undefined` without one, or if it does not name both issuer and subject. */
+export function callerOf(slots: Slots | undefined): Caller | undefined {
+  const claims = slots?.get(jwtClaims);
+  const token = slots?.get(verifiedToken);
+  if (claims === undefined || token === undefined) return undefined;
+  const { iss: issuer, sub: subject } = claims;
+  if (typeof issuer !== "string" || typeof subject !== "string") {
+    return undefined;
+  }
+  if (issuer === "" || subject === "") return undefined;
+  const rights = rightsOf.getOrInsertComputed(claims, digestRights);
+  return { issuer, subject, token, rights };
+}
+
+/** Requests with the same token share its claims. */
+const rightsOf = new WeakMap<object, string>();
+
+/** Claims that differ between tokens with the same rights. */
+const perToken: ReadonlySet<string> = new Set(["exp", "iat", "jti", "nbf"]);
+
+function digestRights(claims: object): string {
+  const rights = Object.entries(claims)
+    .filter(([name]) => !perToken.has(name))
+    .sort(([a], [b]) => a < b ? -1 : 1);
+  return createHash("sha256").update(JSON.stringify(rights))
+    .digest("base64url");
 }
 
 /** The first `#` ends the issuer, so that two pairs never have the same name. */

@@ -123,15 +123,21 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
       token,
       trace && ((whom, pending) => trace.waitsFor(whom, pending)),
     );
-    if (!(claims instanceof Promise)) return this.#accept(claims, context);
+    if (!(claims instanceof Promise)) {
+      return this.#accept(token, claims, context);
+    }
     return unlessCancelled(claims, request.cancellation).then(
-      (verified) => this.#accept(verified, context),
+      (verified) => this.#accept(token, verified, context),
       (error) => this.#reject(error, context),
     );
   }
 
-  #accept(claims: JsonObject, { slots, trace }: PolicyContext): void {
-    setTokenClaims(slots, claims, this.#hasSeveralIssuers);
+  #accept(
+    token: string,
+    claims: JsonObject,
+    { slots, trace }: PolicyContext,
+  ): void {
+    setTokenClaims(slots, claims, this.#hasSeveralIssuers, token);
     trace?.apply({ issuer: String(claims["iss"]) });
   }
 

@@ -23,6 +23,8 @@ import { awaitFirstEvent, isEventStream } from "./first_event.ts";
 
 /** Errors that another backend may not have. */
 const backendErrors: ReadonlySet<GatewayErrorCode> = new Set([
+  "credentials_rejected",
+  "credentials_unavailable",
   "egress_denied",
   "invalid_backend",
   "llm_key_rejected",

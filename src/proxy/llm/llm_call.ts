@@ -22,7 +22,7 @@ import { filterBetas, providerHeaders } from "./llm_headers.ts";
 /** A request to an LLM provider. */
 export interface LlmCall {
   readonly target: LlmTarget;
-  readonly upstream: AttemptTarget;
+  readonly upstream: Pick<AttemptTarget, "send">;
   readonly request: UpstreamRequest;
   readonly body: Body | undefined;
   /** Counts the memory of the body until the response arrives. */

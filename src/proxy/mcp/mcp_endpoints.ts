@@ -3,15 +3,15 @@ import { GatewayError } from "../../base/errors.ts";
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Log } from "../../base/log.ts";
 import type { Body } from "../../http/body.ts";
-import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { McpEndpoint } from "../../mcp/endpoint/federating_endpoint.ts";
 import { createEndpoint } from "../../mcp/endpoint/create_endpoint.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
+import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
+import { callerOf } from "../../policy/authentication/request_identity.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
 import { HttpConnector } from "../../mcp/servers/http/http_connector.ts";
 import { OpenApiConnector } from "../../mcp/openapi/openapi_connector.ts";
-import type { SendHttp } from "../../mcp/servers/http/http_transport.ts";
 import type {
   ConnectorOptions,
   ServerConnector,
@@ -25,19 +25,21 @@ import type { Slots } from "../../policy/contract/slot.ts";
 import type {
   Backend,
   McpTarget,
-  McpTransport,
+  McpTargetServer,
   Snapshot,
 } from "../../snapshot/snapshot.ts";
-import type { Destination } from "../balancing/attempt_target.ts";
 import type { TrustsPeer } from "../request/forwarding_headers.ts";
 import { userOf } from "./caller.ts";
+import {
+  createSend,
+  seesCaller,
+  type SendToServerOptions,
+} from "./send_to_server.ts";
 import type { WorkerRelay } from "./worker_relay.ts";
 import { isRebound } from "./dns_rebinding.ts";
 
 /** Dependencies of the endpoints. */
-export interface McpEndpointsOptions {
-  /** Returns where requests to a backend go. */
-  destinationOf(backend: Backend): Destination;
+export interface McpEndpointsOptions extends SendToServerOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Returns the backend with a key in the configuration in force. */
@@ -47,9 +49,22 @@ export interface McpEndpointsOptions {
   /** Set where several workers serve the endpoints. */
   readonly relay: WorkerRelay | undefined;
   readonly trustsPeer: TrustsPeer;
-  /** Limit of bytes of a request. */
-  readonly maxBufferBytes: number;
 }
+
+/** An endpoint of the current configuration. */
+interface OpenEndpoint {
+  readonly backend: string;
+  readonly target: McpTarget;
+  readonly endpoint: McpEndpoint;
+  /** The user of an endpoint whose servers see who the caller is, with the latest token. */
+  caller: Caller | undefined;
+  /** Monotonic time of the last request. */
+  usedAt: number;
+}
+
+/** Endpoints of users are kept for this time without requests. */
+const IDLE_MS = 30 * 60_000;
+const MAX_ENDPOINTS = 2000;
 
 /** A request to an endpoint. */
 export interface McpCall {
@@ -67,20 +82,21 @@ export interface BackendMcpServer extends McpServerStatus {
   readonly backend: string;
 }
 
-/** The endpoints in front of MCP servers; they outlive configurations that do not change them. */
+/**
+ * The endpoints in front of MCP servers; they outlive configurations that do not change them. A backend whose servers get tokens of
+ * the caller has an endpoint for each user: conversations, lists and failures of one user are never those of another.
+ */
 export class McpEndpoints {
   readonly #options: McpEndpointsOptions;
-  readonly #open = new Map<
-    string,
-    { readonly target: McpTarget; readonly endpoint: McpEndpoint }
-  >();
+  /** By backend and user; the one that was used least recently first. */
+  readonly #open = new Map<string, OpenEndpoint>();
 
   constructor(options: McpEndpointsOptions) {
     this.#options = options;
-    options.relay?.serve((key, request) => {
+    options.relay?.serve((key, request, caller) => {
       const backend = options.findBackend(key);
       return backend?.mcp &&
-        this.#endpointOf(backend, backend.mcp).handle(request);
+        this.#endpointOf(backend, backend.mcp, caller).handle(request);
     });
   }
 
@@ -100,7 +116,10 @@ export class McpEndpoints {
       );
     }
     const text = await this.#readText({ body, held });
-    const response = await this.#endpointOf(backend, target).handle({
+    const caller = target.servers.some(seesCaller)
+      ? callerOf(slots)
+      : undefined;
+    const response = await this.#endpointOf(backend, target, caller).handle({
       method,
       headers,
       text,
@@ -112,12 +131,26 @@ export class McpEndpoints {
     return response;
   }
 
-  /** Describes the endpoints that requests have used. */
+  /** Describes the endpoints that requests have used, those of all users as one: a server is up if it is up for a user. */
   *describe() {
-    for (const [backend, { endpoint }] of this.#open) {
+    const byBackend = Map.groupBy(
+      this.#open.values(),
+      ({ backend }) => backend,
+    );
+    for (const [backend, open] of byBackend) {
+      const readings = open.map(({ endpoint }) => endpoint.describe());
+      const servers = readings.flatMap(({ servers }) => servers);
       yield {
         backend: backend.replace(/^[^/]*\//, ""),
-        ...endpoint.describe(),
+        servers: [...new Set(servers.map(({ name }) => name))].map((name) => ({
+          name,
+          isUp: servers.some((each) => each.name === name && each.isUp),
+        })),
+        sessions: readings.reduce((sum, { sessions }) => sum + sessions, 0),
+        waitingCalls: readings.reduce(
+          (sum, { waitingCalls }) => sum + waitingCalls,
+          0,
+        ),
       };
     }
   }
@@ -126,7 +159,9 @@ export class McpEndpoints {
   *describeServers({ backends }: Snapshot): Generator<BackendMcpServer> {
     for (const [backend, { mcp }] of backends) {
       if (mcp === undefined) continue;
-      const known = this.#open.get(backend);
+      const known = [...this.#open.values()].findLast((each) =>
+        each.backend === backend
+      );
       const servers = known?.target === mcp
         ? known.endpoint.describeServers()
         : mcp.servers.map(unusedServer);
@@ -136,8 +171,8 @@ export class McpEndpoints {
 
   /** Retires the endpoints of backends that are not in the snapshot, or have changed; requests under way finish. */
   retainOnly({ backends }: Snapshot): void {
-    for (const [key, { target, endpoint }] of this.#open) {
-      if (backends.get(key)?.mcp === target) continue;
+    for (const [key, { backend, target, endpoint }] of this.#open) {
+      if (backends.get(backend)?.mcp === target) continue;
       this.#open.delete(key);
       void endpoint.retire();
     }
@@ -169,36 +204,77 @@ export class McpEndpoints {
     );
   }
 
-  #endpointOf(backend: Backend, target: McpTarget): McpEndpoint {
-    const known = this.#open.get(backend.key);
-    if (known?.target === target) return known.endpoint;
+  #endpointOf(
+    backend: Backend,
+    target: McpTarget,
+    caller: Caller | undefined,
+  ): McpEndpoint {
+    const { clock } = this.#options;
+    const key = JSON.stringify([
+      backend.key,
+      ...caller === undefined
+        ? []
+        : [caller.issuer, caller.subject, caller.rights],
+    ]);
+    const known = this.#open.get(key);
+    const isCurrent = known?.target === target;
+    if (!isCurrent) void known?.endpoint.retire();
+    const open = isCurrent ? known : this.#create(backend, target);
+    open.caller = caller;
+    open.usedAt = clock.monotonic();
+    this.#open.delete(key);
+    this.#open.set(key, open);
+    if (!isCurrent) this.#retireUnused();
+    return open.endpoint;
+  }
+
+  #create(backend: Backend, target: McpTarget): OpenEndpoint {
     const { clock, log, secret, relay } = this.#options;
     const endpoint = createEndpoint({
       key: backend.key,
       backend: backend.name,
-      servers: target.servers.map(({ settings, address, transport }) => ({
-        settings,
-        address,
-        createConnector: (options) => this.#connectorOf(transport, options),
+      servers: target.servers.map((server) => ({
+        settings: server.settings,
+        address: server.address,
+        createConnector: (options) =>
+          this.#connectorOf(server, () => open.caller, options),
       })),
       secret,
       clock,
       log,
       worker: relay?.worker ?? 1,
       relay: relay &&
-        ((worker, request) => relay.send(worker, backend.key, request)),
+        ((worker, request) =>
+          relay.send(worker, backend.key, request, open.caller)),
     });
-    void known?.endpoint.retire();
-    this.#open.set(backend.key, { target, endpoint });
-    return endpoint;
+    const open: OpenEndpoint = {
+      backend: backend.key,
+      target,
+      endpoint,
+      caller: undefined,
+      usedAt: 0,
+    };
+    return open;
+  }
+
+  /** Users continue their sessions in new endpoints. */
+  #retireUnused(): void {
+    const before = this.#options.clock.monotonic() - IDLE_MS;
+    for (const [key, { endpoint, caller, usedAt }] of this.#open) {
+      if (this.#open.size <= MAX_ENDPOINTS && usedAt > before) break;
+      if (caller === undefined) continue;
+      this.#open.delete(key);
+      void endpoint.retire();
+    }
   }
 
   #connectorOf(
-    transport: McpTransport,
+    { settings, transport }: McpTargetServer,
+    caller: () => Caller | undefined,
     options: ConnectorOptions,
   ): ServerConnector {
-    const sendTo = (backend: Backend): SendHttp => (...request) =>
-      this.#sendToServer(backend, ...request);
+    const sendTo = (backend: Backend) =>
+      createSend(settings.name, backend, caller, this.#options);
     const send = sendTo(transport.backend);
     if (transport.kind === "http") {
       return new HttpConnector(transport.address, send, options);
@@ -212,18 +288,6 @@ export class McpEndpoints {
         : { ...document, send: sendTo(document.backend) },
       send,
     }, options);
-  }
-
-  async #sendToServer(
-    backend: Backend,
-    request: UpstreamRequest,
-    body: Body | undefined,
-    cancellation: Cancellation,
-  ): Promise<ResponseMessage> {
-    const destination = this.#options.destinationOf(backend);
-    await destination.prepare();
-    const target = destination.choose([], undefined, false);
-    return await target.send(request, body, cancellation);
   }
 }
 

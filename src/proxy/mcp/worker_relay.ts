@@ -4,6 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
+import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { EndpointRequest } from "../../mcp/endpoint/federating_endpoint.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
 
@@ -21,6 +22,8 @@ type RelayMessage =
       readonly text: string;
       readonly user: string;
       readonly owners: readonly string[];
+      /** The user, at servers that see who that is. */
+      readonly caller: Caller | undefined;
     }
     | { readonly kind: "accepted" | "end" | "leave" }
     | {
@@ -42,6 +45,7 @@ interface SentRequest {
 type HandleRequest = (
   backend: string,
   request: EndpointRequest,
+  caller: Caller | undefined,
 ) => Promise<ResponseMessage> | undefined;
 
 /** A worker that does not accept a request in this time has ended. */
@@ -80,6 +84,7 @@ export class WorkerRelay {
     worker: number,
     backend: string,
     { method, headers, text, user, owners, cancellation }: EndpointRequest,
+    caller: Caller | undefined,
   ): Promise<ResponseMessage | undefined> {
     const id = ++this.#lastId;
     const leave = () => this.#post(worker, id, { kind: "leave" });
@@ -98,7 +103,7 @@ export class WorkerRelay {
       ([name, value]) => [name, value],
     );
     const content = { backend, method, headers: fields, text, user, owners };
-    this.#post(worker, id, { kind: "request", ...content });
+    this.#post(worker, id, { kind: "request", ...content, caller });
     const isAccepted = await accepted.promise;
     stop();
     if (!isAccepted) {
@@ -138,7 +143,7 @@ export class WorkerRelay {
   }
 
   async #run(
-    { from, id, backend, method, headers, text, user, owners }: Extract<
+    { from, id, backend, method, headers, text, user, owners, caller }: Extract<
       RelayMessage,
       { kind: "request" }
     >,
@@ -152,7 +157,7 @@ export class WorkerRelay {
       user,
       owners,
       cancellation,
-    });
+    }, caller);
     if (handled === undefined) return;
     this.#received.set(key, cancellation);
     this.#post(from, id, { kind: "accepted" });

@@ -38,6 +38,9 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   llm_request_invalid: { status: 400, text: "bad request to an LLM" },
   llm_key_rejected: { status: 502, text: "provider rejected the gateway" },
   llm_response_invalid: { status: 502, text: "bad response of an LLM" },
+  caller_rejected: { status: 403, text: "no access to the upstream" },
+  credentials_rejected: { status: 502, text: "no token for the upstream" },
+  credentials_unavailable: { status: 503, text: "no token for the upstream" },
   egress_denied: { status: 502, text: "denied upstream" },
   upstream_connect_failed: { status: 503, text: "upstream connect failed" },
   upstream_tls_failed: { status: 503, text: "upstream tls failed" },
@@ -53,10 +56,11 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   internal: { status: 500, text: "internal error" },
 };
 
-/** Errors of limits that are soon free again. */
+/** Errors that are soon over. */
 const overloads: ReadonlySet<GatewayErrorCode> = new Set([
   "upstream_overloaded",
   "body_memory_full",
+  "credentials_unavailable",
 ]);
 
 /** Returns the status of an error. */

@@ -112,6 +112,15 @@ const byReason: Readonly<
     failing: namedPart("route", route),
     advice: "See `directResponse`, `requestRedirect` and `cors` of the route.",
   }),
+  caller_rejected: noToken(
+    "Callers need a token of `jwtAuthentication` with `iss` and `sub`, and the authorization server has to let them use the backend.",
+  ),
+  credentials_rejected: noToken(
+    "Compare client, key, scopes and grants at the authorization server with `credentials` of the backend.",
+  ),
+  credentials_unavailable: noToken(
+    "Check that the authorization server runs, and that `issuer` or `tokenEndpoint` is its URL.",
+  ),
   egress_denied: unreachable(
     "Backends may not have this address. If it is meant, the operator adds it to `config.egress.allow`.",
   ),
@@ -231,6 +240,14 @@ function rejected(advice: string): Explain {
       errorOf(failed)
     }.`,
     failing: undefined,
+    advice,
+  });
+}
+
+function noToken(advice: string): Explain {
+  return (failed) => ({
+    cause: `${errorOf(failed)}.`,
+    failing: namedPart("backend", failed.backend?.name),
     advice,
   });
 }

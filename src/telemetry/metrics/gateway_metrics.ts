@@ -44,6 +44,11 @@ export function createTrafficMetrics() {
       "Requests that left a backend for another",
       ["backend", "reason"],
     ),
+    backendTokens: registry.counter(
+      "gateway_backend_token_requests_total",
+      "Requests to authorization servers for tokens for backends",
+      ["backend", "result"],
+    ),
     mirrorFailures: registry.counter(
       "gateway_mirror_failures_total",
       "Copies of requests that did not reach their mirror",

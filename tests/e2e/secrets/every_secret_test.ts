@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
+import { exportPKCS8, generateKeyPair } from "jose";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { createAuthority } from "../../harness/login/certificates.ts";
 import { freePort } from "../../harness/process/free_port.ts";
@@ -27,6 +28,11 @@ const { cert, key } = await (await createAuthority()).issueServer([
 
 const issuer = await createTokenIssuer();
 
+const CLIENT_SECRET = "planted/token+client-93be";
+const clientKey = await exportPKCS8(
+  (await generateKeyPair("ES256", { extractable: true })).privateKey,
+);
+
 /** A secret for each place, valid there; the characters differ in all encodings. */
 const secrets: Readonly<Record<string, string>> = {
   "config.adminToken": "planted/admin+token-7d1c",
@@ -41,6 +47,15 @@ const secrets: Readonly<Record<string, string>> = {
     "SHA-256",
     "another planted key",
   )}`,
+  "credentials.key": "planted/backend+key-40f2",
+  ...Object.fromEntries(
+    ["", "llm.", "mcp.servers.*."].flatMap((place) =>
+      ["clientCredentials", "tokenExchange", "jwtBearer"].flatMap((kind) => [
+        [`${place}credentials.${kind}.clientSecret.key`, CLIENT_SECRET],
+        [`${place}credentials.${kind}.privateKey.key`, clientKey],
+      ])
+    ),
+  ),
   "llm.credentials.key": "planted/provider+key-e2c1",
   "mcp.servers.*.credentials.key": "planted/server+key-77d0",
   "mcp.servers.*.headers.*": "planted/server+header-19b4",
@@ -59,6 +74,7 @@ const environment = {
 /** Secrets that only a part of their field has. */
 const parts = {
   "config.kv.redis": "planted-redis-password-12",
+  "issued token": "planted-issued-token-78",
   "jwks.url": "planted-jwks-password-34",
   "requestHeaderModifier": "planted-upstream-value-56",
 };
@@ -83,7 +99,9 @@ Deno.test("each secret of the schema of a configuration file has a value here", 
 });
 
 function configuration(collector: string, provider: string) {
+  const { backends, routes } = withTokens(provider);
   return {
+    backends,
     config: {
       adminToken: secrets["config.adminToken"],
       sessionSecret: secrets["config.sessionSecret"],
@@ -190,6 +208,7 @@ function configuration(collector: string, provider: string) {
           },
         }],
       },
+      ...routes,
       {
         name: "llm",
         matches: [{ path: { value: "/v1/" } }],
@@ -205,6 +224,39 @@ function configuration(collector: string, provider: string) {
       },
     ],
     ui: { gateways: ["default"] },
+  };
+}
+
+/** Backends that get a key, or tokens, and their routes. */
+function withTokens(host: string) {
+  const [hostname = "", port] = host.split(":");
+  const client = { tokenEndpoint: `http://${host}/token`, clientId: "gateway" };
+  const secret = { ...client, clientSecret: { key: CLIENT_SECRET } };
+  const signed = { ...client, privateKey: { key: clientKey } };
+  const credentials = {
+    "key-itself": { key: secrets["credentials.key"] },
+    "own-secret": { clientCredentials: secret },
+    "own-key": { clientCredentials: signed },
+    exchanged: { tokenExchange: secret },
+    asserted: { jwtBearer: signed },
+  };
+  const address = { host: hostname, port: Number(port) };
+  const provider = {
+    issuer: issuer.issuer,
+    audiences: ["https://gw.example/mcp"],
+    jwks: { inline: jwksOf(issuer) },
+  };
+  const entries = Object.entries(credentials);
+  return {
+    backends: entries.map(([name, credentials]) => ({
+      name,
+      static: address,
+      credentials,
+    })),
+    routes: entries.map(([name]) => ({
+      ...route(name, { jwtAuthentication: { providers: [provider] } }),
+      backends: [{ backend: name }],
+    })),
   };
 }
 
@@ -232,6 +284,11 @@ async function useAll(origin: string): Promise<void> {
     await get("/basic", `Basic ${each}`);
   }
   for (const each of [key, "wrong"]) await get("/key", `Bearer ${each}`);
+  const user = `Bearer ${await issuer.sign()}`;
+  for (const name of ["key-itself", "own-secret", "own-key"]) {
+    await get(`/${name}`, user);
+  }
+  for (const name of ["exchanged", "asserted"]) await get(`/${name}`, user);
   const body = '{"model":"m","messages":[]}';
   const sent = await fetch(`${origin}/v1/chat/completions`, {
     method: "POST",
@@ -293,8 +350,16 @@ async function readAll(gateway: GatewayProcess, origin: string) {
 
 Deno.test("no secret of a configuration appears in dumps, the web UI, logs, traces, metrics, exports, profiles or errors", async () => {
   await using collector = await startOtlpCollector("http");
-  await using provider = startProvider(() =>
-    Response.json({ usage: { prompt_tokens: 1, completion_tokens: 1 } })
+  await using provider = startProvider(({ target }) =>
+    Response.json(
+      target === "/token"
+        ? {
+          access_token: parts["issued token"],
+          token_type: "Bearer",
+          issued_token_type: "urn:ietf:params:oauth:token-type:access_token",
+        }
+        : { usage: { prompt_tokens: 1, completion_tokens: 1 } },
+    )
   );
   await using gateway = await GatewayProcess.start({
     env: environment,
@@ -304,11 +369,18 @@ Deno.test("no secret of a configuration appears in dumps, the web UI, logs, trac
   const written = JSON.parse(await Deno.readTextFile(gateway.file));
   const origin = `http://127.0.0.1:${written.gateways.default.port}`;
 
-  const { body } = await fetch(`${gateway.admin}/debug/trace?count=12`, {
+  const { body } = await fetch(`${gateway.admin}/debug/trace?count=17`, {
     headers: { authorization },
   });
   await useAll(origin);
   const trace = await new Response(body).text();
+  const issued = `Bearer ${parts["issued token"]}`;
+  assert.equal(
+    provider.requests.filter(({ headers }) =>
+      headers.get("authorization") === issued
+    ).length,
+    4,
+  );
   const shown = await readAll(gateway, origin);
   // A configuration with an error beside each secret.
   let count = 0;

@@ -58,6 +58,10 @@ function startMirrors() {
   const failures: string[] = [];
   const mirrors = new Mirrors({
     upstreams: { get: () => destination },
+    tokens: {
+      get: () => Promise.reject(new Error("no tokens")),
+      replace: () => Promise.resolve(undefined),
+    },
     clock,
     random: () => 0.5,
     onFailure: (_backend, error) => failures.push(describeError(error)),

@@ -1,0 +1,260 @@
+import { httpUrl } from "../schema/scalars.ts";
+import * as s from "../schema/schema.ts";
+import { secretRefSchema } from "./policy_references.ts";
+
+const environmentName = s.named(
+  "environment variable",
+  s.pattern(
+    /^[A-Za-z_][A-Za-z0-9_]*$/,
+    "the name of an environment variable",
+    256,
+  ),
+);
+
+const sources = ["fromEnv", "key", "file", "secretRef"] as const;
+
+/** Entries of the Secret unless the reference names another. */
+export const secretEntries = {
+  key: "apiKey",
+  clientSecret: "clientSecret",
+  privateKey: "privateKey",
+} as const;
+
+/** Fields of a secret value, by reference or as it is. @param what Names the value. @param entry Default entry of the Secret. */
+function secretFields(what: string, entry: string) {
+  return {
+    fromEnv: s.field(
+      `Name of the environment variable with the ${what}, in configuration files.`,
+      s.optional(environmentName),
+    ),
+    key: s.field(
+      `The ${what} itself, usually as \`\${NAME}\`.`,
+      s.optional(s.secret()),
+    ),
+    file: s.field(
+      `File with the ${what}, in configuration files; a changed file applies at once.`,
+      s.optional(s.text(4096)),
+    ),
+    secretRef: s.field(
+      `Secret with the ${what}.`,
+      s.optional(secretRefSchema("backend", entry)),
+    ),
+  };
+}
+
+function secretValue(what: string, entry: string) {
+  return s.refine(
+    s.object(secretFields(what, entry)),
+    s.rule((value) => given(value).length > 0, REQUIRED),
+    s.rule(hasOneSource, TOGETHER),
+  );
+}
+
+/** The loader adds the key of `fromEnv` to it. */
+function hasOneSource(value: object): boolean {
+  const names = given(value);
+  return names.length < 2 || names.join() === "fromEnv,key";
+}
+
+const REQUIRED = '"fromEnv", "key", "file" or "secretRef" is required';
+const TOGETHER =
+  '"fromEnv", "key", "file" and "secretRef" cannot be used together';
+
+function given(value: object): readonly string[] {
+  return sources.filter((name) => Object.hasOwn(value, name));
+}
+
+/** A key, by reference or as it is. */
+export type KeyCredentials = {
+  readonly [Name in typeof sources[number]]?: s.Infer<
+    ReturnType<typeof secretValue>
+  >[Name];
+};
+
+const scopeList = s.list(
+  s.pattern(/^[\x21\x23-\x5b\x5d-\x7e]+$/, "a scope without blanks", 256),
+  { max: 64 },
+);
+
+/** Fields of a client: the authorization server, the client that the gateway is there, and the tokens that it requests. */
+const tokenClientEntries = {
+  issuer: s.field(
+    "Issuer of the authorization server, whose metadata names the token endpoint (RFC 8414, OpenID Connect).",
+    s.optional(httpUrl),
+  ),
+  tokenEndpoint: s.field(
+    "Token endpoint, in place of `issuer`.",
+    s.optional(httpUrl),
+  ),
+  clientId: s.field(
+    "Client ID of the gateway at the authorization server.",
+    s.text(2048),
+  ),
+  clientSecret: s.field(
+    "Secret of the client.",
+    s.optional(secretValue("secret", secretEntries.clientSecret)),
+  ),
+  authMethod: s.field(
+    "How the client sends its secret. Default: `Basic`, unless the metadata lists only `Post`.",
+    s.optional(s.oneOf(["Basic", "Post"])),
+  ),
+  privateKey: s.field(
+    "Private key (PEM) with which the client authenticates, in place of a secret (`private_key_jwt`).",
+    s.optional(secretValue("private key", secretEntries.privateKey)),
+  ),
+  keyId: s.field(
+    "Key ID in the header of assertions.",
+    s.optional(s.text(256)),
+  ),
+  signingAlgorithm: s.field(
+    "Algorithm of assertions. Default: that of the key, and `RS256` for RSA.",
+    s.optional(
+      s.oneOf([
+        "RS256",
+        "PS256",
+        "ES256",
+        "ES384",
+        "ES512",
+        "EdDSA",
+      ]),
+    ),
+  ),
+  scopes: s.field(
+    "Scopes of the tokens. Default: those that the authorization server chooses.",
+    s.optional(scopeList),
+  ),
+  resource: s.field(
+    "URL of the service that the tokens are for (RFC 8707).",
+    s.optional(httpUrl),
+  ),
+  audience: s.field(
+    "Name of the service that the tokens are for, at servers that want `audience`.",
+    s.optional(s.text(2048)),
+  ),
+  parameters: s.field(
+    "Further parameters of token requests.",
+    s.optional(s.map(s.text(128), s.text(4096))),
+  ),
+};
+
+const tokenClientRules = [
+  s.exactlyOne("issuer", "tokenEndpoint"),
+  s.atMostOne("clientSecret", "privateKey"),
+  s.rule<{ readonly parameters?: Readonly<Record<string, string>> }>(
+    ({ parameters = {} }) =>
+      !Object.keys(parameters).some((name) => ownParameters.has(name)),
+    ({ parameters = {} }) =>
+      `the gateway sends "${
+        Object.keys(parameters).find((name) => ownParameters.has(name))
+      }" itself`,
+    ["parameters"],
+  ),
+] as const;
+
+/** Parameters that other fields decide. */
+const ownParameters: ReadonlySet<string> = new Set([
+  "actor_token",
+  "actor_token_type",
+  "assertion",
+  "audience",
+  "client_assertion",
+  "client_assertion_type",
+  "client_id",
+  "client_secret",
+  "grant_type",
+  "resource",
+  "scope",
+  "subject_token",
+  "subject_token_type",
+]);
+
+const clientCredentials = s.refine(
+  s.object(tokenClientEntries),
+  ...tokenClientRules,
+  s.atLeastOne("clientSecret", "privateKey"),
+);
+
+const tokenExchange = s.refine(
+  s.object({
+    ...tokenClientEntries,
+    subjectTokenType: s.field(
+      "Type of the caller's token.",
+      s.optional(s.oneOf(["AccessToken", "Jwt", "IdToken"])),
+      "AccessToken",
+    ),
+    actor: s.field(
+      "Asks for tokens in which the gateway acts for the caller (delegation), and rejects JWTs without `act`. Default: the tokens are those of the caller (impersonation).",
+      s.optional(s.object({
+        file: s.field(
+          "File with the token of the gateway, such as a projected service account token; in configuration files. Default: a token that the client gets for itself.",
+          s.optional(s.text(4096)),
+        ),
+      })),
+    ),
+  }),
+  ...tokenClientRules,
+);
+
+const jwtBearer = s.refine(
+  s.object({
+    ...tokenClientEntries,
+    assertion: s.field(
+      "The assertion. Default: the token of the caller.",
+      s.optional(s.object({
+        file: s.field(
+          "File with the assertion, such as a projected service account token, read for each token; in configuration files. Tokens are the same for all callers then.",
+          s.text(4096),
+        ),
+      })),
+    ),
+  }),
+  ...tokenClientRules,
+);
+
+/** The kinds of credentials for which the gateway gets tokens. */
+export const tokenKinds = [
+  "clientCredentials",
+  "tokenExchange",
+  "jwtBearer",
+] as const;
+
+/** Credentials of the gateway at a backend: a key, or tokens that it gets. */
+export const backendCredentials = s.refine(
+  s.object({
+    ...secretFields("key", secretEntries.key),
+    clientCredentials: s.field(
+      "Tokens of the gateway itself (RFC 6749 section 4.4).",
+      s.optional(clientCredentials),
+    ),
+    tokenExchange: s.field(
+      "Tokens for the caller of each request, in exchange for the token that `jwtAuthentication` has verified (RFC 8693).",
+      s.optional(tokenExchange),
+    ),
+    jwtBearer: s.field(
+      "Tokens for an assertion: the verified token of the caller, or a file (RFC 7523 section 2.1).",
+      s.optional(jwtBearer),
+    ),
+  }),
+  s.rule(
+    (value) => given(value).length + kindsOf(value).length > 0,
+    `${REQUIRED}, or one of "${tokenKinds.join('", "')}"`,
+  ),
+  s.rule(hasOneSource, TOGETHER),
+  s.rule(
+    (value) => Number(given(value).length > 0) + kindsOf(value).length <= 1,
+    (value) =>
+      `"${
+        [...given(value).slice(0, 1), ...kindsOf(value)].join('" and "')
+      }" cannot be used together`,
+  ),
+);
+
+function kindsOf(value: object): readonly string[] {
+  return tokenKinds.filter((name) => Object.hasOwn(value, name));
+}
+
+/** Credentials of the gateway at a backend. */
+export type BackendCredentialsResource = s.Infer<typeof backendCredentials>;
+
+/** The client of one of the kinds. */
+export type TokenClientResource = s.Infer<typeof clientCredentials>;

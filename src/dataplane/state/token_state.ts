@@ -1,0 +1,56 @@
+import { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Logger } from "../../base/log.ts";
+import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
+import { BackendTokens } from "../../identity/backend_tokens/backend_tokens.ts";
+import { TokenEndpoints } from "../../identity/backend_tokens/token_endpoint.ts";
+import { TokenSource } from "../../identity/backend_tokens/token_source.ts";
+import type { TrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
+
+/** Dependencies of the tokens of a thread. */
+export interface TokenStateOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: TrafficMetrics;
+  /** Decides which servers may be asked. */
+  readonly egress: EgressPolicy;
+}
+
+/** The gateway's tokens for backends; they outlive configurations that do not change them. */
+export class TokenState {
+  readonly tokens: BackendTokens;
+  readonly #closing = new Cancellation();
+
+  constructor({ clock, logger, metrics, egress }: TokenStateOptions) {
+    const log = logger.module("identity");
+    const cancellation = this.#closing;
+    this.tokens = new BackendTokens({
+      clock,
+      source: new TokenSource(
+        new TokenEndpoints({ clock, egress, cancellation }),
+      ),
+      onRequested({ backend, kind }, error) {
+        const result = error === undefined
+          ? "issued"
+          : error.code === "credentials_unavailable"
+          ? "unavailable"
+          : "rejected";
+        const name = backend.replace(/^[^/]*\//, "");
+        metrics.backendTokens.labels(name, result).inc();
+        // Callers may be rejected at any rate; their requests have the error in the access log.
+        if (error === undefined || error.code === "caller_rejected") return;
+        log.warn("Cannot get a token for a backend", {
+          backend,
+          credentials: kind,
+          error: describeError(error),
+        });
+      },
+    });
+  }
+
+  /** Aborts token requests. */
+  close(): void {
+    this.#closing.cancel(new Error("the gateway is stopping"));
+  }
+}

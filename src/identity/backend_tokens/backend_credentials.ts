@@ -1,0 +1,87 @@
+/** Credentials of the gateway at a backend, as compiled: a key, or how it gets tokens. */
+export type BackendCredentials = BackendKey | TokenCredentials;
+
+/** A key that is the same for all requests. */
+export interface BackendKey {
+  readonly kind: "key";
+  readonly token: string;
+}
+
+/** Tokens for a backend: the client that requests them, and the grant. */
+export type TokenCredentials =
+  & TokenClient
+  & (ClientCredentials | TokenExchange | JwtBearer);
+
+/** The client that the gateway is at an authorization server, and what it asks for. */
+export interface TokenClient {
+  /** Digest of the backend and of all that is configured, secrets included: tokens are never used after a change. */
+  readonly fingerprint: string;
+  /** Key of the backend, such as `default/crm`, for messages. */
+  readonly backend: string;
+  /** URL of the issuer, or of the token endpoint. */
+  readonly server: {
+    readonly kind: "issuer" | "tokenEndpoint";
+    readonly url: string;
+  };
+  readonly clientId: string;
+  readonly authentication: ClientAuthentication;
+  /** Scope, resource, audience and what else every token request has. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** Authentication of a client at the token endpoint. */
+export type ClientAuthentication =
+  | { readonly method: "none" }
+  | {
+    readonly method: "secret";
+    readonly secret: string;
+    /** `undefined`: what the metadata of the server lists. */
+    readonly place: "Basic" | "Post" | undefined;
+  }
+  | {
+    readonly method: "privateKey";
+    /** PKCS #8, PEM. */
+    readonly pem: string;
+    readonly algorithm: string;
+    readonly keyId: string | undefined;
+  };
+
+/** Tokens of the gateway itself (RFC 6749 section 4.4). */
+export interface ClientCredentials {
+  readonly kind: "clientCredentials";
+}
+
+/** Tokens in exchange for that of the caller (RFC 8693). */
+export interface TokenExchange {
+  readonly kind: "tokenExchange";
+  /** URI of the type of the caller's token. */
+  readonly subjectTokenType: string;
+  /** Set for delegation; `file` has the token of the actor, which the client gets for itself without one. */
+  readonly actor: { readonly file: string | undefined } | undefined;
+}
+
+/** Tokens for an assertion (RFC 7523 section 2.1). */
+export interface JwtBearer {
+  readonly kind: "jwtBearer";
+  /** File with the assertion; `undefined` for the token of the caller. */
+  readonly file: string | undefined;
+}
+
+/** The user on whose behalf a request is sent, as a verified token says. */
+export interface Caller {
+  readonly issuer: string;
+  /** Claim `sub`; not empty. Only together with the issuer it names a user. */
+  readonly subject: string;
+  /** The verified token. */
+  readonly token: string;
+  /** Digest of the claims that do not change when a token is renewed: a token with fewer rights never shares with one that has more. */
+  readonly rights: string;
+}
+
+/** Reports whether a backend sees who the caller is: nothing that it says to one caller is for another. */
+export function isPerCaller(
+  credentials: BackendCredentials | undefined,
+): boolean {
+  return credentials?.kind === "tokenExchange" ||
+    credentials?.kind === "jwtBearer" && credentials.file === undefined;
+}

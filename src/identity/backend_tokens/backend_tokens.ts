@@ -1,0 +1,215 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import { GatewayError } from "../../base/errors.ts";
+import {
+  type BackendCredentials,
+  type Caller,
+  isPerCaller,
+  type TokenCredentials,
+} from "./backend_credentials.ts";
+import type { IssuedToken } from "./token_endpoint.ts";
+import { tokenError } from "./token_error.ts";
+import type { TokenSource } from "./token_source.ts";
+
+/** A token for a request, and its origin. */
+export interface BackendToken {
+  readonly token: string;
+  readonly origin: "key" | "cache" | "server";
+}
+
+/** Dependencies of the tokens. */
+export interface BackendTokensOptions {
+  readonly clock: Clock;
+  readonly source: Pick<TokenSource, "fetch">;
+  /** Called after each token request. @param error `undefined` when there is a token. */
+  onRequested(
+    credentials: TokenCredentials,
+    error: GatewayError | undefined,
+  ): void;
+}
+
+const MAX_TOKENS = 8192;
+const MAX_REQUESTS = 64;
+/** Lifetime of tokens whose server does not say it. */
+const UNKNOWN_LIFETIME_MS = 5 * 60_000;
+/** A token is renewed so long before its end, but not before the last fifth of its lifetime. */
+const MARGIN_MS = 60_000;
+/** A new token that the backend rejects is not replaced for this time: it is not the token's fault. */
+const RENEWAL_PAUSE_MS = 30_000;
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 30_000;
+
+/** State of the token for one key; times are monotonic, in milliseconds. */
+interface Entry {
+  current: KeptToken | undefined;
+  pending: Promise<KeptToken> | undefined;
+  failure: Failure | undefined;
+  /** When a rejected token was last replaced. */
+  replacedAt: number;
+}
+
+interface KeptToken {
+  readonly token: string;
+  readonly renewAt: number;
+  readonly endsAt: number;
+}
+
+interface Failure {
+  readonly error: unknown;
+  readonly retryAt: number;
+  readonly pauseMs: number;
+}
+
+/**
+ * Tokens for backends, kept until shortly before they expire, each for one user, server, resource and client. One request at a time
+ * gets a token, for all requests that need it.
+ */
+export class BackendTokens {
+  readonly #options: BackendTokensOptions;
+  /** By key; the one that was used least recently first. */
+  readonly #entries = new Map<string, Entry>();
+  #requests = 0;
+
+  constructor(options: BackendTokensOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns a token that is valid now.
+   * @throws {GatewayError} `caller_rejected`, `credentials_rejected` or `credentials_unavailable`.
+   */
+  async get(
+    credentials: BackendCredentials,
+    caller: Caller | undefined,
+  ): Promise<BackendToken> {
+    if (credentials.kind === "key") {
+      return { token: credentials.token, origin: "key" };
+    }
+    const entry = this.#entryOf(credentials, caller);
+    const now = this.#options.clock.monotonic();
+    const { current } = entry;
+    if (current === undefined || now >= current.endsAt) {
+      const { token } = await this.#fetch(entry, credentials, caller);
+      return { token, origin: "server" };
+    }
+    if (now >= current.renewAt) {
+      // The token at hand is valid: nobody waits, and a failure comes up when it has ended.
+      this.#fetch(entry, credentials, caller).catch(() => {});
+    }
+    return { token: current.token, origin: "cache" };
+  }
+
+  /**
+   * Returns another token than one that the backend has rejected; `undefined` when there is no better one.
+   * @throws {GatewayError} As `get`.
+   */
+  async replace(
+    credentials: BackendCredentials,
+    caller: Caller | undefined,
+    rejected: string,
+  ): Promise<BackendToken | undefined> {
+    if (credentials.kind === "key") return undefined;
+    const entry = this.#entryOf(credentials, caller);
+    if (entry.current?.token === rejected) {
+      const now = this.#options.clock.monotonic();
+      if (now < entry.replacedAt + RENEWAL_PAUSE_MS) return undefined;
+      entry.replacedAt = now;
+      entry.current = undefined;
+    }
+    return await this.get(credentials, caller);
+  }
+
+  /** Number of tokens, for descriptions. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  #entryOf(credentials: TokenCredentials, caller: Caller | undefined): Entry {
+    const key = keyOf(credentials, caller);
+    const entry = this.#entries.get(key) ?? {
+      current: undefined,
+      pending: undefined,
+      failure: undefined,
+      replacedAt: -Infinity,
+    };
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    const oldest = this.#entries.keys().next().value;
+    if (this.#entries.size > MAX_TOKENS && oldest !== undefined) {
+      this.#entries.delete(oldest);
+    }
+    return entry;
+  }
+
+  async #fetch(
+    entry: Entry,
+    credentials: TokenCredentials,
+    caller: Caller | undefined,
+  ): Promise<KeptToken> {
+    const { clock } = this.#options;
+    if (entry.pending !== undefined) return await entry.pending;
+    const { failure } = entry;
+    if (failure !== undefined && clock.monotonic() < failure.retryAt) {
+      throw failure.error;
+    }
+    if (this.#requests >= MAX_REQUESTS) {
+      const problem = `${MAX_REQUESTS} token requests are under way`;
+      throw tokenError("credentials_unavailable", credentials, problem);
+    }
+    this.#requests++;
+    entry.pending = this.#request(entry, credentials, caller).finally(() => {
+      this.#requests--;
+      entry.pending = undefined;
+    });
+    return await entry.pending;
+  }
+
+  async #request(
+    entry: Entry,
+    credentials: TokenCredentials,
+    caller: Caller | undefined,
+  ): Promise<KeptToken> {
+    const { clock, source, onRequested } = this.#options;
+    try {
+      const issued = await source.fetch(credentials, caller);
+      onRequested(credentials, undefined);
+      entry.failure = undefined;
+      return entry.current = keep(issued, clock.monotonic());
+    } catch (error) {
+      if (error instanceof GatewayError) onRequested(credentials, error);
+      const pauseMs = Math.min(
+        LONGEST_RETRY_MS,
+        entry.failure === undefined
+          ? FIRST_RETRY_MS
+          : entry.failure.pauseMs * 2,
+      );
+      const retryAt = clock.monotonic() + pauseMs;
+      entry.failure = { error, retryAt, pauseMs };
+      throw error;
+    }
+  }
+}
+
+function keep(
+  { token, lifetimeMs = UNKNOWN_LIFETIME_MS }: IssuedToken,
+  now: number,
+): KeptToken {
+  const marginMs = Math.min(MARGIN_MS, lifetimeMs / 5);
+  // The last fifth of the margin is for the way to the backend.
+  const endsAt = now + lifetimeMs - marginMs / 5;
+  return { token, renewAt: now + lifetimeMs - marginMs, endsAt };
+}
+
+/** Returns the key of a token. JSON separates its parts, so that no two lists have the same key. */
+function keyOf(
+  credentials: TokenCredentials,
+  caller: Caller | undefined,
+): string {
+  const { fingerprint } = credentials;
+  if (!isPerCaller(credentials)) return fingerprint;
+  const user = caller === undefined
+    ? []
+    : [caller.issuer, caller.subject, caller.rights];
+  return createHash("sha256").update(JSON.stringify([fingerprint, ...user]))
+    .digest("base64url");
+}

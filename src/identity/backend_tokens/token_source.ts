@@ -1,0 +1,153 @@
+import { describeError } from "../../base/errors.ts";
+import { readFileText } from "../../base/regular_file.ts";
+import { readClaims } from "../keys/jose.ts";
+import type {
+  Caller,
+  JwtBearer,
+  TokenClient,
+  TokenCredentials,
+  TokenExchange,
+} from "./backend_credentials.ts";
+import type { IssuedToken, TokenEndpoints } from "./token_endpoint.ts";
+import { tokenError } from "./token_error.ts";
+
+const GRANT = "urn:ietf:params:oauth:grant-type:";
+const TYPE = "urn:ietf:params:oauth:token-type:";
+
+/** URIs of the types that a caller's token may have (RFC 8693 section 3). */
+export const tokenTypes = {
+  AccessToken: `${TYPE}access_token`,
+  Jwt: `${TYPE}jwt`,
+  IdToken: `${TYPE}id_token`,
+} as const;
+
+/** Gets tokens of all kinds. */
+export class TokenSource {
+  readonly #endpoints: Pick<TokenEndpoints, "request">;
+
+  constructor(endpoints: Pick<TokenEndpoints, "request">) {
+    this.#endpoints = endpoints;
+  }
+
+  /**
+   * Gets a new token.
+   * @param caller Whom the token is for, where the credentials depend on that.
+   * @throws {GatewayError} Those of `TokenEndpoints`; `caller_rejected` without a caller.
+   */
+  async fetch(
+    credentials: TokenCredentials,
+    caller: Caller | undefined,
+  ): Promise<IssuedToken> {
+    switch (credentials.kind) {
+      case "clientCredentials":
+        return await this.#fetchOwn(credentials);
+      case "tokenExchange":
+        return await this.#exchange(
+          credentials,
+          requireCaller(credentials, caller),
+        );
+      case "jwtBearer":
+        return await this.#present(credentials, caller);
+    }
+  }
+
+  async #fetchOwn(client: TokenClient): Promise<IssuedToken> {
+    return await this.#endpoints.request(client, {
+      grantType: "client_credentials",
+      parameters: {},
+      isOfCaller: false,
+    });
+  }
+
+  async #exchange(
+    credentials: TokenClient & TokenExchange,
+    caller: Caller,
+  ): Promise<IssuedToken> {
+    const { actor, subjectTokenType } = credentials;
+    const actorToken = actor === undefined
+      ? undefined
+      : actor.file === undefined
+      ? await this.#fetchActor(credentials)
+      : await readToken(actor.file, credentials);
+    const issued = await this.#endpoints.request(credentials, {
+      grantType: `${GRANT}token-exchange`,
+      parameters: {
+        subject_token: caller.token,
+        subject_token_type: subjectTokenType,
+        requested_token_type: tokenTypes.AccessToken,
+        ...(actorToken !== undefined && {
+          actor_token: actorToken,
+          actor_token_type: actor?.file === undefined
+            ? tokenTypes.AccessToken
+            : tokenTypes.Jwt,
+        }),
+      },
+      isOfCaller: true,
+    });
+    const { issuedTokenType: type } = issued;
+    if (type !== tokenTypes.AccessToken && type !== tokenTypes.Jwt) {
+      const problem = '"issued_token_type" of the response is no access token';
+      throw tokenError("credentials_rejected", credentials, problem);
+    }
+    if (actor !== undefined) await requireActor(issued, credentials);
+    return issued;
+  }
+
+  /** The token of the actor is for the authorization server, and not for the backend. */
+  async #fetchActor(client: TokenClient): Promise<string> {
+    const { audience: _, resource: __, scope: ___, ...parameters } =
+      client.parameters;
+    const { token } = await this.#fetchOwn({ ...client, parameters });
+    return token;
+  }
+
+  async #present(
+    credentials: TokenClient & JwtBearer,
+    caller: Caller | undefined,
+  ): Promise<IssuedToken> {
+    const { file } = credentials;
+    const assertion = file === undefined
+      ? requireCaller(credentials, caller).token
+      : await readToken(file, credentials);
+    return await this.#endpoints.request(credentials, {
+      grantType: `${GRANT}jwt-bearer`,
+      parameters: { assertion },
+      isOfCaller: file === undefined,
+    });
+  }
+}
+
+function requireCaller(
+  client: TokenClient,
+  caller: Caller | undefined,
+): Caller {
+  if (caller !== undefined) return caller;
+  throw tokenError(
+    "caller_rejected",
+    client,
+    'the request has no verified token of a user; add "jwtAuthentication" to the route',
+  );
+}
+
+async function readToken(file: string, client: TokenClient): Promise<string> {
+  try {
+    const text = (await readFileText(file)).trim();
+    if (text === "") throw new TypeError("it is empty");
+    return text;
+  } catch (error) {
+    const problem = `cannot read "${file}": ${describeError(error)}`;
+    throw tokenError("credentials_unavailable", client, problem);
+  }
+}
+
+/** Some servers ignore `actor_token`, and issue a token in which nobody sees the gateway. An opaque token cannot be checked. */
+async function requireActor(
+  { token }: IssuedToken,
+  client: TokenClient,
+): Promise<void> {
+  const claims = await readClaims(token);
+  if (claims === undefined || typeof claims["act"] === "object") return;
+  const problem =
+    'the token has no "act": the authorization server has ignored the actor';
+  throw tokenError("credentials_rejected", client, problem);
+}

@@ -1,0 +1,159 @@
+import { type Cancellation, unlessCancelled } from "../../base/cancellation.ts";
+import type { Body } from "../../http/body.ts";
+import type { HeldBytes } from "../../http/body_memory.ts";
+import type { UpstreamRequest } from "../../http/client/upstream.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import type {
+  BackendCredentials,
+  Caller,
+} from "../../identity/backend_tokens/backend_credentials.ts";
+import type {
+  BackendToken,
+  BackendTokens,
+} from "../../identity/backend_tokens/backend_tokens.ts";
+import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
+import type { AttemptTarget } from "../balancing/attempt_target.ts";
+import { ReplayableBody } from "../body/replayable_body.ts";
+
+/** Dependencies of requests with credentials. */
+export interface CredentialedTargetOptions {
+  readonly credentials: BackendCredentials;
+  /** The user that the request is for, if a policy knows it. */
+  readonly caller: Caller | undefined;
+  readonly tokens: Pick<BackendTokens, "get" | "replace">;
+  /** Counts the memory of the body until the response arrives. */
+  readonly held: HeldBytes | undefined;
+  /** Longer bodies are not kept: the client gets the 401 of the backend, and the next request another token. */
+  readonly maxReplayBytes: number;
+  readonly trace: Pick<PolicyTrace, "report"> | undefined;
+}
+
+/**
+ * An endpoint whose requests get the gateway's credentials in place of the client's. Requests with a token that the backend rejects
+ * are sent once more, with another one. Challenges of the backend are for the gateway, not for the client.
+ */
+export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
+  readonly #target: Pick<AttemptTarget, "send">;
+  readonly #options: CredentialedTargetOptions;
+
+  constructor(
+    target: Pick<AttemptTarget, "send">,
+    options: CredentialedTargetOptions,
+  ) {
+    this.#target = target;
+    this.#options = options;
+  }
+
+  /** @throws {GatewayError} Those of the endpoint, and of `BackendTokens`. */
+  async send(
+    request: UpstreamRequest,
+    body: Body | undefined,
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
+    const { credentials, held, maxReplayBytes } = this.#options;
+    const { token } = await this.#obtain(cancellation);
+    if (credentials.kind === "key") {
+      return await this.#attempt(request, token, body, cancellation);
+    }
+    const replay = body && new ReplayableBody(body, maxReplayBytes, held);
+    const attempt = (token: string) =>
+      this.#attempt(request, token, replay?.nextAttempt(), cancellation);
+    try {
+      const response = await attempt(token);
+      if (response.status !== 401) return response;
+      const other = await this.#replace(token, cancellation);
+      if (other === undefined || replay?.replayable === false) return response;
+      replay?.endAttempt();
+      response.body?.cancel("token rejected");
+      return await attempt(other.token);
+    } finally {
+      replay?.settle();
+    }
+  }
+
+  /** Without another token, the client gets the response to the first one. */
+  async #replace(
+    rejected: string,
+    cancellation: Cancellation,
+  ): Promise<BackendToken | undefined> {
+    const { credentials, caller, tokens, trace } = this.#options;
+    try {
+      const other = await unlessCancelled(
+        tokens.replace(credentials, caller, rejected),
+        cancellation,
+      );
+      this.#report(other?.origin ?? "none", { rejected: 401 });
+      return other;
+    } catch (error) {
+      if (cancellation.cancelled) throw error;
+      trace?.report(
+        eventOf({ type: credentials.kind, error: messageOf(error) }),
+      );
+      return undefined;
+    }
+  }
+
+  async #obtain(cancellation: Cancellation): Promise<BackendToken> {
+    const { credentials, caller, tokens, trace } = this.#options;
+    try {
+      const token = await unlessCancelled(
+        tokens.get(credentials, caller),
+        cancellation,
+      );
+      this.#report(token.origin);
+      return token;
+    } catch (error) {
+      trace?.report(
+        eventOf({ type: credentials.kind, error: messageOf(error) }),
+      );
+      throw error;
+    }
+  }
+
+  #report(from: string, more: Readonly<Record<string, number>> = {}): void {
+    const { credentials, trace } = this.#options;
+    if (trace === undefined) return;
+    const server = credentials.kind === "key"
+      ? {}
+      : { server: credentials.server.url, client: credentials.clientId };
+    trace.report(eventOf({ type: credentials.kind, ...server, from, ...more }));
+  }
+
+  async #attempt(
+    { method, authority, target, headers, upgrade, expectsContinue, ...more }:
+      UpstreamRequest,
+    token: string,
+    body: Body | undefined,
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
+    const own = headers.copy();
+    own.set("authorization", `Bearer ${token}`);
+    const { owners } = more;
+    const response = await this.#target.send(
+      {
+        method,
+        authority,
+        target,
+        headers: own,
+        upgrade,
+        expectsContinue,
+        sendInformational: (status, fields) =>
+          more.sendInformational(status, fields),
+        ...(owners !== undefined && { owners }),
+      },
+      body,
+      cancellation,
+    );
+    // A client would follow it, and log in at the authorization server of the backend.
+    response.headers.delete("www-authenticate");
+    return response;
+  }
+}
+
+function eventOf(details: Readonly<Record<string, string | number>>) {
+  return { type: "policyEvent", kind: "credentials", details } as const;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,73 @@
+import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
+import {
+  type Caller,
+  isPerCaller,
+} from "../../identity/backend_tokens/backend_credentials.ts";
+import type { BackendTokens } from "../../identity/backend_tokens/backend_tokens.ts";
+import type { SendHttp } from "../../mcp/servers/http/http_transport.ts";
+import { ServerFailure } from "../../mcp/servers/server_failure.ts";
+import type { Backend, McpTargetServer } from "../../snapshot/snapshot.ts";
+import type { Destination } from "../balancing/attempt_target.ts";
+import { CredentialedTarget } from "../credentials/credentialed_target.ts";
+
+/** Dependencies of requests to MCP servers. */
+export interface SendToServerOptions {
+  /** Returns where requests to a backend go. */
+  destinationOf(backend: Backend): Destination;
+  /** Gets tokens for servers with credentials. */
+  readonly tokens: Pick<BackendTokens, "get" | "replace">;
+  /** Limit of bytes of a request. */
+  readonly maxBufferBytes: number;
+}
+
+/** Reports whether a server gets tokens of the caller. */
+export function seesCaller({ transport }: McpTargetServer): boolean {
+  return isPerCaller(transport.backend.credentials);
+}
+
+/** Creates what sends requests to a server, with its credentials. @param caller Returns the user that they are for. */
+export function createSend(
+  server: string,
+  backend: Backend,
+  caller: () => Caller | undefined,
+  { destinationOf, tokens, maxBufferBytes }: SendToServerOptions,
+): SendHttp {
+  return async (request, body, cancellation) => {
+    const destination = destinationOf(backend);
+    await destination.prepare();
+    const target = destination.choose([], undefined, false);
+    const { credentials } = backend;
+    if (credentials === undefined) {
+      return await target.send(request, body, cancellation);
+    }
+    const credentialed = new CredentialedTarget(target, {
+      credentials,
+      caller: caller(),
+      tokens,
+      held: undefined,
+      maxReplayBytes: maxBufferBytes,
+      trace: undefined,
+    });
+    try {
+      return await credentialed.send(request, body, cancellation);
+    } catch (error) {
+      throw failureOf(server, error);
+    }
+  };
+}
+
+/** Clients get the problem: it does not name the authorization server. */
+function failureOf(server: string, error: unknown): unknown {
+  const problem = error instanceof GatewayError
+    ? tokenProblems.get(error.code)
+    : undefined;
+  return problem === undefined
+    ? error
+    : new ServerFailure(server, "rejected", problem, { cause: error });
+}
+
+const tokenProblems: ReadonlyMap<GatewayErrorCode, string> = new Map([
+  ["caller_rejected", "is not accessible to this user"],
+  ["credentials_rejected", "has no token of the gateway"],
+  ["credentials_unavailable", "has no token of the gateway at the moment"],
+]);
