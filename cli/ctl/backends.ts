@@ -80,6 +80,7 @@ const lookupColumns: readonly Column[] = [
 /** Backends that get no requests, because others have a higher priority for now. */
 const cooldownColumns: readonly Column[] = [
   ["BACKEND", "backend"],
+  ["MODEL", (each) => fieldOf(each, "model") ?? "all"],
   ["RESTS UNTIL", "until"],
   ["REASON", "reason"],
   ["FAILURES", "failures"],

@@ -130,7 +130,16 @@ function createForwarder(
 }
 
 function createFailover(
-  { clock, cooldowns, random, logger, metrics, settings }: RequestPathOptions,
+  {
+    clock,
+    cooldowns,
+    random,
+    logger,
+    metrics,
+    prices,
+    settings,
+    traffic,
+  }: RequestPathOptions,
 ): Failover {
   return new Failover({
     cooldowns,
@@ -138,8 +147,21 @@ function createFailover(
     log: logger.module("proxy"),
     random,
     maxBufferBytes: settings.limits.maxBufferBytes,
+    prices,
     onFailover: (backend, reason) =>
       metrics.failovers.labels(backend, reason).inc(),
+    onHedge: (backend) => metrics.hedges.labels(backend).inc(),
+    onDiscarded: ({ slots, routed: { route, backend } }, usage) => {
+      const served = { route: route?.name, backend: backend?.name };
+      metrics.recordUse({ ...served, usage });
+      traffic.recordPart({
+        time: clock.now(),
+        client: clientOf(slots),
+        route: route?.name,
+        usage,
+        uncounted: undefined,
+      });
+    },
   });
 }
 

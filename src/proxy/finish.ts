@@ -35,7 +35,7 @@ export class ExchangeReply implements Reply {
   }
 
   finished(outcome: Outcome): void {
-    this.#exchange.request.held?.release();
+    this.#exchange.release();
     this.#onFinish(this.#exchange, this.response, outcome);
   }
 }

@@ -194,7 +194,7 @@ export class Forwarder {
     const { clock } = this.#options;
     const { requestTimeoutMs = 0 } = route;
     // Backends before this one have used a part of the time.
-    const usedMs = attempts.failedOver.length === 0
+    const usedMs = attempts.attemptStartedAt === attempts.startedAt
       ? 0
       : clock.monotonic() - attempts.startedAt;
     const limit: TimeLimit = {
@@ -277,7 +277,7 @@ export class Forwarder {
     attempts.providerRequestId = undefined;
     attempts.limitedBy = undefined;
     attempts.dropped = [];
-    attempts.isTooLong = false;
+    attempts.isTooLong = attempts.isFiltered = false;
     const { request, trace, span } = exchange;
     const upstream = this.#credentialed(target, origin);
     trace?.callStarts(target.label);

@@ -14,7 +14,8 @@ import { limitBody } from "./body/limited_body.ts";
 import { Exchange, type ExchangeOptions } from "./exchange/exchange.ts";
 import { ExchangeReply, type FinishObserver } from "./finish.ts";
 import type { BackendAttempt } from "./request/attempts.ts";
-import type { BackendResponse, Failover } from "./failover/failover.ts";
+import type { Failover } from "./failover/failover.ts";
+import type { BackendResponse } from "./failover/outcome.ts";
 import type { Forwarder } from "./forwarder.ts";
 import { inClientForm } from "./llm/llm_error_form.ts";
 import {
@@ -162,7 +163,7 @@ export class Pipeline {
     }
     return await failover.send(
       { exchange, route, groups, preferred: owner },
-      (attempt) => this.#sendToBackend(exchange, route, attempt),
+      (attempt, own) => this.#sendToBackend(own, route, attempt),
     );
   }
 
@@ -189,7 +190,7 @@ export class Pipeline {
     if (pending !== undefined) await pending;
     if (spans !== undefined) await spans.readBody(exchange);
     this.#addHeaders(exchange);
-    trace?.forwards();
+    trace?.forwards(exchange.request);
     const response = await forwarder.forward(exchange, route, attempt);
     trace?.received(response);
     return { response, isUpstream: true };

@@ -141,6 +141,8 @@ export interface Route {
   readonly groups?: readonly BackendGroup[] | undefined;
   /** Requests of every method go to another backend when a response shows a failure: with priorities, and among LLM providers. */
   readonly replaysFailures?: boolean | undefined;
+  /** Set with `groups`. */
+  readonly choice?: GroupChoice | undefined;
   readonly mirrors: readonly Mirror[];
   /** Set when requests of a client stay at one endpoint. */
   readonly sessions?: PersistentSessions | undefined;
@@ -166,6 +168,17 @@ export interface PersistentSessions {
 /** The backends of a route with the same priority. */
 export interface BackendGroup {
   readonly backends: readonly WeightedBackend[];
+}
+
+/** Settings by which requests find their backend among several. */
+export interface GroupChoice {
+  readonly policy: "Weighted" | "LeastLatency" | "LowestCost" | "MostQuota";
+  /** All backends are LLM providers: what is known of them is known by model. */
+  readonly isLlm: boolean;
+  /** An answer that a provider withholds sends the request to another backend. */
+  readonly leavesFilters: boolean;
+  /** Time after which a second backend gets the request too; `undefined` for never. */
+  readonly hedgeMs: number | undefined;
 }
 
 /** A backend with its share of the requests. */

@@ -4,6 +4,7 @@ import {
   parseDuration,
   positiveDuration,
 } from "../schema/duration.ts";
+import { groupEntries } from "./backend_group.ts";
 import { GATEWAY_API_GROUP, gatewayApiVersion } from "./group.ts";
 import {
   backendFilterSchema,
@@ -157,6 +158,7 @@ export const ruleEntries = {
     "Keeps the requests of a client at one endpoint. Default: any endpoint gets them.",
     s.optional(sessionPersistenceSchema),
   ),
+  ...groupEntries,
 };
 
 type Rule = {

@@ -16,7 +16,7 @@ import {
 } from "../../api/schema/validate.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import type { Collection } from "./collections.ts";
-import { PrioritiesError, withPriorities } from "./route_priorities.ts";
+import { RouteAnnotationError, withAnnotations } from "./route_annotations.ts";
 import { findFileField } from "./file_fields.ts";
 
 /** An object that cannot be used, or a part of it. */
@@ -96,7 +96,7 @@ function readRoute(
   },
 ): ReadObject {
   try {
-    const route = withPriorities(written, policyApiGroup);
+    const route = withAnnotations(written, policyApiGroup);
     const result = kind === "HTTPRoute"
       ? validate(schemas.HTTPRoute, route)
       : validate(schemas.GRPCRoute, route);
@@ -104,7 +104,7 @@ function readRoute(
     const message = describeProblems(result.problems);
     return { rejections: [{ object, message }] };
   } catch (error) {
-    if (!(error instanceof PrioritiesError)) throw error;
+    if (!(error instanceof RouteAnnotationError)) throw error;
     return { rejections: [{ object, message: error.message }] };
   }
 }

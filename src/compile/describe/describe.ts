@@ -158,6 +158,11 @@ function describeRule(
       backend: backend?.key,
       problem,
     })),
+    ...(route.choice && {
+      loadBalancing: { policy: route.choice.policy },
+      failover: { on: rule.spec.failover?.on },
+      hedging: { delayMs: route.choice.hedgeMs },
+    }),
     mirrors: route.mirrors.map(({ backend, fraction }) => ({
       backend: backend.key,
       fraction,

@@ -8,6 +8,7 @@ import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type {
   Backend,
   BackendGroup,
+  GroupChoice,
   Listener,
   Mirror,
   PersistentSessions,
@@ -28,6 +29,8 @@ export interface Forwarding {
   readonly groups: readonly BackendGroup[] | undefined;
   /** As `Route.replaysFailures`. */
   readonly replaysFailures: boolean;
+  /** As `Route.choice`. */
+  readonly choice?: GroupChoice | undefined;
   readonly mirrors: readonly Mirror[];
   readonly sessions?: PersistentSessions;
 }

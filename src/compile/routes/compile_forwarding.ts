@@ -15,7 +15,6 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type {
   Backend,
-  BackendGroup,
   Mirror,
   PersistentSessions,
   WeightedBackend,
@@ -29,6 +28,7 @@ import type { Forwarding } from "../policies/effective_policy.ts";
 import { type Attached, backendOf, policiesAt } from "../attach/lookups.ts";
 import { type Inputs, mayRefer } from "../resolve/references.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
+import { groupBackends } from "./backend_groups.ts";
 import { findWebUi } from "./compile_web_ui.ts";
 import { createHmac } from "node:crypto";
 import type { SessionPersistence } from "../../api/resources/session_persistence.ts";
@@ -73,8 +73,14 @@ export function compileForwarding(
   );
   const totalWeight = backends.reduce((sum, { weight }) => sum + weight, 0);
   const { sessionPersistence } = rule;
+  const { report } = context;
   return {
-    ...{ backends, totalWeight, ...groupBackends(backends), mirrors },
+    ...{
+      backends,
+      totalWeight,
+      ...groupBackends(backends, { route, rule, path, report }),
+      mirrors,
+    },
     ...(sessionPersistence && {
       sessions: compileSessions(
         route,
@@ -83,19 +89,6 @@ export function compileForwarding(
       ),
     }),
   };
-}
-
-/** Groups several backends by priority. */
-function groupBackends(
-  backends: readonly WeightedBackend[],
-): Pick<Forwarding, "groups" | "replaysFailures"> {
-  if (backends.length < 2) return { groups: undefined, replaysFailures: false };
-  const byPriority = Map.groupBy(backends, ({ priority }) => priority);
-  const groups = [...byPriority].toSorted(([a], [b]) => a - b)
-    .map(([, backends]): BackendGroup => ({ backends }));
-  const replaysFailures = groups.length > 1 ||
-    backends.every(({ backend }) => backend?.llm !== undefined);
-  return { groups, replaysFailures };
 }
 
 function compileBackendRef(

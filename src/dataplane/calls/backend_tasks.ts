@@ -44,10 +44,12 @@ export interface LookupTask {
   readonly error: string | null;
 }
 
-/** The rest of a backend that limits requests or fails, on routes with several priorities. */
+/** The rest of a backend that limits requests or fails, on routes with several backends. */
 export interface CooldownTask {
   /** Key of the backend. */
   readonly backend: string;
+  /** Set when requests for other models may go there. */
+  readonly model?: string;
   /** RFC 3339. */
   readonly until: string;
   /** Failures in a row. */
@@ -76,7 +78,7 @@ export function mergeBackendTasks(
     ),
     cooldowns: mergeByKey(
       trees.flatMap(({ cooldowns }) => cooldowns),
-      ({ backend }) => backend,
+      ({ backend, model = "" }) => `${backend} ${model}`,
       ({ until }) => until,
     ),
   };

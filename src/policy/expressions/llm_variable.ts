@@ -47,12 +47,29 @@ export async function readLlmRequest(
 export async function readRequestModel(
   request: RequestMessage,
 ): Promise<string | undefined> {
+  return (await readRequestedModel(request)).model;
+}
+
+/** A model that a request names, as `readRequestModel` returns it, and whether its response is a stream. */
+export interface RequestedModel {
+  readonly model: string | undefined;
+  readonly isStreaming: boolean;
+}
+
+/** Reads the model of a request, and whether it is for a stream. */
+export async function readRequestedModel(
+  request: RequestMessage,
+): Promise<RequestedModel> {
   try {
     const read = await readLlmRequest(request);
-    return read?.otherModels === undefined ? read?.requestModel : undefined;
+    const isOnly = read?.otherModels === undefined;
+    return {
+      model: isOnly ? read?.requestModel : undefined,
+      isStreaming: read?.streaming === true,
+    };
   } catch (error) {
     if (error instanceof GatewayError && unreadable.has(error.code)) {
-      return undefined;
+      return { model: undefined, isStreaming: false };
     }
     throw error;
   }

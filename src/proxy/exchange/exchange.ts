@@ -1,8 +1,11 @@
 import { addressIncludes } from "../../base/wire/bind_address.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { Cancellation } from "../../base/cancellation.ts";
 import type { GatewayError } from "../../base/errors.ts";
+import type { Body } from "../../http/body.ts";
 import { type BodyMemory, HeldBytes } from "../../http/body_memory.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { RunningPolicy } from "../../policy/contract/policy.ts";
 import type { Slots } from "../../policy/contract/slot.ts";
 import type {
@@ -45,6 +48,7 @@ export class Exchange implements RequestFacts {
   /** Port of the configuration that the request arrived on. */
   readonly port: number;
   readonly #arrivedOn: PortId;
+  readonly #options: ExchangeOptions;
   readonly requestId: string;
   /** Milliseconds since the epoch. */
   readonly acceptedAt: number;
@@ -61,6 +65,10 @@ export class Exchange implements RequestFacts {
   attempts: Attempts | undefined;
   /** Keys of the backends that were not tried, because they rest; set once the last attempt has failed. */
   passedOver: readonly string[] = [];
+  /** Reason for which the latest backend was chosen among several; `undefined` where weights decide. */
+  chosenBecause: string | undefined;
+  /** Use of attempts whose answers nobody got; budgets are charged for it with the use of the answer. */
+  readonly discarded: { usage: TokenUsage | undefined };
   /** Counts the tokens of the request; `undefined` before it goes upstream, and when they are not needed. */
   meter: UsageMeter | undefined;
   /** Set where requests have spans. */
@@ -69,30 +77,70 @@ export class Exchange implements RequestFacts {
   error: GatewayError | undefined;
   /** Set once the response is on its way to the client. */
   response: ResponseMessage | undefined;
+  #adopted: Exchange | undefined;
   #trace: RequestTrace | undefined;
   #context: RequestContext | undefined;
 
+  /** @param origin The exchange of the same request that another attempt is made for. */
   constructor(
     request: RequestMessage,
     arrivedOn: PortId,
-    { snapshots, clock, bodyMemory, trustsPeer }: ExchangeOptions,
+    options: ExchangeOptions,
+    origin?: Exchange,
   ) {
+    const { snapshots, clock, bodyMemory, trustsPeer } = options;
+    const { method, authority, target } = request;
     this.request = request;
-    this.client = clientOf(request, trustsPeer);
-    this.snapshot = snapshots.current;
+    this.#options = options;
+    this.client = origin?.client ?? clientOf(request, trustsPeer);
+    this.snapshot = origin?.snapshot ?? snapshots.current;
     this.port = arrivedOn.port;
     this.#arrivedOn = arrivedOn;
-    this.requestId = requestIdOf(request.headers);
-    this.acceptedAt = clock.now();
-    this.startedAt = clock.monotonic();
-    const { method, authority, target } = request;
-    this.originalRequest = { method, authority, target };
-    this.routed = new RoutedRequest(request);
-    request.handledBy = this;
+    this.requestId = origin?.requestId ?? requestIdOf(request.headers);
+    this.acceptedAt = origin?.acceptedAt ?? clock.now();
+    this.startedAt = origin?.startedAt ?? clock.monotonic();
+    this.originalRequest = origin?.originalRequest ??
+      { method, authority, target };
+    this.routed = origin?.routed.fork(request) ?? new RoutedRequest(request);
+    this.discarded = origin?.discarded ?? { usage: undefined };
+    request.handledBy = origin ?? this;
     // A client of HTTP/2 may leave the responses of many streams unread.
     if (request.body !== undefined || request.version === "2") {
       request.held = new HeldBytes(bodyMemory);
     }
+  }
+
+  /** Returns an exchange for an attempt at the same time as others, which changes a request of its own. */
+  fork(body: Body | undefined, cancellation: Cancellation): Exchange {
+    const { request } = this;
+    const headers = request.headers.copy();
+    const own = { ...request, headers, body, cancellation, held: undefined };
+    own.sendInformational = (...interim) =>
+      request.sendInformational(...interim);
+    const fork = new Exchange(own, this.#arrivedOn, this.#options, this);
+    fork.span = this.span;
+    if (this.#context !== undefined) {
+      fork.#context = new RequestContext(fork, this.#context.slots);
+    }
+    fork.#trace = this.#trace;
+    fork.context.trace = this.#trace?.policies;
+    fork.policyRun = this.policyRun?.fork(fork.context);
+    return fork;
+  }
+
+  /** Goes on with the outcome of an attempt that `fork` was called for. */
+  adopt(fork: Exchange): void {
+    this.attempts = fork.attempts;
+    this.policyRun = fork.policyRun;
+    this.meter = fork.meter;
+    this.routed.backend = fork.routed.backend;
+    this.#adopted = fork;
+  }
+
+  /** Releases the memory for bodies; called when the request is over. */
+  release(): void {
+    this.request.held?.release();
+    this.#adopted?.release();
   }
 
   /** Listeners of the port. */

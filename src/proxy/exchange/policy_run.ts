@@ -30,6 +30,13 @@ export class PolicyRun {
     this.#span = span?.isSampled === true ? span : undefined;
   }
 
+  /** Returns a run of the policies that have seen the request until now, for another attempt at the same time. */
+  fork(context: PolicyContext): PolicyRun {
+    const fork = new PolicyRun(context, this.#trace, this.#span);
+    fork.#seen.push(...this.#seen);
+    return fork;
+  }
+
   /** Number of policies that have seen the request. */
   get seen(): number {
     return this.#seen.length;

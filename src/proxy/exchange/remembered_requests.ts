@@ -69,6 +69,7 @@ export function describeRequest(
     verdict: exchange.policyRun?.rejection?.verdict,
     calls: callsOf(exchange, redactor),
     passedOver: exchange.passedOver,
+    chosenBecause: exchange.chosenBecause,
   };
 }
 

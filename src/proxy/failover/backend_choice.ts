@@ -6,7 +6,9 @@ import type {
 } from "../../snapshot/snapshot.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { isRepeatable } from "./retry.ts";
+import type { RequestedModel } from "../../policy/expressions/llm_variable.ts";
 import type { Cooldowns } from "./cooldowns.ts";
+import { pickBackend, type PickOptions } from "./pick_backend.ts";
 
 /** A request to a route with several backends. */
 export interface GroupedRequest {
@@ -18,26 +20,30 @@ export interface GroupedRequest {
   readonly preferred?: WeightedBackend | undefined;
 }
 
-/** Chooses the backends of one request: by priority, and by weight among those that do not rest. */
+/** Dependencies of choosing backends. */
+export interface BackendChoiceOptions extends Omit<PickOptions, "models"> {
+  readonly cooldowns: Cooldowns;
+}
+
+/** Chooses the backends of one request: by priority, and as the route says among those that do not rest. */
 export class BackendChoice {
   /** The request can be sent again when a backend has failed that may have processed it. */
   readonly mayRepeat: boolean;
+  /** Model that the request names. */
+  readonly requested: RequestedModel;
   readonly #request: GroupedRequest;
-  readonly #cooldowns: Cooldowns;
-  readonly #random: () => number;
+  readonly #options: BackendChoiceOptions;
   readonly #tried = new Set<WeightedBackend>();
+  #reason: string | undefined;
 
-  /** @param options Its `random` is uniform in [0, 1). */
   constructor(
     request: GroupedRequest,
-    { cooldowns, random }: {
-      readonly cooldowns: Cooldowns;
-      readonly random: () => number;
-    },
+    requested: RequestedModel,
+    options: BackendChoiceOptions,
   ) {
     this.#request = request;
-    this.#cooldowns = cooldowns;
-    this.#random = random;
+    this.requested = requested;
+    this.#options = options;
     this.mayRepeat = request.route.replaysFailures === true ||
       isRepeatable(request.exchange.request);
   }
@@ -71,6 +77,11 @@ export class BackendChoice {
     return chosen;
   }
 
+  /** Reason for which the latest backend was chosen; `undefined` where weights decide. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
   /** Lists the keys of the backends that were not tried, because they rest. */
   passedOver(): readonly string[] {
     return this.#request.groups.flatMap(({ backends }) =>
@@ -89,16 +100,32 @@ export class BackendChoice {
     );
   }
 
-  /** Chooses by weight among the backends of the first group that has one which was not tried and does not rest. */
+  /** Chooses among the backends of the first group that has one which was not tried and does not rest. */
   #choose(): WeightedBackend | undefined {
+    const { route: { choice }, exchange: { trace } } = this.#request;
+    const { policy = "Weighted" } = choice ?? {};
+    const { models } = this.#options.cooldowns;
     for (const { backends } of this.#request.groups) {
       const left = backends.filter((each) => this.#isLeft(each));
-      const total = left.reduce((sum, { weight }) => sum + weight, 0);
-      let ticket = this.#random() * total;
-      for (const each of left) {
-        if (ticket < each.weight) return each;
-        ticket -= each.weight;
+      const { chosen, compared } = pickBackend(left, policy, this.requested, {
+        ...this.#options,
+        models,
+      });
+      if (chosen === undefined) continue;
+      if (Object.keys(compared).length > 0) {
+        this.#reason = `${policy} chose ${chosen.backend?.key}: ${
+          Object.entries(compared).map(([key, value]) => `${key} ${value}`)
+            .join("; ")
+        }`;
+        const to = chosen.backend?.key ?? null;
+        const details = { policy, to, compared };
+        trace?.policies.report({
+          type: "policyEvent",
+          kind: "load_balancing",
+          details,
+        });
       }
+      return chosen;
     }
     return undefined;
   }
@@ -111,9 +138,10 @@ export class BackendChoice {
   }
 
   #restOf({ backend }: WeightedBackend): number {
+    const { model } = this.requested;
     return backend === undefined
       ? 0
-      : this.#cooldowns.remainingMs(backend, this.mayRepeat);
+      : this.#options.cooldowns.remainingMs(backend, this.mayRepeat, model);
   }
 }
 

@@ -3,6 +3,8 @@ import type { HeaderList } from "../../http/header_list.ts";
 import { readRetryAfter } from "../../http/retry_after.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
 import { SilenceWatch } from "../balancing/silence_watch.ts";
+import { ModelStates } from "./model_states.ts";
+import { readExhaustedMs } from "./quota.ts";
 
 /** Rest of a backend that limits requests without saying for how long. */
 const LIMITED_MS = 5000;
@@ -43,6 +45,8 @@ export interface CooldownReading {
   /** Key of the backend. */
   readonly backend: string;
   readonly name: string;
+  /** Set when requests for other models may go there. */
+  readonly model?: string;
   readonly remainingMs: number;
   /** Failures in a row. */
   readonly failures: number;
@@ -64,6 +68,8 @@ export interface BackendFailure {
 
 /** Backends that get no requests for a while, because they asked for that or failed; outlives configurations. */
 export class Cooldowns {
+  /** State of the models of LLM providers: a rate limit is that of a model. */
+  readonly models = new ModelStates();
   readonly #clock: Clock;
   readonly #byBackend = new Map<string, State>();
   readonly #now = () => this.#clock.monotonic();
@@ -75,8 +81,14 @@ export class Cooldowns {
   /**
    * Returns the time until a request may try the backend, in milliseconds; 0 when it may now.
    * @param mayRepeat The request can go to another backend when this one fails.
+   * @param model That the request names.
    */
-  remainingMs({ key }: Pick<Backend, "key">, mayRepeat: boolean): number {
+  remainingMs(backend: Backend, mayRepeat: boolean, model?: string): number {
+    const ofModel = this.models.find(backend, model)?.restMs(this.#now()) ?? 0;
+    return Math.max(ofModel, this.#restOfBackend(backend, mayRepeat));
+  }
+
+  #restOfBackend({ key }: Backend, mayRepeat: boolean): number {
     const state = this.#byBackend.get(key);
     if (state === undefined) return 0;
     if (state.silence.isSilent(this.#now)) {
@@ -91,7 +103,7 @@ export class Cooldowns {
   /** Lists the backends that rest. */
   describe(): readonly CooldownReading[] {
     const now = this.#now();
-    return this.#byBackend.entries()
+    const backends = this.#byBackend.entries()
       .filter(([, { until }]) => until > now)
       .map(([backend, { name, failures, reason, until }]) => ({
         backend,
@@ -99,7 +111,8 @@ export class Cooldowns {
         remainingMs: until - now,
         failures,
         reason,
-      })).toArray();
+      }));
+    return [...backends, ...this.models.resting(now)];
   }
 
   /**
@@ -123,19 +136,27 @@ export class Cooldowns {
   }
 
   /**
-   * Records a failure.
+   * Records a failure. A rate limit of an LLM provider concerns the model alone, if it is known.
+   * @param model That the request names.
    * @returns The rest that follows, in milliseconds; 0 for none.
    */
   failed(
     backend: Backend,
     { reason, wasUnsent, response }: BackendFailure,
+    model?: string,
   ): number {
     const state = this.#stateOf(backend);
     state.silence.responded();
     const failures = state.failures + 1;
-    const askedMs = response && readRetryAfter(response.headers, this.#clock);
-    const ownMs = response?.status === 429 ? LIMITED_MS : restOf(failures);
+    const isLimited = response?.status === 429;
+    const askedMs = response && this.#askedMs(response.headers, isLimited);
+    const ownMs = isLimited ? LIMITED_MS : restOf(failures);
     const restMs = Math.min(MAX_MS, askedMs ?? ownMs);
+    const limited = isLimited ? this.models.named(backend, model) : undefined;
+    if (limited !== undefined) {
+      limited.rest({ name: backend.name, until: this.#now() + restMs, reason });
+      return restMs;
+    }
     this.#rest(state, reason, restMs, failures);
     state.isSafeToTry = wasUnsent;
     return restMs;
@@ -143,10 +164,12 @@ export class Cooldowns {
 
   /** Records a good response. @param latencyMs Time until it began. */
   succeeded(
-    { key }: Pick<Backend, "key">,
+    backend: Backend,
     latencyMs: number | undefined,
+    model?: string,
   ): void {
-    const state = this.#byBackend.get(key);
+    this.models.named(backend, model)?.rest(undefined);
+    const state = this.#byBackend.get(backend.key);
     if (state === undefined) return;
     state.silence.responded(latencyMs);
     state.failures = 0;
@@ -158,6 +181,13 @@ export class Cooldowns {
     for (const backend of this.#byBackend.keys()) {
       if (!backends.has(backend)) this.#byBackend.delete(backend);
     }
+    this.models.retainOnly(backends);
+  }
+
+  /** Returns the rest that a response asks for, or the reset of a limit that is used up. */
+  #askedMs(headers: HeaderList, isLimited: boolean): number | undefined {
+    return readRetryAfter(headers, this.#clock) ??
+      (isLimited ? readExhaustedMs(headers, this.#clock) : undefined);
   }
 
   #rest(state: State, reason: string, restMs: number, failures: number): void {

@@ -1,50 +1,37 @@
-import type { Clock } from "../../base/clock.ts";
-import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../../http/body.ts";
-import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
-import type { Route, WeightedBackend } from "../../snapshot/snapshot.ts";
+import type { RequestMessage } from "../../http/message.ts";
+import {
+  readRequestedModel,
+  type RequestedModel,
+} from "../../policy/expressions/llm_variable.ts";
+import { detectLlmApi } from "../../llm/llm_api.ts";
+import type { WeightedBackend } from "../../snapshot/snapshot.ts";
 import { ReplayableBody } from "../body/replayable_body.ts";
 import type { Exchange } from "../exchange/exchange.ts";
-import type { BackendAttempt } from "../request/attempts.ts";
-import { isPrompt } from "../balancing/silence_watch.ts";
-import { toGatewayError } from "../request/respond.ts";
 import {
-  isRepeatable,
-  isUnanswered,
-  isUnavailable,
-  isUnsent,
-  isWorthRetrying,
-} from "./retry.ts";
-import { withinLimit } from "../request/time_limit.ts";
+  AttemptRunner,
+  type AttemptRunnerOptions,
+  type EndedAttempt,
+  type SendToBackend,
+} from "./attempt_runner.ts";
 import { BackendChoice, type GroupedRequest } from "./backend_choice.ts";
-import type { Cooldowns } from "./cooldowns.ts";
-import { awaitFirstEvent, isEventStream } from "./first_event.ts";
-
-/** Errors that another backend may not have. */
-const backendErrors: ReadonlySet<GatewayErrorCode> = new Set([
-  "credentials_rejected",
-  "credentials_unavailable",
-  "egress_denied",
-  "invalid_backend",
-  "llm_key_rejected",
-  "llm_response_invalid",
-  "no_endpoints",
-  "upstream_closed",
-  "upstream_connect_failed",
-  "upstream_overloaded",
-  "upstream_protocol_error",
-  "upstream_timeout",
-  "upstream_tls_failed",
-]);
+import { discardUse } from "./discarded_use.ts";
+import { type HedgeOptions, Hedges } from "./hedges.ts";
+import {
+  type BackendResponse,
+  reasonToMove,
+  responseOf,
+  resultOf,
+} from "./outcome.ts";
 
 /** Longer bodies are not kept for another backend, unless `maxBufferBytes` applies. */
 const MAX_REPLAY_BYTES = 64 * 1024;
 
 /** Dependencies of failover. */
-export interface FailoverOptions {
-  readonly cooldowns: Cooldowns;
-  readonly clock: Clock;
+export interface FailoverOptions
+  extends AttemptRunnerOptions, Omit<HedgeOptions, "runner"> {
   readonly log: Log;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -54,23 +41,18 @@ export interface FailoverOptions {
   readonly onFailover: (backend: string, reason: string) => void;
 }
 
-/** A response, and whether the backend sent it: otherwise a policy did, for whom all backends are the same. */
-export interface BackendResponse {
-  readonly response: ResponseMessage;
-  readonly isUpstream: boolean;
-}
+const unknownModel: RequestedModel = { model: undefined, isStreaming: false };
 
-/** Sends a request to a backend. */
-export type SendToBackend = (
-  attempt: BackendAttempt,
-) => Promise<BackendResponse>;
-
-/** Sends requests to the backends of a route, by priority and weight, until one is well. */
+/** Sends requests to the backends of a route, by priority and as the route chooses, until one is well. */
 export class Failover {
   readonly #options: FailoverOptions;
+  readonly #runner: AttemptRunner;
+  readonly #hedges: Hedges;
 
   constructor(options: FailoverOptions) {
     this.#options = options;
+    this.#runner = new AttemptRunner(options);
+    this.#hedges = new Hedges({ ...options, runner: this.#runner });
   }
 
   /**
@@ -85,43 +67,39 @@ export class Failover {
   ): Promise<BackendResponse> {
     const { exchange, route } = grouped;
     const { request } = exchange;
+    const choice = await this.#createChoice(grouped);
+    const hedge = route.choice?.hedgeMs === undefined
+      ? undefined
+      : await this.#hedges.prepare(grouped);
     const original = copyHead(request);
     const unread = request.body;
-    const body = unread && this.#keep(unread, grouped);
+    const body = hedge === undefined && unread
+      ? this.#keep(unread, grouped)
+      : undefined;
     const seen = exchange.policyRun?.seen ?? 0;
-    const choice = new BackendChoice(grouped, this.#options);
     try {
       let target = choice.first();
-      this.#reportResting(grouped, target);
+      this.#reportResting(grouped, choice, target);
       for (;;) {
-        request.body = body?.nextAttempt() ?? unread;
-        const outcome = await this.#sendOnce(grouped, target, choice, send);
-        const reason = failureOf(outcome, route);
-        if (reason === undefined) {
-          this.#recordEnd(exchange, target, outcome);
-        }
-        const restMs = reason === undefined
-          ? 0
-          : this.#recordFailure(target, reason, outcome);
+        exchange.chosenBecause = choice.reason;
+        if (hedge === undefined) request.body = body?.nextAttempt() ?? unread;
+        const ended = hedge === undefined
+          ? await this.#runner.run(grouped, target, choice, send)
+          : await this.#hedges.run(grouped, { target, choice, hedge }, send);
+        const { outcome, failure } = ended;
         const isGone = body?.replayable === false ||
-          unread !== undefined && body === undefined && request.body !== unread;
-        const next = isGone || !mayMove(outcome, reason, grouped)
+          hedge === undefined && unread !== undefined && body === undefined &&
+            request.body !== unread;
+        const reason = isGone
           ? undefined
-          : choice.next();
-        if (next === undefined) {
-          if (reason !== undefined) exchange.passedOver = choice.passedOver();
+          : reasonToMove(outcome, failure, exchange, route);
+        const next = reason === undefined ? undefined : choice.next();
+        if (next === undefined || reason === undefined) {
+          if (failure !== undefined) exchange.passedOver = choice.passedOver();
           return resultOf(outcome);
         }
         body?.endAttempt();
-        responseOf(outcome)?.body?.cancel("failed over");
-        const after = exchange.attempts?.isTooLong
-          ? "context_too_long"
-          : reason ?? reasonOfRetry(outcome);
-        this.#record(exchange, target, next, {
-          outcome,
-          reason: after,
-          restMs,
-        });
+        this.#leave(exchange, ended, next, reason);
         restoreHead(request, original);
         exchange.policyRun?.forgetAfter(seen);
         target = next;
@@ -129,6 +107,19 @@ export class Failover {
     } finally {
       body?.settle();
     }
+  }
+
+  async #createChoice(grouped: GroupedRequest): Promise<BackendChoice> {
+    const { exchange: { request }, route: { choice } } = grouped;
+    const { prices } = this.#options;
+    const isRead = choice?.isLlm === true &&
+      detectLlmApi(request.method, request.target) !== undefined &&
+      request.upgrade === undefined;
+    const requested = isRead ? await readRequestedModel(request) : unknownModel;
+    if (choice?.policy === "LowestCost" && !prices.isLoaded) {
+      await prices.load();
+    }
+    return new BackendChoice(grouped, requested, this.#options);
   }
 
   /** Keeps a body for another backend, where one may get it after this one has read it. */
@@ -144,85 +135,19 @@ export class Failover {
     return new ReplayableBody(body, maxBytes, request.held);
   }
 
-  #recordEnd(
-    { attempts, request }: Exchange,
-    { backend }: WeightedBackend,
-    outcome: BackendResponse | GatewayError,
-  ): void {
-    if (backend === undefined) return;
-    const { cooldowns } = this.#options;
-    if (isUpstream(outcome)) {
-      const { attemptStartedAt = 0, endedAt } = attempts ?? {};
-      const latencyMs = endedAt && isPrompt(request)
-        ? endedAt - attemptStartedAt
-        : undefined;
-      cooldowns.succeeded(backend, latencyMs);
-    } else cooldowns.abandoned(backend);
-  }
-
-  #recordFailure(
-    { backend }: WeightedBackend,
-    reason: string,
-    outcome: BackendResponse | GatewayError,
-  ): number {
-    if (backend === undefined) return 0;
-    const wasUnsent = outcome instanceof GatewayError && isUnsent(outcome);
-    const response = responseOf(outcome);
-    return this.#options.cooldowns.failed(
-      backend,
-      { reason, wasUnsent, response },
-    );
-  }
-
-  async #sendOnce(
-    { exchange, route }: GroupedRequest,
-    target: WeightedBackend,
-    choice: BackendChoice,
-    send: SendToBackend,
-  ): Promise<BackendResponse | GatewayError> {
-    const { clock, cooldowns } = this.#options;
-    const { backend } = target;
-    const { request } = exchange;
-    const trialMs = backend === undefined
-      ? 0
-      : cooldowns.sent(backend, isPrompt(request));
-    const hasAlternative = choice.hasNext();
-    const limitMs = !hasAlternative || !choice.mayRepeat
-      ? undefined
-      : trialMs || backend?.failoverAfterMs;
-    try {
-      const outcome = await send({ target, hasAlternative, limitMs });
-      const { response, isUpstream } = outcome;
-      const holdsStream = route.replaysFailures === true && isUpstream &&
-        isEventStream(response);
-      if (!holdsStream) return outcome;
-      const limit = {
-        clock,
-        limitMs: route.backendTimeoutMs ?? limitMs ?? 0,
-        code: "upstream_timeout",
-        backend: backend?.key ?? "",
-      } as const;
-      await withinLimit(
-        request.cancellation,
-        limit,
-        (cancellation) => awaitFirstEvent(response, cancellation),
-      );
-      return outcome;
-    } catch (error) {
-      return toGatewayError(error);
-    }
-  }
-
   /** Traces the backends that were passed over, because they rest. */
   #reportResting(
     { exchange: { trace }, groups }: GroupedRequest,
+    { requested: { model } }: BackendChoice,
     to: WeightedBackend,
   ): void {
     if (trace === undefined) return;
     const { clock, cooldowns } = this.#options;
     const restsUntil = Object.fromEntries(
       groups.flatMap(({ backends }) => backends).flatMap(({ backend }) => {
-        const restMs = backend ? cooldowns.remainingMs(backend, true) : 0;
+        const restMs = backend
+          ? cooldowns.remainingMs(backend, true, model)
+          : 0;
         if (backend === undefined || restMs === 0) return [];
         return [[backend.key, new Date(clock.now() + restMs).toISOString()]];
       }),
@@ -232,17 +157,20 @@ export class Failover {
     trace.policies.report({ type: "policyEvent", kind: "failover", details });
   }
 
-  #record(
-    { requestId, attempts, trace }: Exchange,
-    from: WeightedBackend,
+  /** Leaves a backend for another. */
+  #leave(
+    exchange: Exchange,
+    { target: from, outcome, restMs }: EndedAttempt,
     to: WeightedBackend,
-    { outcome, reason, restMs }: {
-      readonly outcome: BackendResponse | GatewayError;
-      readonly reason: string;
-      readonly restMs: number;
-    },
+    reason: string,
   ): void {
     const { clock, log, onFailover } = this.#options;
+    const { requestId, attempts, trace } = exchange;
+    responseOf(outcome)?.body?.cancel("failed over");
+    const { withheldUsage } = attempts ?? {};
+    if (withheldUsage !== undefined) {
+      discardUse(exchange, withheldUsage, this.#options);
+    }
     const name = from.backend?.name ?? "unknown";
     const coolDown = `${restMs}ms`;
     const failed = outcome instanceof GatewayError
@@ -261,80 +189,11 @@ export class Failover {
       from: from.backend?.key ?? null,
       to: to.backend?.key ?? null,
       after: failed instanceof GatewayError ? failed.message : failed,
+      reason,
       coolDown,
     };
     trace?.policies.report({ type: "policyEvent", kind: "failover", details });
   }
-}
-
-/** Returns why a backend has failed; `undefined` when the outcome is not its fault. */
-function failureOf(
-  outcome: BackendResponse | GatewayError,
-  { replaysFailures = false }: Route,
-): string | undefined {
-  if (outcome instanceof GatewayError) {
-    const { code } = outcome;
-    // The share of a reference that does not resolve gets 500, unless priorities say who replaces it.
-    const isFailure = code === "invalid_backend"
-      ? replaysFailures
-      : backendErrors.has(code);
-    return isFailure ? code : undefined;
-  }
-  const { isUpstream, response: { status } } = outcome;
-  const hasFailed = replaysFailures
-    ? status === 429 || status >= 500
-    : isUnavailable(status, undefined);
-  return isUpstream && hasFailed ? String(status) : undefined;
-}
-
-/** Reports whether another backend may get the request. */
-function mayMove(
-  outcome: BackendResponse | GatewayError,
-  reason: string | undefined,
-  { exchange: { request, attempts }, route }: GroupedRequest,
-): boolean {
-  const { replaysFailures = false, retry } = route;
-  if (reason !== undefined) {
-    if (replaysFailures) return true;
-    const isUnanswerable = !(outcome instanceof GatewayError) ||
-      isUnanswered(outcome);
-    if (isRepeatable(request) && isUnanswerable) return true;
-    if (
-      outcome instanceof GatewayError &&
-      (isUnsent(outcome) || outcome.code === "no_endpoints")
-    ) return true;
-  }
-  // A model with a larger context may take it.
-  if (replaysFailures && attempts?.isTooLong === true) return true;
-  if (retry === undefined || (attempts?.retries ?? 0) >= retry.attempts) {
-    return false;
-  }
-  if (outcome instanceof GatewayError) {
-    return isWorthRetrying(outcome, retry, request);
-  }
-  const { isUpstream, response: { status } } = outcome;
-  return isUpstream && isWorthRetrying(status, retry, request);
-}
-
-function reasonOfRetry(outcome: BackendResponse | GatewayError): string {
-  return outcome instanceof GatewayError
-    ? outcome.code
-    : String(outcome.response.status);
-}
-
-function isUpstream(outcome: BackendResponse | GatewayError): boolean {
-  return !(outcome instanceof GatewayError) && outcome.isUpstream;
-}
-
-function responseOf(
-  outcome: BackendResponse | GatewayError,
-): ResponseMessage | undefined {
-  return outcome instanceof GatewayError ? undefined : outcome.response;
-}
-
-function resultOf(outcome: BackendResponse | GatewayError): BackendResponse {
-  if (outcome instanceof GatewayError) throw outcome;
-  return outcome;
 }
 
 type Head = Pick<RequestMessage, "method" | "authority" | "target" | "headers">;

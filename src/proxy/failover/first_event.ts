@@ -18,6 +18,8 @@ const errorStarts = [
   ),
 ].map((start) => new TextEncoder().encode(start));
 
+const nothing: Uint8Array = new Uint8Array();
+
 /** Reports whether a response is a stream of server-sent events. */
 export function isEventStream({ status, headers }: ResponseMessage): boolean {
   return status === 200 &&
@@ -27,15 +29,15 @@ export function isEventStream({ status, headers }: ResponseMessage): boolean {
 }
 
 /**
- * Waits for the first bytes of a stream, which its reader gets as usual.
+ * Waits for the first bytes of a stream, and returns them; its reader gets them as usual.
  * @throws {GatewayError} When the stream fails before, or begins with an error.
  */
 export async function awaitFirstEvent(
   response: ResponseMessage,
   cancellation: Cancellation,
-): Promise<void> {
+): Promise<Uint8Array> {
   const { body } = response;
-  if (body === undefined) return;
+  if (body === undefined) return nothing;
   const unsubscribe = cancellation.onCancel((reason) => body.cancel(reason));
   try {
     let first = await readMore(body);
@@ -59,6 +61,7 @@ export async function awaitFirstEvent(
       );
     }
     response.body = new StartedBody(first, body);
+    return first;
   } catch (error) {
     throw cancellation.cancelled ? cancellation.reason : error;
   } finally {

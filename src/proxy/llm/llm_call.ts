@@ -15,6 +15,7 @@ import type {
   Destination,
 } from "../balancing/attempt_target.ts";
 import { parseJson } from "../../base/json.ts";
+import { isFilterError } from "../../llm/withheld_answer.ts";
 import { readRequestContent } from "../../llm/request/request_content.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import { filterBetas, providerHeaders } from "./llm_headers.ts";
@@ -134,7 +135,7 @@ const accountFields = [
 ];
 
 /**
- * Records the provider's id of the request, whose limit it exceeded, and whether it is too long for its model.
+ * Records the provider's id of the request, whose limit it exceeded, and whether it is too long for its model or its content filter rejects it.
  * @throws {LlmApiError} `llm_key_rejected`: that is no matter of the client, whose own key the gateway has accepted.
  */
 export async function checkResponse(
@@ -155,6 +156,7 @@ export async function checkResponse(
     ? await peekError(response)
     : "";
   attempts.isTooLong = tooLong.test(error);
+  attempts.isFiltered = isFilterError(error);
   const isRejected = status === 401 || status === 403 ||
     status === 400 && provider.rejectsKey?.(parseJson(error)) === true;
   if (!isRejected) return response;

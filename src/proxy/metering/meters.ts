@@ -2,11 +2,12 @@ import { usageListeners } from "../../policy/contract/request_listeners.ts";
 import { requestWhole } from "../llm/llm_headers.ts";
 import { meterOfStored } from "./batch/stored_meter.ts";
 import { meterOfTokens } from "./meter/token_meter.ts";
-import type {
-  MeteredRequest,
-  MeterKind,
-  MeterOptions,
-  UsageMeter,
+import {
+  type MeteredRequest,
+  type MeterKind,
+  type MeterOptions,
+  priceHostOf,
+  type UsageMeter,
 } from "./meter/usage_meter.ts";
 import { meterOfRealtime, meterOfSocket } from "./realtime/socket_meter.ts";
 
@@ -32,8 +33,9 @@ export function createMeter(
   onUsed: MeterOptions["onUsed"],
 ): UsageMeter | undefined {
   const budgets = metered.slots?.get(usageListeners);
-  const { host, port, llm } = metered.routed.backend ?? {};
-  const priceHost = llm?.provider.host?.(llm.place) ?? host;
+  const { backend } = metered.routed;
+  const { host, port } = backend ?? {};
+  const priceHost = backend && priceHostOf(backend);
   const options = { prices, clock, counted, host, port, priceHost, onUsed };
   if (budgets !== undefined) requestWhole(metered.request);
   for (const kind of kinds) {

@@ -1,4 +1,5 @@
 import type { GatewayError } from "../../base/errors.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { WeightedBackend } from "../../snapshot/snapshot.ts";
 import type { AttemptTarget } from "../balancing/attempt_target.ts";
 
@@ -38,6 +39,10 @@ export class Attempts {
   limitedBy: string | undefined;
   /** The latest attempt was longer than the context of the model. */
   isTooLong = false;
+  /** The provider of the latest attempt withheld the answer. */
+  isFiltered = false;
+  /** Tokens that the provider billed for an answer that it withheld. */
+  withheldUsage: TokenUsage | undefined;
   /** Fields of the client that the provider of the latest attempt did not get: `["tools[].strict"]`. */
   dropped: readonly string[] = none;
   retries = 0;
@@ -74,9 +79,45 @@ export class Attempts {
     this.limitedBy = undefined;
     this.dropped = none;
     this.isTooLong = false;
+    this.isFiltered = false;
+    this.withheldUsage = undefined;
     this.providerRequestId = undefined;
     this.target = undefined;
     this.retry(now);
+  }
+
+  /** Returns a record for an attempt at the same time as the latest one, with what was before. */
+  fork(now: number): Attempts {
+    const fork = new Attempts(this.startedAt);
+    fork.attemptStartedAt = now;
+    fork.retries = this.retries;
+    fork.tried = this.tried;
+    fork.failed = this.failed;
+    fork.failedOver = this.failedOver;
+    return fork;
+  }
+
+  /**
+   * Records an attempt that was under way at the same time, and that this one replaces.
+   * @param reason As for `failOver`; `undefined` if the backend did not have to be replaced.
+   */
+  replace(
+    other: Attempts,
+    { backend, reason, outcome, endedAt }: {
+      readonly backend: string;
+      readonly reason: string | undefined;
+      readonly outcome: number | GatewayError;
+      readonly endedAt: number;
+    },
+  ): void {
+    const { target, attemptStartedAt: startedAt } = other;
+    const endpoint = target?.label;
+    this.failed = [...this.failed, { outcome, endpoint, startedAt, endedAt }];
+    if (target !== undefined) this.tried = [...this.tried, target];
+    if (reason !== undefined) {
+      this.failedOver = [...this.failedOver, `${backend}=${reason}`];
+    }
+    this.retries++;
   }
 
   /** Records that the latest attempt will be followed by another. */

@@ -25,12 +25,14 @@ export class RequestContext implements PolicyContext {
   readonly client: RequestMessage["source"];
   readonly requestId: string;
   readonly acceptedAt: number;
-  readonly slots = new Slots();
+  readonly slots: Slots;
   trace: PolicyTrace | undefined;
   readonly #routed: RoutedRequest;
   readonly #facts: RequestFacts;
 
-  constructor(facts: RequestFacts) {
+  /** @param slots Those of another attempt of the request. */
+  constructor(facts: RequestFacts, slots = new Slots()) {
+    this.slots = slots;
     const { request, client, requestId, acceptedAt, routed } = facts;
     this.request = request;
     this.client = client;

@@ -35,6 +35,13 @@ export class RoutedRequest implements RoutableRequest {
     this.#request = request;
   }
 
+  /** Returns a copy for another attempt at the same time, whose request is `request`. */
+  fork(request: RequestMessage): RoutedRequest {
+    const { listener, route, model, matchedPrefix } = this;
+    const fork = new RoutedRequest(request);
+    return Object.assign(fork, { listener, route, model, matchedPrefix });
+  }
+
   get method(): string {
     return this.#request.method;
   }

@@ -2,7 +2,7 @@ import { NANO_USD } from "../../base/log_text.ts";
 import { llmApiFacts } from "../../llm/llm_api.ts";
 import type { UsageMeter } from "../metering/meter/usage_meter.ts";
 import { describeError } from "../../base/errors.ts";
-import type { ResponseMessage } from "../../http/message.ts";
+import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { Listener, Route } from "../../snapshot/snapshot.ts";
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";
 import type {
@@ -73,10 +73,9 @@ export class RequestTrace {
     });
   }
 
-  /** Called before the request goes to the upstream. */
-  forwards(): void {
+  /** Called before the request goes to the upstream. @param request That of the attempt, which differs from others at the same time. */
+  forwards(request: Pick<RequestMessage, "body">): void {
     this.#recorder.snapshotRequest("final request");
-    const { request } = this.#exchange;
     request.body = this.#recorder.capture(request.body, "final request");
   }
 

@@ -25,13 +25,15 @@ export function explainFailure(
     failing: undefined,
     advice: "See the log of the gateway.",
   };
-  const { passedOver = [] } = failed;
-  return passedOver.length === 0 ? explanation : {
-    ...explanation,
-    cause: `${explanation.cause} Not tried, because they rest after failures: ${
-      passedOver.join(", ")
-    }.`,
-  };
+  const { passedOver = [], chosenBecause } = failed;
+  const more = [
+    ...(chosenBecause === undefined ? [] : [chosenBecause]),
+    ...(passedOver.length === 0 ? [] : [
+      `Not tried, because they rest after failures: ${passedOver.join(", ")}`,
+    ]),
+  ];
+  const cause = [explanation.cause, ...more.map((each) => `${each}.`)];
+  return { ...explanation, cause: cause.join(" ") };
 }
 
 const byReason: Readonly<

@@ -29,6 +29,8 @@ export interface RecordedRequest {
   readonly calls: readonly RecordedCall[];
   /** Keys of the backends that were not tried, because they rest after failures. */
   readonly passedOver?: readonly string[];
+  /** Reason for which the backend was chosen among several; `undefined` where weights decide. */
+  readonly chosenBecause?: string | undefined;
 }
 
 /** Outcome of one attempt at the upstream. */

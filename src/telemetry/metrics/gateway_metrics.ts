@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { FinishedRequest } from "../log/finished_request.ts";
 import { MetricRegistry } from "./metrics.ts";
 import { addHeapMetrics, addProcessMetrics } from "./process_metrics.ts";
-import { RequestMetrics } from "./request_metrics.ts";
+import { type LlmUse, RequestMetrics } from "./request_metrics.ts";
 
 /** Facts about the process. */
 export interface MetricsEnvironment {
@@ -25,6 +25,8 @@ export function createTrafficMetrics() {
     registry,
     /** Counts a finished request. */
     recordRequest: (request: FinishedRequest) => requests.record(request),
+    /** Counts tokens and cost of an attempt whose answer no client got. */
+    recordUse: (use: LlmUse) => requests.recordUse(use),
     handshakeFailures: registry.counter(
       "gateway_downstream_handshake_failures_total",
       "TLS handshakes with clients that failed",
@@ -48,6 +50,11 @@ export function createTrafficMetrics() {
       "gateway_backend_token_requests_total",
       "Requests to authorization servers for tokens for backends",
       ["backend", "result"],
+    ),
+    hedges: registry.counter(
+      "gateway_hedges_total",
+      "Requests sent to a second backend because the first was late, by the second",
+      ["backend"],
     ),
     mirrorFailures: registry.counter(
       "gateway_mirror_failures_total",

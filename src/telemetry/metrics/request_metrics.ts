@@ -28,10 +28,15 @@ interface RequestSeries {
   readonly upstreamDuration: Histogram | undefined;
 }
 
+/** The use of an LLM by a request, or by an attempt of one. */
+export type LlmUse =
+  & Pick<FinishedRequest, "route" | "backend" | "usage">
+  & Partial<Pick<FinishedRequest, "uncounted" | "firstTokenMs" | "trace">>;
+
 /** Counts finished requests. */
 export class RequestMetrics {
   readonly #families: ReturnType<typeof createFamilies>;
-  readonly #recordTokens: (request: FinishedRequest) => void;
+  readonly #recordTokens: (request: LlmUse) => void;
   readonly #known = new KnownSeries<RequestSeries>();
 
   constructor(registry: MetricRegistry) {
@@ -60,6 +65,11 @@ export class RequestMetrics {
       const { retries } = this.#families;
       retries.labels(request.backend ?? "").inc(request.retries);
     }
+  }
+
+  /** Counts what an attempt used whose answer no client got. */
+  recordUse(use: LlmUse): void {
+    this.#recordTokens(use);
   }
 
   #seriesOf(request: FinishedRequest): RequestSeries {
@@ -92,7 +102,9 @@ export class RequestMetrics {
 }
 
 /** Returns the span of a request if a collector gets it. */
-function exampleOf({ trace }: FinishedRequest): FinishedRequest["trace"] {
+function exampleOf(
+  { trace }: Pick<FinishedRequest, "trace">,
+): FinishedRequest["trace"] {
   return trace?.isSampled === true ? trace : undefined;
 }
 
@@ -192,7 +204,7 @@ function createLlmFamilies(registry: MetricRegistry) {
 /** Adds the token metrics; the returned function counts a request in them. */
 function addLlmMetrics(
   registry: MetricRegistry,
-): (request: FinishedRequest) => void {
+): (request: LlmUse) => void {
   const { tokens, cached, firstToken, responses, cost, unpriced } =
     createLlmFamilies(registry);
   const known = new KnownSeries<LlmSeries>();

@@ -45,9 +45,12 @@ export interface StateReadings {
     readonly counts: Readonly<Record<string, number>>;
   }>;
   /** Backends that rest, on routes with several priorities. */
-  cooldowns(): Iterable<
-    { readonly name: string; readonly remainingMs: number }
-  >;
+  cooldowns(): Iterable<{
+    readonly name: string;
+    /** Set when requests for other models may go there. */
+    readonly model?: string;
+    readonly remainingMs: number;
+  }>;
   /** Endpoints of MCP servers. */
   mcpEndpoints(): Iterable<{
     readonly backend: string;
@@ -208,11 +211,11 @@ function addEndpointMetrics(
   registry.computed(
     "gauge",
     "gateway_backend_cooldown_seconds",
-    "Time for which a backend still rests; no series for others",
-    ["backend"],
+    "Time for which a backend, or a model there, still rests; no series for others",
+    ["backend", "model"],
     () =>
-      Iterator.from(cooldowns()).map(({ name, remainingMs }) =>
-        [remainingMs / 1000, name] as const
+      Iterator.from(cooldowns()).map(({ name, model = "", remainingMs }) =>
+        [remainingMs / 1000, name, model] as const
       ),
     "max",
   );

@@ -200,7 +200,7 @@ Deno.test("the rest of a backend is shown, and why it got no request", async () 
   );
   assert(
     metrics.includes(
-      'gateway_backend_cooldown_seconds{backend="provider0"} 60',
+      'gateway_backend_cooldown_seconds{backend="provider0",model=""} 60',
     ),
     metrics,
   );

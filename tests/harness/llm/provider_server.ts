@@ -5,6 +5,8 @@ export interface ProviderRequestSeen {
   readonly target: string;
   readonly headers: Headers;
   readonly body: string;
+  /** Aborted when the gateway disconnects before the response. */
+  readonly signal: AbortSignal;
 }
 
 /** A server in place of an LLM provider, which remembers its requests. */
@@ -29,6 +31,7 @@ export function startProvider(
         target: pathname + search,
         headers: request.headers,
         body: await request.text(),
+        signal: request.signal,
       };
       requests.push(seen);
       return await respond(seen);

@@ -17,6 +17,7 @@ import type { RequestContent } from "../../../llm/request/request_content.ts";
 import { readRequestFacts } from "../../../llm/request/request_facts.ts";
 import { hasOutput, isTokenStream } from "../../../llm/usage/first_output.ts";
 import {
+  addUsage,
   readUsageHeaders,
   type TokenUsage,
 } from "../../../llm/usage/token_usage.ts";
@@ -57,7 +58,7 @@ const noBudgets: Pick<UsageListeners, "listeners" | "rules"> = {
 
 /** Meters requests to known LLM APIs, and under a budget all requests that may be for an LLM. */
 export function meterOfTokens(
-  { originalRequest, request: { method, target } }: MeteredRequest,
+  { originalRequest, request: { method, target }, discarded }: MeteredRequest,
   options: MeterOptions,
   budgets: UsageListeners | undefined,
 ): UsageMeter | undefined {
@@ -67,7 +68,7 @@ export function meterOfTokens(
     detectLlmApi(method, target) ?? budgets?.api;
   return budgets === undefined && api === undefined
     ? undefined
-    : new TokenMeter(api, options, budgets);
+    : new TokenMeter(api, options, budgets, discarded);
 }
 
 /** Counts the tokens of one request: reads the response while it streams, and asks the provider for usage that it reports only on request. */
@@ -77,6 +78,7 @@ export class TokenMeter implements UsageMeter {
   readonly #options: MeterOptions;
   readonly #listeners: readonly UsageListener[];
   readonly #rules: UsageRules;
+  readonly #discarded: MeteredRequest["discarded"];
   #api: LlmApi | undefined;
   /** As the provider gets it. */
   #target = "";
@@ -97,7 +99,9 @@ export class TokenMeter implements UsageMeter {
     api: LlmApi | undefined,
     options: MeterOptions,
     { listeners, rules } = noBudgets,
+    discarded: MeteredRequest["discarded"] = undefined,
   ) {
+    this.#discarded = discarded;
     this.#api = api;
     this.#options = options;
     this.#listeners = listeners;
@@ -337,12 +341,19 @@ export class TokenMeter implements UsageMeter {
     const responseModel = this.#model(usage.responseModel);
     const used = priceUsage(this.#options, { ...usage, responseModel });
     this.counts.usage = used;
+    this.#charge(addUsage(this.#discarded?.usage, used));
+  }
+
+  #charge(used: TokenUsage): void {
     for (const listener of this.#listeners) listener.settle(used);
   }
 
   #cannotCount(): void {
     if (this.#listeners.length === 0) return;
     this.counts.uncounted = { model: this.#model(undefined) };
+    if (this.#discarded?.usage !== undefined) {
+      this.#charge(this.#discarded.usage);
+    }
   }
 
   /** Returns the model that the response names, else that of the request: in the path, or in the body. */

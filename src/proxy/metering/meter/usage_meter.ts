@@ -62,6 +62,8 @@ export interface MeteredRequest {
     readonly model: unknown;
   };
   readonly slots: Slots | undefined;
+  /** Use of attempts whose answers nobody got. */
+  readonly discarded?: { readonly usage: TokenUsage | undefined } | undefined;
 }
 
 /** Dependencies of a meter. */
@@ -95,6 +97,11 @@ export class UnknownUsage extends GatewayError {
       `The tokens of the request cannot be counted: ${reason}`,
     );
   }
+}
+
+/** Returns the host by which the prices of a backend are known: that of the provider itself, also where the backend has another. */
+export function priceHostOf({ llm, host }: Backend): string {
+  return llm?.provider.host?.(llm.place) ?? host;
 }
 
 /** Returns the usage with what it costs. */

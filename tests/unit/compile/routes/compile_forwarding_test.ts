@@ -281,3 +281,29 @@ Deno.test("backends with several priorities become groups, the lowest number fir
     [[["a", 1]], [["b", 3]]],
   );
 });
+
+Deno.test("settings of a group on a rule with one backend are warned about", () => {
+  const compiled = compileRule({
+    backendRefs: [to("a")],
+    loadBalancing: { policy: "LeastLatency" },
+    hedging: { delay: "1s" },
+  });
+
+  assert.deepEqual(diagnosticLines(compiled), [
+    'warning HTTPRoute/default/r spec.rules.0.loadBalancing: "loadBalancing" has no effect: it needs at least two backends',
+    'warning HTTPRoute/default/r spec.rules.0.hedging: "hedging" has no effect: it needs at least two backends',
+  ]);
+});
+
+Deno.test("choices by price and content filters need LLM providers", () => {
+  const compiled = compileRule({
+    backendRefs: [to("a"), to("b")],
+    loadBalancing: { policy: "LowestCost" },
+    failover: { on: ["ContentFilter"] },
+  });
+
+  assert.deepEqual(diagnosticLines(compiled), [
+    'error HTTPRoute/default/r spec.rules.0.loadBalancing.policy: "LowestCost" needs LLM providers: backend "a" has no "llm"',
+    'error HTTPRoute/default/r spec.rules.0.failover.on: "ContentFilter" needs LLM providers: backend "a" has no "llm"',
+  ]);
+});
