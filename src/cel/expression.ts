@@ -66,6 +66,12 @@ export class Expression {
     return this.#fields.has(field);
   }
 
+  /** Returns whether it reads fields of a variable, without asking whether one is there. */
+  needs(variable: string): boolean {
+    const reads = this.#reads.filter(({ path }) => path[0] === variable);
+    return reads.length > 0 && !reads.some(({ isPresence }) => isPresence);
+  }
+
   /** Returns the parts that it reads of a field, such as `{ "path": "whole" }` of tool arguments; `undefined` when it reads nothing. */
   shapeAt(field: FieldPath): JsonShape | undefined {
     return shapeAt(this.#reads, field);

@@ -13,6 +13,7 @@ import type { RunningPolicy } from "../../policy/contract/policy.ts";
 import {
   type PolicyKind,
   type PolicyOptions,
+  type PolicyProblem,
   type SecretAccess,
   UnusableReferenceError,
 } from "../../policy/contract/policy_kind.ts";
@@ -66,6 +67,14 @@ export class PolicyFactory {
   /** Resolves when the policies that the running configuration does not have can be used. */
   async ready(): Promise<void> {
     await Promise.all(this.#created.added().map(({ lease }) => lease.ready()));
+  }
+
+  /** As `PolicyChecks.problemsOf`. */
+  problemsOf(
+    kind: PolicyKind,
+    traffic: TrafficPolicy,
+  ): readonly PolicyProblem[] {
+    return this.#options.checks.problemsOf(kind, traffic);
   }
 
   /** Returns the policies that run for a listener's port, in order. */

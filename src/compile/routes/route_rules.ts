@@ -55,6 +55,7 @@ export function compileRule(
   const timeouts = mergeTimeouts(levels, onConflict);
   const retry = mergeRetry(levels, onConflict);
   warnWithoutBackend(rule, effective, context);
+  warnWithoutIdentity(effective, site, context);
   return {
     rule,
     effective,
@@ -191,6 +192,35 @@ function compileRetry(
     errors: new Set(on.map((failure) => errorsOf[failure])),
     backoffMs: optionalDuration(backoff) ?? 25,
   };
+}
+
+/** Warns of policies that read an identity which no policy of the route or its gateway verifies. */
+function warnWithoutIdentity(
+  effective: readonly EffectivePolicy[],
+  site: ListenerSite,
+  { attached, factory, policies, report }: ForwardingContext,
+): void {
+  const early = targetsOf(site).flatMap((target) =>
+    levelAt(attached, target, "PreRouting")
+  );
+  const isVerified = (name: string) =>
+    policies.kinds.some((kind) =>
+      kind.identity?.name === name &&
+      (effective.some((each) => each.kind === kind) ||
+        early.some(({ traffic }) => traffic[kind.name] !== undefined))
+    );
+  for (const { kind, layers } of effective) {
+    for (const { resource, traffic } of layers) {
+      for (const problem of factory.problemsOf(kind, traffic)) {
+        const { unlessVerified, path: within } = problem;
+        if (unlessVerified === undefined || isVerified(unlessVerified)) {
+          continue;
+        }
+        const path = ["spec", "traffic", kind.name, ...within];
+        report.warning(resource, { ...problem, path });
+      }
+    }
+  }
 }
 
 function warnWithoutBackend(

@@ -16,9 +16,12 @@ import {
   readBodyVariables,
 } from "../expressions/body_variables.ts";
 import {
+  apiKeyMetadata,
+  basicAuthUser,
   jwtClaims,
   protectedResource,
 } from "../authentication/request_identity.ts";
+import { Expression } from "../../cel/expression.ts";
 import {
   type CompiledExpression,
   compileOnce,
@@ -54,8 +57,31 @@ export function checkAuthorization(
     const path = ["policy", "matchExpressions", index];
     const compiled = compileOnce(text, hide);
     return decisionProblem(compiled, path) ?? typeWarning(compiled, path) ??
-      [];
+      identityWarnings(compiled, path);
   });
+}
+
+const identities = [
+  [jwtClaims.name, "jwtAuthentication"],
+  [apiKeyMetadata.name, "apiKeyAuthentication"],
+  [basicAuthUser.name, "basicAuthentication"],
+] as const;
+
+/** Warns of a rule that reads an identity, for routes where nothing verifies it; a rule that asks for it with `has` expects that. */
+function identityWarnings(
+  compiled: CompiledExpression,
+  path: PolicyProblem["path"],
+): PolicyProblem[] {
+  if (!(compiled instanceof Expression)) return [];
+  return identities.flatMap(([name, policy]) =>
+    !compiled.needs(name) ? [] : [{
+      path,
+      message:
+        `No policy sets "${name}" here: add "${policy}" to the route or its gateway, or the rule denies requests`,
+      isWarning: true,
+      unlessVerified: name,
+    }]
+  );
 }
 
 /** Warns of a rule that is never a boolean: it denies every request, which is safe but probably unintended. */

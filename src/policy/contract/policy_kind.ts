@@ -32,6 +32,8 @@ export interface PolicyProblem {
   readonly offset?: number;
   /** The policy can run, though probably not as intended. */
   readonly isWarning?: true;
+  /** Name of an identity, such as `jwt`: the problem is one only where no policy verifies it. */
+  readonly unlessVerified?: string;
 }
 
 /** Reads a text file by its path in the configuration; throws when it cannot. */
