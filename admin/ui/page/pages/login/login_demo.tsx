@@ -31,7 +31,7 @@ interface Endpoint {
   readonly clientId?: string;
 }
 
-/** What the page keeps while the browser is at the authorization server. */
+/** State of the page while the browser is at the authorization server. */
 interface Kept {
   readonly endpoint: Endpoint;
   readonly pending: PendingLogin;
