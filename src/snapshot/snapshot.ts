@@ -5,6 +5,7 @@ import type {
   McpAddress,
   McpServerSettings,
 } from "../mcp/servers/mcp_settings.ts";
+import type { DiscoverySettings } from "../mcp/discovery/tool_search.ts";
 import type {
   OperationSelection,
   RestApi,
@@ -248,6 +249,8 @@ export interface Backend extends Omit<UpstreamOptions, "tls" | "egress"> {
 /** MCP servers behind one endpoint. */
 export interface McpTarget {
   readonly servers: readonly McpTargetServer[];
+  /** Set if clients search for tools; otherwise all are listed. */
+  readonly discovery?: DiscoverySettings | undefined;
 }
 
 /** One of the servers. */

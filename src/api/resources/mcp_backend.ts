@@ -138,6 +138,15 @@ export const mcpBackendSchema = s.object({
     s.optional(s.oneOf(["Auto", "Always", "Never"])),
     "Auto",
   ),
+  discovery: s.field(
+    "`Full` lists the tools of all servers. `Search` lists `search_tools`, `describe_tools` and `call_tool`, with which clients find and call them, and what is pinned.",
+    s.optional(s.oneOf(["Full", "Search"])),
+    "Full",
+  ),
+  pinned: s.field(
+    "Tools that `Search` lists too, by the names that clients use; a `*` at the end stands for any rest.",
+    s.optional(s.list(s.text(256), { max: 64 })),
+  ),
 });
 
 /** Several MCP servers as one backend. */

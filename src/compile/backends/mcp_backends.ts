@@ -38,7 +38,7 @@ type Headers = readonly (readonly [name: string, value: string])[];
 /** Compiles the servers of an endpoint; reports those that cannot be used, and returns `undefined` then. */
 export function compileMcp(
   resource: GatewayBackend,
-  { servers, prefix = "Auto" }: McpBackend,
+  { servers, prefix = "Auto", discovery, pinned = [] }: McpBackend,
   context: BackendContext,
 ): Pick<Backend, "host" | "port" | "tls" | "mcp"> | undefined {
   const isPrefixed = prefix === "Always" ||
@@ -53,7 +53,15 @@ export function compileMcp(
   const usable = compiled.filter((server) => server !== undefined);
   if (first === undefined || usable.length < compiled.length) return undefined;
   const { host, port } = first.transport.backend;
-  return { host, port, tls: undefined, mcp: { servers: usable } };
+  return {
+    host,
+    port,
+    tls: undefined,
+    mcp: {
+      servers: usable,
+      ...(discovery === "Search" && { discovery: { pinned } }),
+    },
+  };
 }
 
 /** Returns the backends that requests to a server go to. */

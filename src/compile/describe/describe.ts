@@ -206,8 +206,9 @@ function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
 }
 
 /** Describes servers without the header fields that they get, which have credentials. */
-function describeMcp({ servers }: McpTarget) {
+function describeMcp({ servers, discovery }: McpTarget) {
   return {
+    discovery,
     servers: servers.map(({ settings, transport }) => ({
       name: settings.name,
       ...describeTransport(transport),

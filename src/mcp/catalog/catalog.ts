@@ -36,6 +36,8 @@ export interface CatalogReader {
 export interface MergedList {
   /** In the order of the servers, and of the names within each. */
   readonly items: readonly JsonObject[];
+  /** Names of the servers of the items. */
+  readonly servers: readonly string[];
   /** Servers whose items are missing. */
   readonly failures: readonly ServerFailure[];
   readonly ttlMs: number;
@@ -97,8 +99,10 @@ export class Catalog {
       ttlMs = Math.min(ttlMs, result.value.list.ttlMs);
       isPrivate ||= result.value.list.isPrivate;
     }
+    const kept = this.#withoutCollisions(kind, entries);
     return {
-      items: this.#withoutCollisions(kind, entries).map(({ item }) => item),
+      items: kept.map(({ item }) => item),
+      servers: kept.map(({ server }) => server.name),
       failures,
       ttlMs: failures.length > 0 || ttlMs === Infinity ? 0 : ttlMs,
       isPrivate,

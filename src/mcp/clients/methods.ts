@@ -2,6 +2,11 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Catalog, Place } from "../catalog/catalog.ts";
 import { exposeResult } from "../catalog/exposed_content.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
+import {
+  type DiscoveryRole,
+  discoveryRole,
+} from "../discovery/discovery_tools.ts";
+import { innerCall, type ToolSearch } from "../discovery/tool_search.ts";
 import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
 import { listFacts, type ListKind, listKinds } from "../servers/list_items.ts";
 import type { McpServer } from "../servers/federated_server.ts";
@@ -13,6 +18,9 @@ import { ListCursors } from "./list_cursors.ts";
 /** Member of `_meta` with the servers that are missing in a list. */
 const UNAVAILABLE = "gateway/unavailableServers";
 
+/** Age of a list that only the configuration changes. */
+const STATIC_TTL_MS = 3_600_000;
+
 const kindOfMethod = new Map<string, ListKind>(
   listKinds.map((kind) => [listFacts[kind].method, kind]),
 );
@@ -21,10 +29,13 @@ const kindOfMethod = new Map<string, ListKind>(
 export class Methods {
   readonly #catalog: Catalog;
   readonly #cursors: ListCursors;
+  readonly #search: ToolSearch | undefined;
 
-  constructor(catalog: Catalog, cursors: ListCursors) {
+  /** @param search Of an endpoint that does not list all tools. */
+  constructor(catalog: Catalog, cursors: ListCursors, search?: ToolSearch) {
     this.#catalog = catalog;
     this.#cursors = cursors;
+    this.#search = search;
   }
 
   /**
@@ -68,6 +79,7 @@ export class Methods {
     name: string,
     client: Client,
   ): Promise<readonly ParameterHeader[]> {
+    if (this.#roleOf(name) !== undefined) return [];
     try {
       return await this.#catalog.parameterHeaders(name, client);
     } catch (error) {
@@ -92,23 +104,48 @@ export class Methods {
     kind: ListKind,
     { cursor }: JsonObject,
   ): Promise<JsonObject> {
-    const { items, failures, ttlMs } = await this.#catalog.list(kind, client);
-    const page = this.#cursors.page(`${client.user}\n${kind}`, items, cursor);
+    const search = kind === "tools" ? this.#search : undefined;
+    const { items, failures, ttlMs } = search?.hasPinned === false
+      ? { items: [], failures: [], ttlMs: STATIC_TTL_MS }
+      : await this.#catalog.list(kind, client);
+    const listed = search?.shown(items) ?? items;
+    const page = this.#cursors.page(`${client.user}\n${kind}`, listed, cursor);
     return {
       [kind]: page.items,
       ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
       ttlMs,
       // Rules of routes hide items from some users.
       cacheScope: "private",
-      ...(failures.length > 0 && {
-        _meta: {
-          [UNAVAILABLE]: failures.map(({ server, problem }) => ({
-            name: server,
-            reason: problem,
-          })),
-        },
-      }),
+      ...unavailable(failures),
     };
+  }
+
+  #roleOf(name: string): DiscoveryRole | undefined {
+    return this.#search === undefined ? undefined : discoveryRole(name);
+  }
+
+  /** Handles a call of one of the gateway's own tools. Wrong arguments are results, which models can read. */
+  async #discover(
+    search: ToolSearch,
+    role: "search" | "describe",
+    client: Client,
+    args: unknown,
+    { sees }: RequestSide,
+  ): Promise<JsonObject> {
+    try {
+      const list = await this.#catalog.list("tools", client);
+      const tools = list.items.map((item, index) => ({
+        item,
+        server: list.servers[index] ?? "",
+      })).filter(({ item }) =>
+        this.#roleOf(String(item["name"])) === undefined
+      );
+      const result = await search[role](tools, args, sees);
+      return { ...result, ...unavailable(list.failures) };
+    } catch (error) {
+      if (!(error instanceof RpcFailure)) throw error;
+      return toolError(error.message);
+    }
   }
 
   async #callTool(
@@ -116,11 +153,23 @@ export class Methods {
     params: JsonObject,
     side: RequestSide,
   ): Promise<JsonObject> {
-    const name = textOf(params, "name");
+    const search = this.#search;
+    const role = this.#roleOf(textOf(params, "name"));
+    if (search !== undefined && (role === "search" || role === "describe")) {
+      return await this.#discover(
+        search,
+        role,
+        client,
+        params["arguments"],
+        side,
+      );
+    }
+    const call = role === "call" ? innerCall(params) : params;
+    const name = textOf(call, "name");
     try {
       const place = await this.#catalog.findName("tools", name, client);
       if (place === undefined) throw unknown("tool", name);
-      const { task: _, ...own } = params;
+      const { task: _, ...own } = call;
       return await this.#converse(client, place, "tools/call", {
         ...own,
         name: place.key,
@@ -128,10 +177,7 @@ export class Methods {
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
       // Models can read it, and go on without the tool.
-      return {
-        content: [{ type: "text", text: error.message }],
-        isError: true,
-      };
+      return toolError(error.message);
     }
   }
 
@@ -186,6 +232,20 @@ export class Methods {
       throw server.noteFailure(error);
     }
   }
+}
+
+function toolError(text: string): JsonObject {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+/** Names the servers that are missing in a list. */
+function unavailable(failures: readonly ServerFailure[]): JsonObject {
+  if (failures.length === 0) return {};
+  const servers = failures.map(({ server, problem }) => ({
+    name: server,
+    reason: problem,
+  }));
+  return { _meta: { [UNAVAILABLE]: servers } };
 }
 
 /** A server that is known to be gone must not keep the client waiting. */

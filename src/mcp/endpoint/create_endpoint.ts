@@ -10,6 +10,10 @@ import { CommonConnections } from "../clients/common_connections.ts";
 import { listKinds } from "../servers/list_items.ts";
 import { McpServer } from "../servers/federated_server.ts";
 import { fetchList, ServerLists } from "../servers/server_lists.ts";
+import {
+  type DiscoverySettings,
+  ToolSearch,
+} from "../discovery/tool_search.ts";
 import type { McpServerSettings } from "../servers/mcp_settings.ts";
 import type { CreateConnector } from "../servers/server_connector.ts";
 
@@ -28,6 +32,8 @@ export interface EndpointOptions {
   /** Name of the backend, for the log. */
   readonly backend: string;
   readonly servers: readonly EndpointServer[];
+  /** Set if clients search for tools; otherwise all are listed. */
+  readonly discovery?: DiscoverySettings | undefined;
   /** At least 32 characters; processes with the same secret continue each other's sessions. */
   readonly secret: string;
   readonly clock: Clock;
@@ -42,7 +48,17 @@ const MAX_SEALED_LENGTH = 256 * 1024;
 
 /** Creates an endpoint in front of several servers. */
 export function createEndpoint(
-  { key, backend, servers, secret, clock, log, worker, relay }: EndpointOptions,
+  {
+    key,
+    backend,
+    servers,
+    discovery,
+    secret,
+    clock,
+    log,
+    worker,
+    relay,
+  }: EndpointOptions,
 ): McpEndpoint {
   const seal = new Seal<McpSealPurpose>(
     `gateway mcp endpoint ${key}`,
@@ -77,7 +93,12 @@ export function createEndpoint(
   const catalog = new Catalog(created, log);
   return new McpEndpoint({
     servers: created,
-    methods: new Methods(catalog, new ListCursors(seal)),
+    methods: new Methods(
+      catalog,
+      new ListCursors(seal),
+      discovery &&
+        new ToolSearch(discovery, servers.map(nameOf), clock),
+    ),
     common: new CommonConnections(),
     seal,
     clock,
@@ -85,6 +106,10 @@ export function createEndpoint(
     worker,
     changes,
   }, relay);
+}
+
+function nameOf({ settings }: EndpointServer): string {
+  return settings.name;
 }
 
 /** Connects to a server that has failed, and lists everything. @throws {ServerFailure} */

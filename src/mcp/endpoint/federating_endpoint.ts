@@ -36,6 +36,7 @@ import {
   type ModernArrival,
   ModernRequests,
 } from "../requests/modern_requests.ts";
+import type { SeesTools } from "../servers/server_connection.ts";
 import type { McpServerStatus } from "../servers/server_status.ts";
 import { newNonce, type SessionFacts } from "../sessions/session_id.ts";
 import { ClientSessions } from "../sessions/client_sessions.ts";
@@ -50,6 +51,8 @@ export interface EndpointRequest {
   readonly user: string;
   /** Names of the client for shares of a server's connections; see `RequestMessage`. */
   readonly owners: readonly string[];
+  /** As in `RequestSide`. */
+  readonly sees?: SeesTools | undefined;
   /** Cancelled when the client leaves before the response. */
   readonly cancellation: Cancellation;
 }
@@ -170,7 +173,7 @@ export class McpEndpoint {
     message: Request,
     request: EndpointRequest,
   ): Promise<ResponseMessage> {
-    const { headers, user, owners, cancellation } = request;
+    const { headers, user, owners, sees, cancellation } = request;
     const { id, method, params } = message;
     try {
       checkModernRequest(method, params, headers);
@@ -185,6 +188,7 @@ export class McpEndpoint {
       params,
       user,
       owners,
+      sees,
       acceptsEvents: acceptsEvents(headers),
       cancellation,
     };
@@ -295,6 +299,7 @@ export class McpEndpoint {
     return requests.length === 0 ? accepted() : await session.handle(requests, {
       acceptsEvents: acceptsEvents(headers),
       owners: request.owners,
+      sees: request.sees,
     });
   }
 

@@ -45,10 +45,9 @@ interface Question extends InputRequest {
 }
 
 /** Options of a call. */
-export interface CallOptions {
+export interface CallOptions extends Pick<RequestSide, "owners" | "sees"> {
   readonly services: EndpointServices;
   readonly user: string;
-  readonly owners: readonly string[];
   readonly request: ModernRequest;
   /** Makes the call wait for the client's input; returns the state with which the client comes back. @throws {RpcFailure} */
   park(call: ModernCall): string;
@@ -164,6 +163,7 @@ export class ModernCall {
     const { progressToken: token, [META.LOG_LEVEL]: level } = metaOf(params);
     return {
       owners: this.#options.owners,
+      sees: this.#options.sees,
       cancellation: this.cancellation,
       progressToken: typeof token === "string" || typeof token === "number"
         ? token

@@ -17,6 +17,7 @@ import {
   modernRevisions,
   supportedRevisions,
 } from "../protocol/revisions.ts";
+import type { RequestSide } from "../servers/server_connection.ts";
 import { Answer, jsonResponse } from "../streams/rpc_answer.ts";
 import { passedCapabilities } from "../clients/client.ts";
 import { describeServers } from "../clients/described_servers.ts";
@@ -35,9 +36,9 @@ import { type OpenSubscription, openSubscription } from "./subscription.ts";
 const MAX_SUBSCRIPTIONS = 1024;
 
 /** A request as it arrived. */
-export interface ModernArrival extends ModernRequest {
+export interface ModernArrival
+  extends ModernRequest, Pick<RequestSide, "owners" | "sees"> {
   readonly user: string;
-  readonly owners: readonly string[];
   readonly acceptsEvents: boolean;
   readonly cancellation: Cancellation;
 }
@@ -110,7 +111,7 @@ export class ModernRequests {
   }
 
   async #call(arrival: ModernArrival): Promise<ResponseMessage> {
-    const { id, method, params, user, owners, cancellation } = arrival;
+    const { id, method, params, user, owners, sees, cancellation } = arrival;
     const { requestState, inputResponses } = params;
     const digest = digestOf(method, params);
     const state = requestState === undefined ? undefined : this.#parked.open(
@@ -127,6 +128,7 @@ export class ModernRequests {
     const call = parked ?? new ModernCall({
       services: this.#services,
       owners,
+      sees,
       user,
       request: { id, method, params: own },
       park: (waiting) => this.#parked.park(waiting, user, digest),

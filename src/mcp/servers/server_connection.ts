@@ -20,10 +20,17 @@ export interface InputRequest {
   readonly params?: JsonObject;
 }
 
+/** Reports for each tool whether the rules of the route let the client see it. @param names As clients know them. */
+export type SeesTools = (
+  names: readonly string[],
+) => Promise<readonly boolean[]>;
+
 /** The client side of a request to a server. */
 export interface RequestSide {
   /** Names of the client for shares of the server's connections; see `RequestMessage`. */
   readonly owners: readonly string[];
+  /** `undefined` if the client may see all tools. */
+  readonly sees: SeesTools | undefined;
   /** The client does not want the result any more. */
   readonly cancellation: Cancellation;
   /** `undefined` when the client does not want reports of progress. */
@@ -47,6 +54,7 @@ export interface RequestSide {
 export function ownSide(cancellation: Cancellation): RequestSide {
   return {
     owners: [],
+    sees: undefined,
     cancellation,
     progressToken: undefined,
     logLevel: undefined,

@@ -44,9 +44,8 @@ const DEFAULT_LEVEL = "info";
 const NEWS_STREAM = "news";
 
 /** Facts about the arrival of the requests of a POST. */
-interface Arrival {
+interface Arrival extends Pick<RequestSide, "owners" | "sees"> {
   readonly acceptsEvents: boolean;
-  readonly owners: readonly string[];
 }
 
 /** The session of a client of the legacy era: its conversations with the servers, its requests and its streams. */
@@ -125,18 +124,18 @@ export class ClientSession implements Client {
   /** Handles requests of one POST. */
   handle(
     requests: readonly Request[],
-    { acceptsEvents, owners }: Arrival,
+    arrival: Arrival,
   ): Promise<ResponseMessage> {
     const { clock } = this.#services;
-    const stream = acceptsEvents ? this.#newStream() : undefined;
+    const stream = arrival.acceptsEvents ? this.#newStream() : undefined;
     const answer = new Answer(clock, stream);
     // A client whose connection breaks can come back for the result.
     answer.begin();
     const [only, ...others] = requests;
     if (only === undefined) answer.abandon();
     else if (others.length === 0) {
-      void this.#run(only, owners, answer, (text) => answer.finish(text));
-    } else void this.#runBatch(requests, owners, answer);
+      void this.#run(only, arrival, answer, (text) => answer.finish(text));
+    } else void this.#runBatch(requests, arrival, answer);
     return answer.response;
   }
 
@@ -191,13 +190,13 @@ export class ClientSession implements Client {
 
   async #runBatch(
     requests: readonly Request[],
-    owners: readonly string[],
+    arrival: Arrival,
     answer: Answer,
   ) {
     const texts: string[] = [];
     await Promise.all(
       requests.map((each) =>
-        this.#run(each, owners, answer, (text) => texts.push(text))
+        this.#run(each, arrival, answer, (text) => texts.push(text))
       ),
     );
     answer.finish(`[${texts.join(",")}]`);
@@ -205,7 +204,7 @@ export class ClientSession implements Client {
 
   async #run(
     { id, method, params }: Request,
-    owners: readonly string[],
+    { owners, sees }: Arrival,
     answer: Answer,
     finish: (text: string) => void,
   ): Promise<void> {
@@ -219,6 +218,7 @@ export class ClientSession implements Client {
       const side = {
         ...this.#sideOf(params, cancellation, answer),
         owners,
+        sees,
       };
       const { _meta: _, ...own } = params;
       const result = await this.#dispatch(method, own, side);
@@ -262,7 +262,7 @@ export class ClientSession implements Client {
     params: JsonObject,
     cancellation: Cancellation,
     answer: Answer,
-  ): Omit<RequestSide, "owners"> {
+  ): Omit<RequestSide, "owners" | "sees"> {
     const meta = params["_meta"];
     const token = Object(meta)["progressToken"];
     const send = (text: string) => answer.send(text);

@@ -1,4 +1,5 @@
 import { JsonProblem } from "../../base/json/json_ambiguity.ts";
+import { runInSlices } from "../../base/slices.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { UNKNOWN } from "../../cel/evaluation_failure.ts";
 import { mcpMessage } from "../expressions/expression_slots.ts";
@@ -8,13 +9,14 @@ import {
 } from "../expressions/message_body.ts";
 import { peekBody } from "../expressions/peeked_body.ts";
 import { contentProblem } from "../expressions/readable_content.ts";
-import { withServer } from "../expressions/mcp_variable.ts";
+import { resolveTarget } from "../expressions/mcp_variable.ts";
 import {
   RequestVariables,
   type VariableSource,
 } from "../expressions/request_variables.ts";
 import { FilteredEvents, unreadableList } from "../mcp/filtered_events.ts";
 import { errorMessage, readRequestId } from "../mcp/json_rpc.ts";
+import { addToolJudge } from "../mcp/tool_judges.ts";
 import { ListReader } from "../mcp/list_reader.ts";
 import {
   listFacts,
@@ -97,6 +99,12 @@ export class ListFilter {
     if (!isForList && !mayOpenStream) return;
     const id = isForList ? await readRequestId(request) : undefined;
     const source = copyForItems(context);
+    if (list === "tools" && isForList) {
+      addToolJudge(
+        slots,
+        (names) => this.#judgeTools(context, source, sessionId, names),
+      );
+    }
     this.#watched.set(context, { source, sessionId, isForList, id });
     const mayStream = request.headers.getJoined("accept")
       ?.includes("text/event-stream") ?? false;
@@ -168,8 +176,11 @@ export class ListFilter {
     const variables = new RequestVariables(source);
     const hiddenBy = new Map<string, number>();
     return this.#reader.filter(bytes, (list, identifier) => {
+      const isOwn = list === "tools" &&
+        context.discoveryRole?.(identifier) !== undefined;
+      if (isOwn) return true;
       const message = messageForItem(list, identifier, sessionId);
-      source.slots.set(mcpMessage, withServer(message, context, identifier));
+      source.slots.set(mcpMessage, resolveTarget(message, context, identifier));
       const rule = this.#findDenying(list, variables);
       if (rule === undefined) return true;
       hiddenBy.set(rule.shown, (hiddenBy.get(rule.shown) ?? 0) + 1);
@@ -180,6 +191,30 @@ export class ListFilter {
       const details = { list, listed, hidden, rules };
       trace?.report({ type: "policyEvent", kind: "authorization", details });
     });
+  }
+
+  /** Decides which tools a search finds, in slices as for a list. */
+  #judgeTools(
+    context: PolicyContext,
+    source: VariableSource,
+    sessionId: string | undefined,
+    names: readonly string[],
+  ): Promise<readonly boolean[]> {
+    const variables = new RequestVariables(source);
+    const isSeen = (name: string) => {
+      const message = messageForItem("tools", name, sessionId);
+      source.slots.set(mcpMessage, resolveTarget(message, context, name));
+      return this.#findDenying("tools", variables) === undefined;
+    };
+    function* steps(): Generator<void, readonly boolean[]> {
+      const verdicts: boolean[] = [];
+      for (const name of names) {
+        verdicts.push(isSeen(name));
+        yield;
+      }
+      return verdicts;
+    }
+    return runInSlices(steps(), this.#services.clock);
   }
 
   /** Returns the first rule that denies every request for the item. */

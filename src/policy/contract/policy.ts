@@ -27,6 +27,8 @@ export interface PolicyContext {
     kind: "tool" | "prompt" | "resource",
     name: string,
   ): string | undefined;
+  /** Returns the task of a tool of the gateway's own, where clients search for tools; `undefined` for tools of servers. */
+  discoveryRole?(name: string): "search" | "describe" | "call" | undefined;
   /** Path of the resource, such as `/mcp`, for requests for its metadata that do not name it. */
   readonly resourcePath?: string | undefined;
   /**

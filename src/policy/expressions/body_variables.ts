@@ -9,7 +9,7 @@ import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { detectLlmApi } from "../../llm/llm_api.ts";
 import { readLlmRequest } from "./llm_variable.ts";
 import { usageFields } from "./llm_usage.ts";
-import { McpReader, withServer } from "./mcp_variable.ts";
+import { McpReader, resolveTarget } from "./mcp_variable.ts";
 
 /** Variables that one or several expressions read from the body. */
 export interface BodyUse {
@@ -64,6 +64,6 @@ export async function readBodyVariables(
   if (readsLlm) slots.set(llmRequest, await readLlmRequest(request));
   if (mcp !== undefined && upgrade === undefined) {
     const message = await mcp.read(request);
-    slots.set(mcpMessage, message && withServer(message, context));
+    slots.set(mcpMessage, message && resolveTarget(message, context));
   }
 }

@@ -5,6 +5,7 @@ import {
 } from "../../base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import {
+  joinShapes,
   JsonSelection,
   type JsonShape,
   WHOLE,
@@ -37,10 +38,37 @@ export interface McpMessage {
   readonly resource?: McpTarget;
 }
 
-/** Returns a message with the server of its target. @param template Of URIs, in place of the name of the target. */
-export function withServer(
+type TargetContext = Pick<PolicyContext, "mcpServer" | "discoveryRole">;
+
+/**
+ * Returns a message as rules see it behind an endpoint of several servers: with the server of its target, and with the tool that a
+ * call of `call_tool` stands for. Searching for tools is listing them. `undefined` for a call that names no tool.
+ * @param template Of URIs, in place of the name of the target.
+ */
+export function resolveTarget(
   message: McpMessage,
-  context: Pick<PolicyContext, "mcpServer">,
+  context: TargetContext,
+  template?: string,
+): McpMessage | undefined {
+  const { tool, ...rest } = message;
+  switch (tool && context.discoveryRole?.(tool.name)) {
+    case "search":
+    case "describe":
+      return { ...rest, methodName: "tools/list" };
+    case "call": {
+      const { name, arguments: args } = tool?.arguments ?? {};
+      if (typeof name !== "string") return undefined;
+      const inner = isJsonObject(args) ? { name, arguments: args } : { name };
+      return withServer({ ...rest, tool: inner }, context);
+    }
+    default:
+      return withServer(message, context, template);
+  }
+}
+
+function withServer(
+  message: McpMessage,
+  context: TargetContext,
   template?: string,
 ): McpMessage {
   for (const kind of ["tool", "prompt", "resource"] as const) {
@@ -73,7 +101,11 @@ export class McpReader {
       params: {
         name: WHOLE,
         uri: WHOLE,
-        arguments: argumentShape,
+        // `call_tool` has the tool and its arguments within its own.
+        arguments: joinShapes(argumentShape, {
+          name: WHOLE,
+          arguments: argumentShape,
+        }),
         ref: { name: WHOLE, uri: WHOLE },
         notifications: { resourceSubscriptions: WHOLE },
       },

@@ -29,6 +29,7 @@ import type {
   Snapshot,
 } from "../../snapshot/snapshot.ts";
 import type { TrustsPeer } from "../request/forwarding_headers.ts";
+import { visibleTools } from "../../policy/mcp/tool_judges.ts";
 import { userOf } from "./caller.ts";
 import {
   createSend,
@@ -125,6 +126,7 @@ export class McpEndpoints {
       text,
       user: userOf(slots),
       owners,
+      sees: slots && visibleTools(slots),
       cancellation,
     });
     hold(response, held);
@@ -239,6 +241,7 @@ export class McpEndpoints {
         createConnector: (options) =>
           this.#connectorOf(server, () => open.caller, options),
       })),
+      discovery: target.discovery,
       secret,
       clock,
       log,

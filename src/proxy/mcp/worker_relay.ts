@@ -6,6 +6,7 @@ import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { EndpointRequest } from "../../mcp/endpoint/federating_endpoint.ts";
+import type { SeesTools } from "../../mcp/servers/server_connection.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
 
 type Fields = [name: string, value: string][];
@@ -24,6 +25,18 @@ type RelayMessage =
       readonly owners: readonly string[];
       /** The user, at servers that see who that is. */
       readonly caller: Caller | undefined;
+      /** The rules of the route hide tools. */
+      readonly hidesTools: boolean;
+    }
+    | {
+      readonly kind: "judge";
+      readonly question: number;
+      readonly names: readonly string[];
+    }
+    | {
+      readonly kind: "verdicts";
+      readonly question: number;
+      readonly isSeen: readonly boolean[];
     }
     | { readonly kind: "accepted" | "end" | "leave" }
     | {
@@ -39,6 +52,7 @@ interface SentRequest {
   accept(): void;
   respond(status: number, headers: Fields): void;
   readonly body: EventQueue;
+  readonly sees: SeesTools | undefined;
 }
 
 /** Handles a request in this worker; `undefined` if it has no such backend. */
@@ -51,6 +65,9 @@ type HandleRequest = (
 /** A worker that does not accept a request in this time has ended. */
 const ACCEPT_MS = 1000;
 
+/** Rules of another worker that take longer hide all tools. */
+const JUDGE_MS = 5000;
+
 /** Passes requests to the worker that has the state of a session, or of a call that waits for its client. */
 export class WorkerRelay {
   /** Number of this worker, from 1. */
@@ -60,6 +77,8 @@ export class WorkerRelay {
   readonly #sent = new Map<number, SentRequest>();
   /** Requests of other workers, by worker and id. */
   readonly #received = new Map<string, Cancellation>();
+  /** Questions to workers about tools, by their numbers. */
+  readonly #questions = new Map<number, (isSeen: readonly boolean[]) => void>();
   #lastId = 0;
   #handle: HandleRequest = () => undefined;
 
@@ -83,7 +102,8 @@ export class WorkerRelay {
   async send(
     worker: number,
     backend: string,
-    { method, headers, text, user, owners, cancellation }: EndpointRequest,
+    { method, headers, text, user, owners, sees, cancellation }:
+      EndpointRequest,
     caller: Caller | undefined,
   ): Promise<ResponseMessage | undefined> {
     const id = ++this.#lastId;
@@ -93,6 +113,7 @@ export class WorkerRelay {
     const body = new EventQueue(this.#clock, leave);
     this.#sent.set(id, {
       body,
+      sees,
       accept: () => accepted.resolve(true),
       respond: (status, fields) =>
         response.resolve({ status, headers: HeaderList.from(fields), body }),
@@ -103,7 +124,8 @@ export class WorkerRelay {
       ([name, value]) => [name, value],
     );
     const content = { backend, method, headers: fields, text, user, owners };
-    this.#post(worker, id, { kind: "request", ...content, caller });
+    const hidesTools = sees !== undefined;
+    this.#post(worker, id, { kind: "request", ...content, hidesTools, caller });
     const isAccepted = await accepted.promise;
     stop();
     if (!isAccepted) {
@@ -131,7 +153,14 @@ export class WorkerRelay {
       this.#received.get(`${from} ${id}`)?.cancel(clientHasLeft());
       return;
     }
+    if (message.kind === "verdicts") {
+      this.#questions.get(message.question)?.(message.isSeen);
+      return;
+    }
     const sent = this.#sent.get(id);
+    if (message.kind === "judge") {
+      return void this.#judge(message, sent?.sees);
+    }
     if (message.kind === "accepted") sent?.accept();
     else if (message.kind === "head") {
       sent?.respond(message.status, message.headers);
@@ -142,11 +171,35 @@ export class WorkerRelay {
     }
   }
 
+  /** Answers a question about the tools that a client may see. */
+  async #judge(
+    { from, id, question, names }: Extract<RelayMessage, { kind: "judge" }>,
+    sees: SeesTools | undefined,
+  ): Promise<void> {
+    const isSeen = await sees?.(names) ?? [];
+    this.#post(from, id, { kind: "verdicts", question, isSeen });
+  }
+
+  /** Asks the worker that has received a request which tools its client may see. */
+  #ask(
+    worker: number,
+    id: number,
+    names: readonly string[],
+  ): Promise<readonly boolean[]> {
+    const question = ++this.#lastId;
+    const { promise, resolve } = Promise.withResolvers<readonly boolean[]>();
+    this.#questions.set(question, resolve);
+    const stop = this.#clock.setTimer(() => resolve([]), JUDGE_MS);
+    this.#post(worker, id, { kind: "judge", question, names });
+    return promise.finally(() => {
+      stop();
+      this.#questions.delete(question);
+    });
+  }
+
   async #run(
-    { from, id, backend, method, headers, text, user, owners, caller }: Extract<
-      RelayMessage,
-      { kind: "request" }
-    >,
+    { from, id, backend, method, headers, text, user, owners, ...options }:
+      Extract<RelayMessage, { kind: "request" }>,
   ): Promise<void> {
     const cancellation = new Cancellation();
     const key = `${from} ${id}`;
@@ -156,8 +209,11 @@ export class WorkerRelay {
       text,
       user,
       owners,
+      sees: options.hidesTools
+        ? (names) => this.#ask(from, id, names)
+        : undefined,
       cancellation,
-    }, caller);
+    }, options.caller);
     if (handled === undefined) return;
     this.#received.set(key, cancellation);
     this.#post(from, id, { kind: "accepted" });

@@ -1,4 +1,8 @@
 import { owningServer } from "../../mcp/catalog/owning_server.ts";
+import {
+  type DiscoveryRole,
+  discoveryRole,
+} from "../../mcp/discovery/discovery_tools.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import type {
   PolicyContext,
@@ -64,6 +68,14 @@ export class RequestContext implements PolicyContext {
     );
     const [only] = owners;
     return owners.size === 1 ? only : undefined;
+  }
+
+  discoveryRole(name: string): DiscoveryRole | undefined {
+    const { route = this.#routed.findRoute()?.value } = this.#routed;
+    const searches = route?.backends.some(({ backend }) =>
+      backend?.mcp?.discovery !== undefined
+    );
+    return searches ? discoveryRole(name) : undefined;
   }
 
   get readableBy(): ReadableBy | undefined {
