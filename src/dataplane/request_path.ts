@@ -103,10 +103,22 @@ export function createListeners(options: RequestPathOptions): Listeners {
 }
 
 function createForwarder(
-  { upstreams, mcp, tokens, clock, random, logger, metrics, settings }:
-    RequestPathOptions,
+  {
+    upstreams,
+    mcp,
+    tokens,
+    clock,
+    counted,
+    random,
+    logger,
+    metrics,
+    prices,
+    settings,
+    traffic,
+  }: RequestPathOptions,
 ): Forwarder {
   const log = logger.module("proxy");
+  const { maxBufferBytes } = settings.limits;
   const mirrors = new Mirrors({
     upstreams,
     tokens,
@@ -116,8 +128,16 @@ function createForwarder(
       metrics.mirrorFailures.labels(backend.name).inc();
       log.debug("Cannot mirror a request", { backend: backend.key, error });
     },
+    llm: { prices, clock, counted, maxBufferBytes },
+    onAnswer: (route, answer) => {
+      metrics.recordMirror({ route, ...answer });
+      const { usage } = answer;
+      if (usage === undefined) return;
+      // Nobody's: the caller did not ask for it.
+      const use = { time: clock.now(), client: "", route, usage };
+      traffic.recordPart({ ...use, uncounted: undefined });
+    },
   });
-  const { maxBufferBytes } = settings.limits;
   return new Forwarder({
     upstreams,
     mirrors,

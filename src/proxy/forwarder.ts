@@ -96,6 +96,8 @@ export class Forwarder {
     const isFirst = exchange.attempts === undefined;
     if (isFirst && route.mirrors.length > 0) {
       mirrors.send(exchange.request, route.mirrors, {
+        requestId: exchange.requestId,
+        route: route.name,
         caller: callerOf(exchange.slots),
         trace: exchange.trace?.policies,
       });

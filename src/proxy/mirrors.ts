@@ -2,19 +2,29 @@ import { Cancellation } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import type { UpstreamRequest } from "../http/client/upstream.ts";
 import type { Body } from "../http/body.ts";
-import type { RequestMessage, ResponseMessage } from "../http/message.ts";
+import type { RequestMessage } from "../http/message.ts";
 import type { Caller } from "../identity/backend_tokens/backend_credentials.ts";
 import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
 import type { PolicyTrace } from "../policy/contract/policy_trace.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
+import type { LlmTarget } from "../llm/llm_target.ts";
 import { mirrorBody } from "./body/mirrored_body.ts";
 import { withinLimit } from "./request/time_limit.ts";
 import type { AttemptTarget, Destination } from "./balancing/attempt_target.ts";
 import { CredentialedTarget } from "./credentials/credentialed_target.ts";
+import {
+  isMirroredToLlm,
+  type LlmMirrorOptions,
+  type MirroredAnswer,
+  sendLlmCopy,
+} from "./llm/llm_mirror.ts";
 import type { Upstreams } from "./upstreams.ts";
 
 /** Time-out of a mirrored request, including its response. */
 const LIMIT_MS = 30_000;
+
+/** Time-out of a request that is mirrored to an LLM. */
+const LLM_LIMIT_MS = 300_000;
 
 /** Limit of bytes read from a mirror's response, so that its connection can be reused. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
@@ -32,10 +42,16 @@ export interface MirrorsOptions {
   readonly random: () => number;
   /** Called when a copy fails; the client never notices. */
   readonly onFailure: (backend: Backend, error: unknown) => void;
+  readonly llm: LlmMirrorOptions;
+  /** Receives what an LLM provider made of a copy. @param route Name of the route. */
+  readonly onAnswer: (route: string, answer: MirroredAnswer) => void;
 }
 
 /** Facts about a request. */
 interface MirrorContext {
+  readonly requestId: string;
+  /** Name of the route. */
+  readonly route: string;
   readonly caller?: Caller | undefined;
   readonly trace?: Pick<PolicyTrace, "report"> | undefined;
 }
@@ -53,13 +69,18 @@ export class Mirrors {
   send(
     request: RequestMessage,
     mirrors: readonly Mirror[],
-    { caller, trace }: MirrorContext = {},
+    context: MirrorContext,
   ): void {
     for (const { backend, fraction } of mirrors) {
       if (this.#options.random() >= fraction) continue;
+      if (backend.llm !== undefined && !isMirroredToLlm(request)) continue;
       const details = { backend: backend.key };
-      trace?.report({ type: "policyEvent", kind: "request_mirror", details });
-      this.#sendCopy(request, backend, caller).catch((error: unknown) =>
+      context.trace?.report({
+        type: "policyEvent",
+        kind: "request_mirror",
+        details,
+      });
+      this.#sendCopy(request, backend, context).catch((error: unknown) =>
         this.#options.onFailure(backend, error)
       );
     }
@@ -68,7 +89,7 @@ export class Mirrors {
   async #sendCopy(
     request: RequestMessage,
     backend: Backend,
-    caller: Caller | undefined,
+    context: MirrorContext,
   ): Promise<void> {
     if (this.#underWay >= MAX_COPIES) {
       throw new RangeError(`More than ${MAX_COPIES} copies under way`);
@@ -79,26 +100,47 @@ export class Mirrors {
       // The request continues at once, and takes its body along.
       const head = copyHead(request);
       const body = copyBody(request);
+      const { llm } = backend;
       const limit = {
         clock: this.#options.clock,
-        limitMs: LIMIT_MS,
+        limitMs: llm === undefined ? LIMIT_MS : LLM_LIMIT_MS,
         code: "upstream_timeout",
         backend: backend.key,
       } as const;
+      const choose = () =>
+        this.#chooseTarget(destination, backend, context.caller);
       await withinLimit(
         new Cancellation(),
         limit,
         (cancellation) =>
-          sendAndDrop(
-            () => this.#chooseTarget(destination, backend, caller),
-            head,
-            body,
-            cancellation,
-          ),
+          llm === undefined
+            ? sendAndDrop(choose, head, body, cancellation)
+            : this.#sendToLlm(
+              { ...request, ...head, body, cancellation, held: undefined },
+              { backend, llm, choose, context },
+            ),
       );
     } finally {
       this.#underWay--;
     }
+  }
+
+  async #sendToLlm(
+    request: RequestMessage,
+    { backend, llm, choose, context: { route, requestId } }: {
+      readonly backend: Backend;
+      readonly llm: LlmTarget;
+      readonly choose: ChooseTarget;
+      readonly context: MirrorContext;
+    },
+  ): Promise<void> {
+    const { body, cancellation } = request;
+    const upstream = await unlessFailed(body, choose);
+    const answer = await sendLlmCopy(
+      { request, requestId, backend, llm, upstream, cancellation },
+      this.#options.llm,
+    );
+    this.#options.onAnswer(route, answer);
   }
 
   async #chooseTarget(
@@ -139,14 +181,20 @@ function copyBody(request: RequestMessage): Body | undefined {
   return copy;
 }
 
+/** Chooses the endpoint of a copy. */
+type ChooseTarget = () => Promise<Pick<AttemptTarget, "send">>;
+
 /** Sends a copy and discards the response; a long one, such as an event stream, is cut. */
 async function sendAndDrop(
-  chooseTarget: () => Promise<Pick<AttemptTarget, "send">>,
+  chooseTarget: ChooseTarget,
   head: UpstreamRequest,
   copy: Body | undefined,
   cancellation: Cancellation,
 ): Promise<void> {
-  const { body } = await sendUnread(chooseTarget, head, copy, cancellation);
+  const { body } = await unlessFailed(copy, async () => {
+    const target = await chooseTarget();
+    return await target.send(head, copy, cancellation);
+  });
   let bytes = 0;
   for (let chunk = await body?.read(); chunk; chunk = await body?.read()) {
     bytes += chunk.length;
@@ -154,16 +202,13 @@ async function sendAndDrop(
   }
 }
 
-/** Sends a copy; cancels its body if that fails before it is read. */
-async function sendUnread(
-  chooseTarget: () => Promise<Pick<AttemptTarget, "send">>,
-  head: UpstreamRequest,
+/** Returns the result of a task that uses the body of a copy; cancels the body when the task fails. */
+async function unlessFailed<Result>(
   copy: Body | undefined,
-  cancellation: Cancellation,
-): Promise<ResponseMessage> {
+  task: () => Promise<Result>,
+): Promise<Result> {
   try {
-    const target = await chooseTarget();
-    return await target.send(head, copy, cancellation);
+    return await task();
   } catch (error) {
     copy?.cancel(error);
     throw error;

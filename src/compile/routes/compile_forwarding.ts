@@ -174,22 +174,13 @@ function compileMirror(
   path: DiagnosticPath,
   context: ForwardingContext,
 ): Mirror[] {
-  const resolved = withoutLlm(
-    resolveBackend(route, mirror.backendRef, context),
-  );
+  const resolved = resolveBackend(route, mirror.backendRef, context);
   if (resolved.backend !== undefined) {
     return [{ backend: resolved.backend, fraction: fractionOf(mirror) }];
   }
   const effect = "nothing is mirrored";
   reportUnresolved(route, path, { resolved, effect }, context);
   return [];
-}
-
-/** A copy of a request would be a second bill. */
-function withoutLlm(resolved: Resolved): Resolved {
-  if (resolved.backend?.llm === undefined) return resolved;
-  const problem = `Cannot mirror to LLM backend "${resolved.backend.key}"`;
-  return unresolved("UnsupportedValue", "name", problem);
 }
 
 function fractionOf({ percent, fraction }: RequestMirror): number {

@@ -2,7 +2,11 @@ import type { Clock } from "../../base/clock.ts";
 import type { FinishedRequest } from "../log/finished_request.ts";
 import { MetricRegistry } from "./metrics.ts";
 import { addHeapMetrics, addProcessMetrics } from "./process_metrics.ts";
-import { type LlmUse, RequestMetrics } from "./request_metrics.ts";
+import {
+  type LlmUse,
+  type MirroredResponse,
+  RequestMetrics,
+} from "./request_metrics.ts";
 
 /** Facts about the process. */
 export interface MetricsEnvironment {
@@ -27,6 +31,8 @@ export function createTrafficMetrics() {
     recordRequest: (request: FinishedRequest) => requests.record(request),
     /** Counts tokens and cost of an attempt whose answer no client got. */
     recordUse: (use: LlmUse) => requests.recordUse(use),
+    /** Counts the response of an LLM to a copy of a request. */
+    recordMirror: (copy: MirroredResponse) => requests.recordMirror(copy),
     handshakeFailures: registry.counter(
       "gateway_downstream_handshake_failures_total",
       "TLS handshakes with clients that failed",

@@ -33,6 +33,14 @@ export type LlmUse =
   & Pick<FinishedRequest, "route" | "backend" | "usage">
   & Partial<Pick<FinishedRequest, "uncounted" | "firstTokenMs" | "trace">>;
 
+/** The response of an LLM to a copy of a request. */
+export interface MirroredResponse extends LlmUse {
+  /** Status, or the code of an error. */
+  readonly status: string;
+  /** Time until the head of the response, or the error. */
+  readonly latencyMs: number;
+}
+
 /** Counts finished requests. */
 export class RequestMetrics {
   readonly #families: ReturnType<typeof createFamilies>;
@@ -65,6 +73,14 @@ export class RequestMetrics {
       const { retries } = this.#families;
       retries.labels(request.backend ?? "").inc(request.retries);
     }
+  }
+
+  /** Counts the response of an LLM to a copy of a request. */
+  recordMirror(copy: MirroredResponse): void {
+    const { route = "", backend = "", status, latencyMs } = copy;
+    this.#families.mirrorDuration.labels(route, backend, status)
+      .observe(latencyMs / 1000);
+    this.#recordTokens(copy);
   }
 
   /** Counts what an attempt used whose answer no client got. */
@@ -137,6 +153,12 @@ function createFamilies(registry: MetricRegistry) {
       "gateway_response_bytes_total",
       "Bytes of response bodies sent",
       served,
+    ),
+    mirrorDuration: registry.histogram(
+      "gateway_mirror_duration_seconds",
+      "From sending a copy of a request to an LLM until the head of the response, by status or error",
+      ["route", "backend", "status"],
+      durationBounds,
     ),
     expressionFailures: registry.counter(
       "gateway_expression_failures_total",

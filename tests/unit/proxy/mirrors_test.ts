@@ -7,8 +7,11 @@ import type {
   AttemptTarget,
   Destination,
 } from "../../../src/proxy/balancing/attempt_target.ts";
+import { MemoryCountedOutputs } from "../../../src/llm/batch/counted_outputs.ts";
+import { PriceBook } from "../../../src/llm/cost/price_book.ts";
 import { Mirrors } from "../../../src/proxy/mirrors.ts";
 import type { Backend } from "../../../src/snapshot/snapshot.ts";
+import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
 import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 const shadow: Backend = {
@@ -53,6 +56,8 @@ function request(): RequestMessage {
   };
 }
 
+const context = { requestId: "1", route: "r" };
+
 function startMirrors() {
   const clock = new FakeClock();
   const failures: string[] = [];
@@ -65,6 +70,16 @@ function startMirrors() {
     clock,
     random: () => 0.5,
     onFailure: (_backend, error) => failures.push(describeError(error)),
+    llm: {
+      clock,
+      prices: new PriceBook({
+        models: [],
+        unknownModel: { input: 0, output: 0 },
+      }, { clock, log: new RecordedLog() }),
+      counted: new MemoryCountedOutputs(),
+      maxBufferBytes: 1024,
+    },
+    onAnswer: () => {},
   });
   return { clock, failures, mirrors };
 }
@@ -77,7 +92,7 @@ Deno.test("Mirrors drop copies beyond the concurrency limit", async () => {
   const { failures, mirrors } = startMirrors();
 
   for (let i = 0; i < 260; i++) {
-    mirrors.send(request(), [{ backend: shadow, fraction: 1 }]);
+    mirrors.send(request(), [{ backend: shadow, fraction: 1 }], context);
   }
   await settled();
 
@@ -86,7 +101,7 @@ Deno.test("Mirrors drop copies beyond the concurrency limit", async () => {
 
 Deno.test("Mirrors cancel a copy that takes too long, and then accept others", async () => {
   const { clock, failures, mirrors } = startMirrors();
-  mirrors.send(request(), [{ backend: shadow, fraction: 1 }]);
+  mirrors.send(request(), [{ backend: shadow, fraction: 1 }], context);
 
   clock.advance(30_000);
   await settled();
@@ -102,7 +117,7 @@ Deno.test("Mirrors copy the configured fraction of requests", async () => {
   mirrors.send(request(), [
     { backend: shadow, fraction: 0.4 },
     { backend: shadow, fraction: 0.6 },
-  ]);
+  ], context);
   clock.advance(30_000);
   await settled();
 
