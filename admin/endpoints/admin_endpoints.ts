@@ -2,6 +2,7 @@ import type { Clock } from "../../src/base/clock.ts";
 import { trafficDimensions } from "../../src/telemetry/traffic/traffic_bucket.ts";
 import { trafficRanges } from "../../src/telemetry/traffic/traffic_range.ts";
 import type { AuditLog } from "../access/audit_log.ts";
+import { accessEndpoints } from "./access_endpoint.ts";
 import { dumpConfig } from "./config_dump_endpoint.ts";
 import { indexPage } from "./index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
@@ -80,6 +81,7 @@ export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
         "MCP servers of all backends: state, era, number of tools, last error",
       ok: "The servers",
     }),
+    ...accessEndpoints(target),
     ...requestEndpoints(options),
     ...debugEndpoints(options),
     ...profileEndpoints(options),

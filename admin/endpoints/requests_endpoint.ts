@@ -3,6 +3,7 @@ import { json, text } from "../http/admin_responses.ts";
 import {
   type IntegerRange,
   InvalidParameter,
+  lastSegment,
   readChoice,
   readInteger,
   requireKnown,
@@ -110,15 +111,6 @@ async function findReport(
     ? undefined
     : await dataPlane.call("request", id);
   return report !== undefined && isWanted(report) ? json(report) : undefined;
-}
-
-/** Returns the last segment of the path of a URL; `undefined` if it is not valid. */
-function lastSegment(url: string): string | undefined {
-  try {
-    return decodeURIComponent(new URL(url).pathname.split("/").at(-1) ?? "");
-  } catch {
-    return undefined;
-  }
 }
 
 /** Reads milliseconds since the epoch. */

@@ -47,10 +47,10 @@ export function statsEndpoints(
   ];
 }
 
-/** A gateway is ready while the API server is away: it serves what it read last. */
+/** A gateway is ready while the API server or the store of the keys is away: it serves what it read last. */
 function showReadiness(target: AdminTarget): Response {
   const readiness = target.readiness();
-  const problem = target.sourceProblem();
+  const problem = target.problem();
   return text(
     readiness === "ready" ? 200 : 503,
     problem === undefined ? readiness : `${readiness}\n${problem}`,

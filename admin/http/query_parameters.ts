@@ -69,3 +69,12 @@ export function requireKnown(
     `Unknown parameter: ${escapeControls(unknown)}\n${usage}`,
   );
 }
+
+/** Returns the last segment of the path of a URL; `undefined` if it is not valid. */
+export function lastSegment(url: string): string | undefined {
+  try {
+    return decodeURIComponent(new URL(url).pathname.split("/").at(-1) ?? "");
+  } catch {
+    return undefined;
+  }
+}

@@ -6,14 +6,17 @@ import { InvalidParameter } from "./query_parameters.ts";
 const MAX_BODY_BYTES = 2 * MAX_FILE_BYTES;
 
 /** Reads the body of a request as a JSON object. @throws {InvalidParameter} When it is too long or anything else. */
-export async function readJsonBody({ body }: Request): Promise<JsonObject> {
+export async function readJsonBody(
+  { body }: Request,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<JsonObject> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
-    if (size > MAX_BODY_BYTES) {
+    if (size > maxBytes) {
       throw new InvalidParameter(
-        `invalid body: expected at most ${MAX_BODY_BYTES} bytes`,
+        `invalid body: expected at most ${maxBytes} bytes`,
       );
     }
     chunks.push(chunk);

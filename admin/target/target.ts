@@ -33,6 +33,6 @@ export interface AdminTarget {
   /** Starts a graceful shutdown and returns immediately. */
   shutdown(): void;
   readiness(): Readiness;
-  /** Returns why the configuration may be out of date. */
-  sourceProblem(): string | undefined;
+  /** Returns why what the gateway serves may be out of date. */
+  problem(): string | undefined;
 }

@@ -47,6 +47,8 @@ export interface AdminStream extends Disposable {
 export interface AdminQuery {
   readonly method?: "GET" | "POST";
   readonly pathAndQuery: string;
+  /** Body of a POST as JSON. */
+  readonly body?: unknown;
   /** Expected content type, such as `text/plain`. */
   readonly type: string;
   /** Time to add to the default time limit. */
@@ -151,7 +153,7 @@ export function nameOf({ admin, port }: AdminAddress): string {
 
 async function open(
   address: AdminAddress,
-  { method = "GET", pathAndQuery, type, extraMs = 0, signal }: AdminQuery,
+  { method = "GET", pathAndQuery, body, type, extraMs = 0, signal }: AdminQuery,
   clock: Clock,
 ): Promise<AdminResponse> {
   const name = nameOf(address);
@@ -159,6 +161,7 @@ async function open(
   const request = {
     method,
     pathAndQuery,
+    body,
     token,
     timeoutMs: TIMEOUT_MS + extraMs,
     signal,
@@ -176,8 +179,8 @@ async function open(
     const reason = `expected ${type}, got ${found}`;
     throw unexpectedResponse(name, reason, await portHint(name));
   }
-  const body = await read(result.response, MAX_ERROR_BYTES, name);
-  const text = new TextDecoder().decode(body.subarray(0, MAX_ERROR_BYTES));
+  const bytes = await read(result.response, MAX_ERROR_BYTES, name);
+  const text = new TextDecoder().decode(bytes.subarray(0, MAX_ERROR_BYTES));
   const hint = status === 404 ? await portHint(name) : "";
   throw new AdminError(status, text, name, hint);
 }

@@ -7,6 +7,8 @@ import { Failure, UsageError } from "../process/exit.ts";
 export interface AdminRequest {
   readonly method: "GET" | "POST";
   readonly pathAndQuery: string;
+  /** Body as JSON. */
+  readonly body?: unknown;
   readonly token: string | undefined;
   /** Time limit for the head of the response, and for the body unless `liftTimeout` is called. */
   readonly timeoutMs: number;
@@ -63,17 +65,25 @@ export async function send(
 
 function sendTo(
   client: Deno.HttpClient,
-  { method, pathAndQuery, token }: AdminRequest,
+  { method, pathAndQuery, token, body }: AdminRequest,
   signal: AbortSignal,
 ): Promise<Response> {
   const headers = new Headers();
   if (token !== undefined) {
     headers.set("authorization", `Bearer ${token}`);
   }
+  if (body !== undefined) headers.set("content-type", "application/json");
   // The admin interface never redirects, and the token must not be sent elsewhere.
   const redirect = "manual";
   const url = `http://localhost${pathAndQuery}`;
-  return fetch(url, { client, method, headers, redirect, signal });
+  return fetch(url, {
+    client,
+    method,
+    headers,
+    redirect,
+    signal,
+    body: body === undefined ? null : JSON.stringify(body),
+  });
 }
 
 /**

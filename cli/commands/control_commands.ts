@@ -1,5 +1,6 @@
 import { nearest } from "../../src/api/schema/suggest.ts";
 import { type Call, collect, type Command, rejectCommand } from "./command.ts";
+import { addAccessCommands } from "./access_commands.ts";
 import { withGatewayOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";
 import {
@@ -41,6 +42,7 @@ export function addControlCommands(
   addTraceCommand(proxy, name, call);
   addTraceCommand(program, name, call, true);
   addExplainCommand(program, name);
+  addAccessCommands(program, name);
   addMcpCommands(program, name);
   addResourceCommands(program, call);
   program.on("command:*", ([word = ""]: readonly string[]) => {

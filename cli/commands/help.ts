@@ -88,6 +88,17 @@ Examples:
   ${name} proxy keys
   ${name} proxy keys refresh             fetches them now, such as after a change of keys at the provider
   ${name} proxy keys -o json | jq '.keySets[] | select(.lastError)'`,
+  access: (name: string) => `
+Keys live in the store of "config.kv", and routes accept them with
+"apiKeyAuthentication: {stored: true}". A change is in force in all processes
+within a second. The key itself is shown once, on standard output.
+
+Examples:
+  ${name} teams create blue --budget 500usd/month --notify-at 80,100
+  ${name} keys create --team blue --name ci --model 'gpt-4o*' --expires 90d
+  ${name} keys list --team blue
+  ${name} keys rotate key_5d2c9a41b7e08f36 --overlap 24h
+  ${name} keys revoke key_5d2c9a41b7e08f36`,
   limits: (name: string) => `
 For a limit with keys, LEFT and RESET are those of the key with the least remaining.
 

@@ -158,6 +158,6 @@ function adminTarget(
       gateway.metrics.adminRejections.labels(reason).inc(),
     shutdown: () => shutdown.request(),
     readiness: () => gateway.readiness(),
-    sourceProblem: () => gateway.sourceProblem(),
+    problem: () => gateway.problem(),
   };
 }

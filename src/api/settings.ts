@@ -205,6 +205,19 @@ export const settingsSchema = s.refine(
       "Store that gateway processes share: for limits with `store: KV`, and to keep the keys and the metadata of identity providers across restarts.",
       s.optional(kv),
     ),
+    budgetWebhook: s.field(
+      "Receives a POST with JSON when a budget of a key, a user or a team in the store reaches a percentage of its `notifyAt`.",
+      s.optional(s.object({
+        url: s.field(
+          "Absolute `http` or `https` URL.",
+          httpUrl,
+        ),
+        authorization: s.field(
+          "`Authorization` of the request, such as `Bearer` and a token.",
+          s.optional(s.secret()),
+        ),
+      })),
+    ),
     sessionSecret: s.field(
       "Seals the endpoint in cookies and headers of `sessionPersistence`, at least 32 characters, the same for every replica. Without it, routes of a cluster have keys of their own; routes of files have keys that whoever knows their names can find, and with them the addresses of endpoints.",
       s.optional(s.refine(

@@ -21,6 +21,8 @@ export interface DataPlane {
   traceNext(query: TraceQuery): Promise<TraceAnswer>;
   /** Workers that do not respond, by number from 1. */
   readonly stuckWorkers: readonly number[];
+  /** Reason why the keys in the store may be out of date; `undefined` while they are not. */
+  readonly keyringProblem: string | undefined;
   /** Stops accepting, lets requests finish for at most `timeoutMs`, then cuts the rest; resolves when everything is closed. */
   drain(timeoutMs: number): Promise<DrainResult>;
 }

@@ -20,6 +20,7 @@ import { trustedProxies } from "../proxy/request/forwarding_headers.ts";
 import { Upstreams } from "../proxy/upstreams.ts";
 import type { WebUiHandler } from "../proxy/balancing/web_ui_upstream.ts";
 import { SnapshotStore } from "../snapshot/snapshot.ts";
+import { addKeyringMetrics } from "../telemetry/metrics/keyring_metrics.ts";
 import { addStateMetrics } from "../telemetry/metrics/state_metrics.ts";
 import {
   type TrafficNews,
@@ -28,7 +29,12 @@ import {
 import { TrafficStore } from "../telemetry/traffic/traffic_store.ts";
 import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
 import { describeCertificates } from "./telemetry/describe_certificates.ts";
-import { createCountedOutputs, createUsageBook } from "./state/kv_stores.ts";
+import type { Keyring } from "./keyring/keyring.ts";
+import {
+  createCountedOutputs,
+  createKeyring,
+  createUsageBook,
+} from "./state/kv_stores.ts";
 import { Debugging } from "./calls/debugging.ts";
 import {
   type CallArguments,
@@ -108,6 +114,7 @@ export class LocalDataPlane implements DataPlane {
   readonly #traffic: TrafficStore;
   readonly #unsettled: UnsettledCounts;
   readonly #counted: CountedOutputs;
+  readonly #keyring: Keyring | undefined;
   readonly #egress: EgressPolicy;
   readonly #tokens: TokenState;
   readonly #thread: TrafficThread;
@@ -130,6 +137,9 @@ export class LocalDataPlane implements DataPlane {
     );
     this.#unsettled = new UnsettledCounts(clock);
     this.#counted = options.counted ?? createCountedOutputs(options);
+    this.#keyring = options.shared === undefined
+      ? createKeyring(options)
+      : undefined;
     this.#egress = new EgressPolicy({
       settings: options.settings.egress,
       log: options.logger.module("proxy"),
@@ -188,7 +198,12 @@ export class LocalDataPlane implements DataPlane {
       ...options,
       ...parts,
       listeners,
-      state: new PolicyState({ ...options, prices, egress }),
+      state: new PolicyState({
+        ...options,
+        prices,
+        egress,
+        keyring: this.#keyring,
+      }),
       registry: metrics.registry,
       profiles,
       compiled: () => this.#compiled,
@@ -211,6 +226,11 @@ export class LocalDataPlane implements DataPlane {
       localLimits: () => state.limits(),
       globalLimiters: () => state.globalLimiters(),
     });
+    if (this.#keyring !== undefined) addKeyringMetrics(registry, this.#keyring);
+  }
+
+  get keyringProblem(): string | undefined {
+    return this.#keyring?.read()?.problem;
   }
 
   apply(resources: ResourceSet): Promise<ApplyResult> {
@@ -231,7 +251,12 @@ export class LocalDataPlane implements DataPlane {
     const { settles, before, threads, merge } = callOf(name);
     if (settles === true) await this.settle();
     const { clock, logger } = this.#options;
-    const caller = { clock, logger, traffic: this.#traffic };
+    const caller = {
+      clock,
+      logger,
+      traffic: this.#traffic,
+      keyring: this.#keyring,
+    };
     await before?.(caller, ...args);
     const results = threads === "none"
       ? []
@@ -274,6 +299,7 @@ export class LocalDataPlane implements DataPlane {
     await this.#thread.state.close();
     await this.#traffic.close();
     await this.#counted.close();
+    await this.#keyring?.close();
     return result;
   }
 

@@ -211,6 +211,13 @@ export class Gateway {
     return isObjectSource(config) ? config.problem() : undefined;
   }
 
+  /** Returns why what it serves may be out of date: the configuration, or the keys in the store. */
+  problem(): string | undefined {
+    const problems = [this.sourceProblem(), this.dataPlane.keyringProblem]
+      .filter((each) => each !== undefined);
+    return problems.length === 0 ? undefined : problems.join("\n");
+  }
+
   /** Returns the log filter: `info,proxy=debug`. */
   logFilter(): string {
     return formatLogFilter(this.#logger.filter);

@@ -8,8 +8,17 @@ export interface KvHandle {
     version: string | null,
     next: Replacement,
   ): Promise<boolean>;
-  /** Returns the values whose keys begin with `prefix` and a time from `since` on; they were written with `listed`. */
-  list(prefix: Deno.KvKey, since: number): Promise<readonly unknown[]>;
+  /** Makes all changes at once, unless one of the entries changed since its version was read; returns whether it did. */
+  commit(changes: readonly KvChange[]): Promise<boolean>;
+  /**
+   * Returns the values whose keys begin with `prefix` and a time from `since` on, in that order; they were written with `listed`.
+   * @param limit Maximum number; default all.
+   */
+  list(
+    prefix: Deno.KvKey,
+    since: number,
+    limit?: number,
+  ): Promise<readonly unknown[]>;
   delete(key: Deno.KvKey): Promise<void>;
   close(): void;
 }
@@ -18,6 +27,17 @@ export interface KvHandle {
 export interface KvEntry {
   readonly value: unknown;
   readonly version: string | null;
+}
+
+/** A change of an entry that `commit` makes with others. */
+export interface KvChange {
+  readonly key: Deno.KvKey;
+  /** Version that the entry must have, `null` if it must not exist; not set if any will do. */
+  readonly version?: string | null;
+  /** Deletes the entry unless set. */
+  readonly next?: Replacement;
+  /** Prefix under which an entry to delete is listed. */
+  readonly listedIn?: Deno.KvKey;
 }
 
 /** A new value for an entry. */

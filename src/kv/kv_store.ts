@@ -80,13 +80,33 @@ export class KvStore {
     key: Deno.KvKey,
     change: (value: unknown) => Replacement | undefined,
   ): Promise<void> {
+    await this.transact(async (kv, isLate) => {
+      const { value, version } = await kv.read(key);
+      if (isLate()) return "conflict";
+      const next = change(value);
+      if (next === undefined) return undefined;
+      if (!await kv.replace(key, version, next)) return "conflict";
+      this.#counters.writes++;
+      return undefined;
+    });
+  }
+
+  /**
+   * Returns the result of `attempt`, which is repeated after a pause while it returns `conflict`, because another process wrote in
+   * between, or the file is locked. Rejects when the store fails.
+   * @param attempt `isLate` says that nobody waits for it any more: it must not write then.
+   */
+  async transact<T>(
+    attempt: (kv: KvHandle, isLate: () => boolean) => Promise<T | "conflict">,
+  ): Promise<T> {
     const { error } = this;
     if (error !== undefined) throw error;
     this.#opening ??= this.#open();
     const opening = this.#opening;
+    let result: T;
     try {
-      await this.#withDeadline((isLate) =>
-        this.#swap({ opening, isLate, key, change })
+      result = await this.#withDeadline((isLate) =>
+        this.#repeat(opening, isLate, attempt)
       );
     } catch (error) {
       this.#counters.failures++;
@@ -97,6 +117,7 @@ export class KvStore {
       this.#failure = undefined;
       this.#reopenMs = FIRST_REOPEN_MS;
     }
+    return result;
   }
 
   /** Returns the values whose keys begin with `prefix` and a time from `since` on; rejects when the store fails. */
@@ -140,24 +161,18 @@ export class KvStore {
     }
   }
 
-  async #swap({ opening, isLate, key, change }: {
-    readonly opening: Promise<KvHandle>;
-    readonly isLate: () => boolean;
-    readonly key: Deno.KvKey;
-    readonly change: (value: unknown) => Replacement | undefined;
-  }): Promise<void> {
+  async #repeat<T>(
+    opening: Promise<KvHandle>,
+    isLate: () => boolean,
+    attempt: (kv: KvHandle, isLate: () => boolean) => Promise<T | "conflict">,
+  ): Promise<T> {
     const kv = await opening;
-    for (let attempts = 0; !isLate(); attempts++) {
+    for (let attempts = 0;; attempts++) {
       if (attempts > 0) await this.#pause(attempts);
+      if (isLate()) throw this.#lateness();
       try {
-        const { value, version } = await kv.read(key);
-        if (isLate()) return;
-        const next = change(value);
-        if (next === undefined) return;
-        if (await kv.replace(key, version, next)) {
-          this.#counters.writes++;
-          return;
-        }
+        const result = await attempt(kv, isLate);
+        if (result !== "conflict") return result;
         this.#counters.conflicts++;
       } catch (error) {
         if (!isLocked(error)) throw error;
@@ -175,17 +190,21 @@ export class KvStore {
     });
   }
 
-  #withDeadline(
-    operation: (isLate: () => boolean) => Promise<void>,
-  ): Promise<void> {
+  #withDeadline<T>(
+    operation: (isLate: () => boolean) => Promise<T>,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       let late = false;
       const cancel = this.#options.clock.setTimer(() => {
         late = true;
-        reject(new Error(`no response within ${this.#deadlineMs} ms`));
+        reject(this.#lateness());
       }, this.#deadlineMs);
       operation(() => late).then(resolve, reject).finally(cancel);
     });
+  }
+
+  #lateness(): Error {
+    return new Error(`no response within ${this.#deadlineMs} ms`);
   }
 
   #fail(opening: Promise<KvHandle>, error: unknown): void {

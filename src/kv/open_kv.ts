@@ -1,6 +1,6 @@
 import { describeError } from "../base/errors.ts";
 import { redactUrl } from "../base/redaction.ts";
-import type { KvHandle } from "./kv_handle.ts";
+import type { KvHandle, Replacement } from "./kv_handle.ts";
 
 /**
  * Opens Deno KV: a file that processes of this machine share, `:memory:`, or the URL of a KV Connect server, to which
@@ -16,24 +16,36 @@ export async function openKv(path: string): Promise<KvHandle> {
       const { value, versionstamp } = await kv.get(key);
       return { value, version: versionstamp };
     },
-    async replace(key, version, { value, expireInMs }) {
+    async replace(key, version, next) {
       const { ok } = await kv.atomic().check({ key, versionstamp: version })
-        .set(
-          key,
-          value,
-          expireInMs === undefined ? {} : { expireIn: expireInMs },
-        )
+        .set(key, next.value, expiryOf(next))
         .commit();
       return ok;
     },
-    list: (prefix, since) =>
+    async commit(changes) {
+      const atomic = kv.atomic();
+      for (const { key, version, next } of changes) {
+        if (version !== undefined) atomic.check({ key, versionstamp: version });
+        if (next === undefined) atomic.delete(key);
+        else atomic.set(key, next.value, expiryOf(next));
+      }
+      return (await atomic.commit()).ok;
+    },
+    list: (prefix, since, limit) =>
       Array.fromAsync(
-        kv.list({ prefix, start: [...prefix, since] }),
+        kv.list(
+          { prefix, start: [...prefix, since] },
+          limit === undefined ? {} : { limit },
+        ),
         ({ value }) => value,
       ),
     delete: (key) => kv.delete(key),
     close: () => kv.close(),
   };
+}
+
+function expiryOf({ expireInMs }: Replacement): { expireIn?: number } {
+  return expireInMs === undefined ? {} : { expireIn: expireInMs };
 }
 
 async function openNamedRedis(url: string): Promise<KvHandle> {

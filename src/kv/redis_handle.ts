@@ -21,6 +21,29 @@ if KEYS[2] then
 end
 return 1`;
 
+/**
+ * Makes several changes, each with two keys (its record, and the sorted set that lists it or the record again) and five arguments:
+ * the version that it must have after `=` or nothing, its new version or nothing to delete it, value, expiry, time in the list.
+ */
+const COMMIT = `
+for i = 1, #KEYS / 2 do
+  local expected = ARGV[5 * i - 4]
+  if expected ~= '' and expected ~= '=' .. (redis.call('HGET', KEYS[2 * i - 1], 'version') or '') then return 0 end
+end
+for i = 1, #KEYS / 2 do
+  local record, list, at = KEYS[2 * i - 1], KEYS[2 * i], 5 * i - 4
+  if ARGV[at + 1] == '' then
+    redis.call('DEL', record)
+    redis.call('ZREM', list, record)
+  else
+    redis.call('HSET', record, 'version', ARGV[at + 1], 'value', ARGV[at + 2])
+    if ARGV[at + 3] == '' then redis.call('PERSIST', record)
+    else redis.call('PEXPIRE', record, ARGV[at + 3]) end
+    if ARGV[at + 4] ~= '' then redis.call('ZADD', list, ARGV[at + 4], record) end
+  end
+end
+return 1`;
+
 /** Records that are read together. */
 const LIST_BATCH = 500;
 
@@ -58,17 +81,34 @@ export async function openRedis(url: string): Promise<KvHandle> {
           version ?? "",
           crypto.randomUUID(),
           JSON.stringify(value),
-          expireInMs === undefined
-            ? ""
-            : String(Math.ceil(Math.min(expireInMs, LONGEST_EXPIRY_MS))),
+          expiryText(expireInMs),
           ...listed ? [String(listed.time)] : [],
         ],
       });
       return reply === 1;
     },
-    async list(prefix, since) {
+    async commit(changes) {
+      const reply: unknown = await client.eval(COMMIT, {
+        keys: changes.flatMap(({ key, next, listedIn }) => {
+          const list = next?.listed?.prefix ?? listedIn ?? key;
+          return [nameOf(key), nameOf(list)];
+        }),
+        arguments: changes.flatMap(({ version, next }) => [
+          version === undefined ? "" : `=${version ?? ""}`,
+          ...next === undefined ? ["", "", "", ""] : [
+            crypto.randomUUID(),
+            JSON.stringify(next.value),
+            expiryText(next.expireInMs),
+            next.listed === undefined ? "" : String(next.listed.time),
+          ],
+        ]),
+      });
+      return reply === 1;
+    },
+    async list(prefix, since, limit) {
       const names = await client.zRange(nameOf(prefix), since, "+inf", {
         BY: "SCORE",
+        ...(limit !== undefined && { LIMIT: { offset: 0, count: limit } }),
       });
       const values: unknown[] = [];
       for (let first = 0; first < names.length; first += LIST_BATCH) {
@@ -87,6 +127,12 @@ export async function openRedis(url: string): Promise<KvHandle> {
     },
     close: () => client.destroy(),
   };
+}
+
+function expiryText(expireInMs: number | undefined): string {
+  return expireInMs === undefined
+    ? ""
+    : String(Math.ceil(Math.min(expireInMs, LONGEST_EXPIRY_MS)));
 }
 
 function nameOf(key: Deno.KvKey): string {

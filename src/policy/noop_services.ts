@@ -11,6 +11,7 @@ import type {
   PolicyServices,
 } from "./contract/policy_services.ts";
 import { Slots } from "./contract/slot.ts";
+import { noStoredKeys, storedKeyServices } from "./keys/stored_keys.ts";
 import { type LoginServices, loginServices } from "./login/login_services.ts";
 import { LocalRegistrationTurns } from "./login/registration_turns.ts";
 import {
@@ -44,6 +45,7 @@ export function noopServices(
     globalLimiter: () => undefined,
     ...own,
   });
+  ofKinds.set(storedKeyServices, noStoredKeys);
   return {
     clock,
     log: silence,

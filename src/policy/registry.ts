@@ -1,4 +1,4 @@
-import { apiKeyAuthentication } from "./authentication/api_key_authentication.ts";
+import { apiKeyAuthentication } from "./keys/api_key_authentication.ts";
 import { basicAuthentication } from "./authentication/basic_authentication.ts";
 import { jwtAuthentication } from "./login/jwt_authentication.ts";
 import { authorization } from "./authorization/authorization.ts";

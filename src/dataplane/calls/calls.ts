@@ -9,6 +9,10 @@ import {
   type RequestQuery,
 } from "../../telemetry/requests/logged_request.ts";
 import type { TrafficQuery } from "../../telemetry/traffic/traffic_report.ts";
+import {
+  type KeyringCommand,
+  runKeyringCommand,
+} from "../keyring/keyring_commands.ts";
 import type { PolicyStateDescription } from "../state/state_descriptions.ts";
 import {
   describeLimitStores,
@@ -77,6 +81,13 @@ const dataPlaneCalls = {
     settles: true,
     run: (_thread: TrafficThread, _since: number) => {},
     merge: (_, { traffic }, since) => traffic.usage(since),
+  }),
+  /** Lists or changes keys, users and teams in the store. */
+  keyring: define({
+    threads: "none",
+    run: (_thread: TrafficThread, _command: KeyringCommand) => {},
+    merge: (_, { keyring, clock }, command) =>
+      runKeyringCommand(keyring, command, clock),
   }),
   /** Describes the traffic of the last minutes or hours. */
   traffic: define({

@@ -10,6 +10,7 @@ import type { Upstreams } from "../../proxy/upstreams.ts";
 import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
 import type { WatcherState } from "../../telemetry/trace/trace_watchers.ts";
 import type { TrafficStore } from "../../telemetry/traffic/traffic_store.ts";
+import type { Keyring } from "../keyring/keyring.ts";
 import type { ControlState } from "../state/control_state.ts";
 import type { PolicyState } from "../state/policy_state.ts";
 import type { Debugging } from "./debugging.ts";
@@ -41,6 +42,8 @@ export interface CallingThread {
   readonly logger: Logger;
   /** Traffic and usage of all threads. */
   readonly traffic: TrafficStore;
+  /** Keys in the store; `undefined` without `config.kv`. */
+  readonly keyring: Keyring | undefined;
   /** Set when workers carry the traffic. */
   readonly workers?: {
     readonly state: ControlState;

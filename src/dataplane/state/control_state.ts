@@ -11,13 +11,16 @@ import type {
 } from "../../ratelimit/local/counter_store.ts";
 import { LimitRegistry } from "../../ratelimit/shared/limit_registry.ts";
 import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
+import { addKeyringMetrics } from "../../telemetry/metrics/keyring_metrics.ts";
 import { addLimitMetrics } from "../../telemetry/metrics/limit_metrics.ts";
 import { addKeySetMetrics } from "../../telemetry/metrics/state_metrics.ts";
 import {
   createDocumentCache,
+  createKeyring,
   createLoginState,
   type KvStoreOptions,
 } from "./kv_stores.ts";
+import type { Keyring } from "../keyring/keyring.ts";
 import { describeBudget, describeGlobalBudget } from "./policy_state.ts";
 import type {
   BudgetDescription,
@@ -47,6 +50,8 @@ export class ControlState {
   readonly #identity: IdentityStore;
   readonly #registrations: LocalRegistrationTurns;
   readonly #health: HealthRecords;
+  /** Keys in the store; `undefined` without `config.kv`. */
+  readonly keyring: Keyring | undefined;
 
   /** @param options Its `count` is the number of workers. */
   constructor(options: KvStoreOptions & { readonly count: number }) {
@@ -73,6 +78,7 @@ export class ControlState {
     });
     this.#registrations = new LocalRegistrationTurns(clock);
     this.#health = new HealthRecords(clock, Math.random);
+    this.keyring = createKeyring(options);
   }
 
   /** See `EgressPolicy.reserve`. */
@@ -97,6 +103,11 @@ export class ControlState {
     return {
       thread,
       handlers: {
+        keyringMemory: () => {
+          if (this.keyring === undefined) throw new Error("no config.kv");
+          return this.keyring.memory();
+        },
+        notifyOfBudget: (notice) => this.keyring?.notify(notice),
         acquireLimits: (requests) => this.#limits.acquire(thread, requests),
         releaseLimit: (request) => this.#limits.release(thread, request),
         ...limiters.handlers,
@@ -170,6 +181,7 @@ export class ControlState {
   /** Adds the metrics of key sets and limits. */
   addMetrics(registry: MetricRegistry): void {
     addKeySetMetrics(registry, () => this.#identity.fetched());
+    if (this.keyring !== undefined) addKeyringMetrics(registry, this.keyring);
     addLimitMetrics(registry, {
       localLimits: () => this.#limits.counts(),
       globalLimiters: () => this.#limiters.count(),
@@ -183,6 +195,7 @@ export class ControlState {
       this.#limiters.close(),
       this.#logins.close(),
       this.#identity.close(),
+      this.keyring?.close(),
     ]);
   }
 }

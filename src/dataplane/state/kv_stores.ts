@@ -12,6 +12,7 @@ import {
 } from "../../llm/batch/counted_outputs.ts";
 import { KvCountedOutputs } from "./kv_counted_outputs.ts";
 import type { UsageBook } from "../../telemetry/traffic/usage_table.ts";
+import { Keyring } from "../keyring/keyring.ts";
 import { KvUsageBook } from "./kv_usage_book.ts";
 import {
   createMemoryLoginState,
@@ -21,7 +22,7 @@ import {
 
 /** Dependencies of stores that processes may share. */
 export interface KvStoreOptions {
-  readonly settings: Pick<Settings, "kv" | "egress">;
+  readonly settings: Pick<Settings, "kv" | "egress" | "budgetWebhook">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -61,6 +62,17 @@ export function createCountedOutputs(
     random: Math.random,
     memory: ofProcess,
   });
+}
+
+/** Creates the keys in Deno KV or Redis; `undefined` without `config.kv`. */
+export function createKeyring(
+  { settings, clock, logger }: KvStoreOptions,
+): Keyring | undefined {
+  const { kv } = settings;
+  const store = kv?.redis ?? kv?.url ?? kv?.path;
+  if (store === undefined) return undefined;
+  const log = logger.module("policy");
+  return new Keyring({ store, settings, clock, log, random: Math.random });
 }
 
 /** Creates the cache of documents of identity providers, which is empty without `config.kv`. */

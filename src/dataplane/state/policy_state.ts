@@ -19,6 +19,8 @@ import {
   type RegistrationTurns,
 } from "../../policy/login/registration_turns.ts";
 import { Slots } from "../../policy/contract/slot.ts";
+import type { BudgetNotice } from "../../policy/keys/notice_board.ts";
+import { storedKeyServices } from "../../policy/keys/stored_keys.ts";
 import { loginServices } from "../../policy/login/login_services.ts";
 import { rateLimitServices } from "../../policy/rate_limit/rate_limit_services.ts";
 import type {
@@ -37,6 +39,8 @@ import { LocalCounterStore } from "../../ratelimit/local/local_counter_store.ts"
 import type { GlobalLimitReading } from "../../ratelimit/limiter/global_limiter.ts";
 import type { LimiterCounts } from "../../ratelimit/limiter/counted_limiter.ts";
 import { GlobalLimiters } from "../../ratelimit/global_limiters.ts";
+import type { Keyring } from "../keyring/keyring.ts";
+import { KeyringReader } from "../keyring/keyring_reader.ts";
 import { createDocumentCache, createLoginState } from "./kv_stores.ts";
 import { globalLimits, limiterPlace } from "./limiter_place.ts";
 
@@ -50,6 +54,8 @@ export interface PolicyStateOptions {
   readonly egress: EgressPolicy;
   /** State of several data planes; by default, this one has its own. */
   readonly shared?: SharedPolicyState | undefined;
+  /** Keys in the store, unless several data planes share them; `undefined` without `config.kv`. */
+  readonly keyring: Keyring | undefined;
 }
 
 /** State that the data planes of several threads share. */
@@ -61,6 +67,9 @@ export interface SharedPolicyState {
   /** Limiters over Deno KV. */
   readonly kvLimiters: Pick<GlobalLimiters, "lease" | "open">;
   readonly healthTurns: HealthTurns;
+  /** Keys in the store; `undefined` without `config.kv`. */
+  readonly keys: KeyringReader | undefined;
+  readonly notify: (notice: BudgetNotice) => void;
 }
 
 /** State of policies that outlives their configuration: keys of identity providers, logins, budgets. */
@@ -74,6 +83,8 @@ export class PolicyState {
   readonly #registrations: RegistrationTurns;
   readonly #counters: CounterStore;
   readonly #limiters: GlobalLimiters;
+  readonly #keys: KeyringReader | undefined;
+  readonly #notify: (notice: BudgetNotice) => void;
 
   constructor(options: PolicyStateOptions) {
     const { clock, logger, shared, egress } = options;
@@ -101,6 +112,10 @@ export class PolicyState {
       log: logger.module("ratelimit"),
       egress,
     });
+    const { keyring } = options;
+    this.#keys = shared?.keys ??
+      (keyring && new KeyringReader(() => keyring.memory()));
+    this.#notify = shared?.notify ?? ((notice) => keyring?.notify(notice));
   }
 
   /** Returns services for a policy. What it uses of the state stays until it releases them. */
@@ -112,7 +127,12 @@ export class PolicyState {
     const kvLimiters = shared === undefined
       ? limiters
       : new Lazy(() => shared.kvLimiters.lease());
+    const keys = new Lazy(() => this.#keys);
     const ofKinds = new Slots();
+    ofKinds.set(storedKeyServices, {
+      follow: () => keys.use(),
+      notify: this.#notify,
+    });
     ofKinds.set(loginServices, {
       get identity() {
         return identity.use();
@@ -142,7 +162,9 @@ export class PolicyState {
         trustsPeer: this.#trustsPeer,
         ofKinds,
       },
-      ready: async () => await counters.used?.ready(),
+      ready: async () => {
+        await Promise.all([counters.used?.ready(), keys.used?.ready()]);
+      },
       release() {
         for (
           const each of new Set([identity, counters, limiters, kvLimiters])

@@ -1,3 +1,5 @@
+import type { BudgetNotice } from "../../policy/keys/notice_board.ts";
+import type { RecordMemory } from "../keyring/record_table.ts";
 import type {
   CachedDocument,
   DocumentPlace,
@@ -46,6 +48,9 @@ export interface StateCalls extends DocumentCalls {
     held?: HeldUse,
   ): void;
   refund(place: string, uses: readonly DescriptorUse[], held: HeldUse): void;
+  /** See `Keyring.memory`. */
+  keyringMemory(): RecordMemory;
+  notifyOfBudget(notice: BudgetNotice): void;
   /** The following are those of `LoginState` and `GrantStore`. */
   loginSecret(): string;
   warnOfLoginLoss(): void;

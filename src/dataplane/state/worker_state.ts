@@ -1,3 +1,4 @@
+import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { LoginState } from "../../identity/oauth/grants/login_state.ts";
 import type { Use } from "../../ratelimit/budget/budget.ts";
@@ -13,6 +14,7 @@ import {
 } from "../../ratelimit/global_limiters.ts";
 import type { LimitRequest } from "../../ratelimit/shared/limit_registry.ts";
 import { SharedCounterStore } from "../../ratelimit/shared/shared_counter_store.ts";
+import { KeyringReader } from "../keyring/keyring_reader.ts";
 import type { SharedPolicyState } from "./policy_state.ts";
 import type { Channel } from "./channel.ts";
 import { createSharedDocuments } from "./shared_documents.ts";
@@ -30,7 +32,10 @@ type Control = Pick<
 export function createWorkerState(
   control: Control,
   thread: number,
-  clock: Clock,
+  { clock, settings: { kv } }: {
+    readonly clock: Clock;
+    readonly settings: Pick<Settings, "kv">;
+  },
 ): SharedPolicyState {
   const source = {
     thread,
@@ -47,6 +52,10 @@ export function createWorkerState(
       end: (provider) => control.notify("endRegistration", provider),
     },
     kvLimiters: new RemoteLimiters(control),
+    keys: kv === undefined
+      ? undefined
+      : new KeyringReader(() => control.call("keyringMemory")),
+    notify: (notice) => control.notify("notifyOfBudget", notice),
     healthTurns: {
       take: (id, rules) => control.call("takeCheck", id, rules),
       report: (id, rules, failure) =>

@@ -63,7 +63,7 @@ export async function runWorker(): Promise<void> {
     random: Math.random,
     portObserver: ports,
     ...(start.hasWebUi && { webUi: createRemoteWebUi(control) }),
-    shared: createWorkerState(control, thread, clock),
+    shared: createWorkerState(control, thread, { clock, settings }),
     workers: shared.workers,
     clientsOf: ({ key }) => connections.ofPort(key),
     bodyMemory: new BodyMemory(shared.bodyMemory, worker),

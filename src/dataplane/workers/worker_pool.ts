@@ -104,6 +104,7 @@ export class WorkerPool implements DataPlane {
       clock,
       logger,
       traffic: this.#traffic,
+      keyring: this.#state.keyring,
       workers: {
         state: this.#state,
         watches: this.#watches,
@@ -170,6 +171,10 @@ export class WorkerPool implements DataPlane {
 
   get stuckWorkers(): readonly number[] {
     return this.#threads.silent;
+  }
+
+  get keyringProblem(): string | undefined {
+    return this.#state.keyring?.read()?.problem;
   }
 
   async drain(timeoutMs: number): Promise<DrainResult> {

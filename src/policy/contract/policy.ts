@@ -20,6 +20,8 @@ export interface PolicyContext {
   readonly acceptedAt: number;
   /** Name of the gateway that accepted it. */
   readonly gateway: string | undefined;
+  /** The chosen route, such as `default/llm`; `undefined` before routing. */
+  readonly route?: string | undefined;
   /** Path that the chosen route matched by prefix, such as `/v1`; `undefined` before routing and for other matches. */
   readonly matchedPrefix: string | undefined;
   /** Returns the MCP server of a tool, prompt or resource behind an endpoint of several; `undefined` if the configuration alone does not say it. */

@@ -31,7 +31,7 @@ const timeZone = s.named(
   "time zone",
   s.checkedText(isTimeZone, 'a time zone such as "Europe/Berlin"'),
 );
-const budgetEntries = {
+const amountEntries = {
   requests: s.field("Requests for each `unit`.", s.optional(amount)),
   tokens: s.field(
     "LLM tokens for each `unit`: input, including cached input, and output.",
@@ -72,6 +72,9 @@ const budgetEntries = {
     s.optional(s.oneOf(["Reject", "Warn"])),
     "Reject",
   ),
+};
+const budgetEntries = {
+  ...amountEntries,
   when: s.field(
     "Condition (CEL): the limit applies to a request unless it is false.",
     s.optional(celExpression),
@@ -177,6 +180,21 @@ const descriptor = s.refine(
         }),
         { min: 1, max: 16 },
       ),
+    ),
+  }),
+  s.exactlyOne(...amountNames),
+  oneUnit,
+  zoneOfCalendar,
+  reserveOfUse,
+);
+
+/** A budget of a stored key, user or team. */
+export const storedBudgetSchema = s.refine(
+  s.object({
+    ...amountEntries,
+    notifyAt: s.field(
+      "Percentages of the budget at which the gateway notifies of its use.",
+      s.optional(s.list(s.integer(1, 100), { min: 1, max: 8 })),
     ),
   }),
   s.exactlyOne(...amountNames),

@@ -50,6 +50,10 @@ export class RequestContext implements PolicyContext {
     return this.#routed.listener?.gateway;
   }
 
+  get route(): string | undefined {
+    return this.#routed.route?.key.replace(/\/[^/]*$/, "");
+  }
+
   get matchedPrefix(): string | undefined {
     return this.#routed.matchedPrefix;
   }

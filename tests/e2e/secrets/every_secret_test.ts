@@ -37,6 +37,7 @@ const clientKey = await exportPKCS8(
 const secrets: Readonly<Record<string, string>> = {
   "config.adminToken": "planted/admin+token-7d1c",
   "config.sessionSecret": 'planted/"session"+secret-0f6b1ce2-0f6b1ce2',
+  "config.budgetWebhook.authorization": "planted/webhook+token-3b81",
   "config.otlp.headers.*": "planted/collector+key-5521",
   "jwtAuthentication.mcp.clientSecret": 'planted/"client"+secret-9a33',
   "jwtAuthentication.mcp.stateSecret":
@@ -105,6 +106,10 @@ function configuration(collector: string, provider: string) {
     config: {
       adminToken: secrets["config.adminToken"],
       sessionSecret: secrets["config.sessionSecret"],
+      budgetWebhook: {
+        url: "http://127.0.0.1:9/hook",
+        authorization: secrets["config.budgetWebhook.authorization"],
+      },
       logging: { level: "trace" },
       otlp: {
         endpoint: collector,

@@ -14,6 +14,7 @@ import { FakeClock } from "../time/fake_clock.ts";
 /** A data plane without traffic. Its only thread returns `parts`; a call without a part has the result of no thread. */
 export class FakeDataPlane implements DataPlane {
   readonly stuckWorkers = [];
+  readonly keyringProblem = undefined;
   /** Set to make the calls fail. */
   failure: Error | undefined;
   readonly #parts: Partial<CallPart>;
@@ -31,6 +32,7 @@ export class FakeDataPlane implements DataPlane {
         filter: defaultLogFilter,
       }),
       traffic: new TrafficStore(clock),
+      keyring: undefined,
     };
   }
 

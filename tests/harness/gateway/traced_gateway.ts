@@ -69,7 +69,7 @@ export async function startTracedGateway(
         editor: gateway.editor,
         shutdown: () => {},
         readiness: () => gateway.readiness(),
-        sourceProblem: () => gateway.sourceProblem(),
+        problem: () => gateway.problem(),
       };
       return servers.start({ target, clock, log: gateway.log("admin") });
     },

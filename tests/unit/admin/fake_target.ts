@@ -96,7 +96,7 @@ export class FakeTarget implements AdminTarget {
     this.shutdowns++;
   }
 
-  sourceProblem(): string | undefined {
+  problem(): string | undefined {
     return undefined;
   }
 

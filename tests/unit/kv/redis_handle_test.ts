@@ -69,3 +69,34 @@ Deno.test("Redis keeps no list of entries that have expired", async () => {
   assert.deepEqual(await kv.list(["u"], 0), [1500, 2400]);
   kv.close();
 });
+
+testBoth("changes are made together, or not at all", async (kv) => {
+  const listed = { prefix: ["list"], time: 5 };
+  assert.equal(
+    await kv.commit([
+      { key: ["head"], version: null, next: { value: 1 } },
+      { key: ["list", 5], next: { value: "five", listed } },
+    ]),
+    true,
+  );
+  const { version } = await kv.read(["head"]);
+  assert.deepEqual(await kv.list(["list"], 0), ["five"]);
+  const move = [
+    { key: ["head"], version, next: { value: 2 } },
+    { key: ["list", 5], listedIn: ["list"] },
+    {
+      key: ["list", 6],
+      next: { value: "six", listed: { ...listed, time: 6 } },
+    },
+  ];
+  assert.equal(await kv.commit(move), true);
+  assert.equal(await kv.commit(move), false);
+  assert.equal((await kv.read(["head"])).value, 2);
+  assert.deepEqual(await kv.list(["list"], 0), ["six"]);
+  await kv.commit([{
+    key: ["list", 7],
+    next: { value: "seven", listed: { ...listed, time: 7 } },
+  }]);
+  assert.deepEqual(await kv.list(["list"], 0, 1), ["six"]);
+  assert.deepEqual(await kv.list(["list"], 7, 1), ["seven"]);
+});

@@ -36,6 +36,7 @@ export class KvFleet implements AsyncDisposable {
     const tracked: KvHandle = {
       read: (key) => this.#track(kv.read(key)),
       replace: (...args) => this.#track(kv.replace(...args)),
+      commit: (...args) => this.#track(kv.commit(...args)),
       list: (...args) => this.#track(kv.list(...args)),
       delete: (key) => this.#track(kv.delete(key)),
       close: () => {},

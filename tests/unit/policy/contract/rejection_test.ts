@@ -1,6 +1,6 @@
 import { jwtClaims } from "../../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
-import { createApiKeyAuthentication } from "../../../../src/policy/authentication/api_key_authentication.ts";
+import { createApiKeyAuthentication } from "../../../../src/policy/keys/api_key_authentication.ts";
 import { createBasicAuthentication } from "../../../../src/policy/authentication/basic_policy.ts";
 import { createJwtAuthentication } from "../../../../src/policy/login/jwt_policy.ts";
 import type { Policy } from "../../../../src/policy/contract/policy.ts";

@@ -5,13 +5,13 @@ import {
   type ApiKeyAuthentication,
   checkApiKeyAuthentication,
   createApiKeyAuthentication,
-} from "../../../../src/policy/authentication/api_key_authentication.ts";
+} from "../../../../src/policy/keys/api_key_authentication.ts";
 import { context, headersOf, responseOf } from "../exchange.ts";
 
 const keyHash = `sha256:${
   createHash("sha256").update("hashed-key").digest("hex")
 }`;
-const keys: ApiKeyAuthentication["keys"] = [
+const keys: NonNullable<ApiKeyAuthentication["keys"]> = [
   { key: "plain-key", metadata: { team: "blue" } },
   { keyHash, metadata: { team: "red" } },
   { key: "bare-key" },

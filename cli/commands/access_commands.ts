@@ -1,0 +1,148 @@
+import type {
+  AccessKind,
+  ChangeOptions,
+  FieldOptions,
+  ListOptions,
+} from "../ctl/access.ts";
+import type { TableOptions } from "../output/print_as.ts";
+import { withAdminOptions } from "./admin_options.ts";
+import {
+  collect,
+  type Command,
+  formatOption,
+  Option,
+  wholeNumber,
+} from "./command.ts";
+import { examplesOf } from "./help.ts";
+
+const kinds: readonly AccessKind[] = ["key", "user", "team"];
+
+function load() {
+  return import("../ctl/access.ts");
+}
+
+/** Adds `keys`, `users` and `teams`: the objects in the store of `config.kv`. */
+export function addAccessCommands(program: Command, name: string): void {
+  for (const kind of kinds) {
+    const command = program.command(`${kind}s`)
+      .description(`Create, list and change ${kind}s in the store`)
+      .addHelpText("after", examplesOf("access", name));
+    addReading(command, kind);
+    addWriting(command, kind);
+    addActions(command, kind);
+  }
+}
+
+function addReading(parent: Command, kind: AccessKind): void {
+  const list = withAdminOptions(parent.command("list"))
+    .description(`List ${kind}s`)
+    .option("--after <id>", "only those with an ID after this one")
+    .addOption(
+      new Option("--limit <n>", "maximum number").default(100)
+        .argParser(wholeNumber(1, 1000)),
+    )
+    .addOption(
+      new Option("--status <status>", "only those with this status")
+        .choices(["active", "suspended", "revoked", "expired"]),
+    );
+  addOwners(list, kind).addOption(formatOption("table", "yaml", "json")).action(
+    async (options: ListOptions) => (await load()).listObjects(kind, options),
+  );
+  withAdminOptions(parent.command("show"))
+    .description(`Show a ${kind}`)
+    .argument("<id>", `ID of the ${kind}`)
+    .addOption(formatOption("yaml", "json"))
+    .action(async (id: string, options: ChangeOptions) =>
+      (await load()).showObject(kind, id, options)
+    );
+}
+
+function addWriting(parent: Command, kind: AccessKind): void {
+  const create = withAdminOptions(parent.command("create"))
+    .description(
+      kind === "key"
+        ? "Create a key, and print it: nobody can read it again"
+        : `Create a ${kind}`,
+    )
+    .argument(kind === "key" ? "[id]" : "<id>", `ID of the new ${kind}`);
+  addFields(create, kind).addOption(formatOption("table", "yaml", "json"))
+    .action(async (
+      id: string | undefined,
+      options: FieldOptions & TableOptions,
+    ) => (await load()).createObject(kind, id, options));
+  const update = withAdminOptions(parent.command("update"))
+    .description(`Change the fields of a ${kind} that are given`)
+    .argument("<id>", `ID of the ${kind}`);
+  addFields(update, kind).addOption(formatOption("table", "yaml", "json"))
+    .action(async (id: string, options: FieldOptions & TableOptions) =>
+      (await load()).updateObject(kind, id, options)
+    );
+}
+
+function addActions(parent: Command, kind: AccessKind): void {
+  const texts = {
+    suspend: `Reject requests of a ${kind} until it is resumed`,
+    resume: `Accept requests of a suspended ${kind} again`,
+    revoke: `Reject requests of a ${kind} for good`,
+  };
+  const add = (action: string, description: string) =>
+    withAdminOptions(parent.command(action))
+      .description(description)
+      .argument("<id>", `ID of the ${kind}`)
+      .addOption(formatOption("table", "yaml", "json"))
+      .action(async (id: string, options: ChangeOptions) =>
+        (await load()).changeObject(kind, id, { ...options, action })
+      );
+  for (const [action, description] of Object.entries(texts)) {
+    add(action, description);
+  }
+  if (kind !== "key") return;
+  add("rotate", "Replace a key, and print the new one").option(
+    "--overlap <time>",
+    "time for which the old key is valid, such as 24h",
+    "0s",
+  );
+}
+
+function addOwners(command: Command, kind: AccessKind): Command {
+  if (kind !== "team") command.option("--team <id>", "its team");
+  if (kind === "key") command.option("--user <id>", "its user");
+  return command;
+}
+
+function addFields(command: Command, kind: AccessKind): Command {
+  addOwners(command, kind)
+    .option("--name <name>", "name for people")
+    .addOption(
+      repeated(
+        "--model <name>",
+        "model that it may use; gpt-* for all that begin so",
+      ),
+    )
+    .addOption(repeated("--tool <name>", "MCP tool that it may call"))
+    .addOption(repeated("--mcp-server <name>", "MCP server that it may use"))
+    .addOption(repeated("--route <name>", "route that it may use"))
+    .addOption(repeated("--address <range>", "address of its clients"))
+    .addOption(
+      repeated(
+        "--budget <amount/window>",
+        "budget such as 50usd/month, 1000000tokens/day or 100requests/minute",
+      ),
+    )
+    .option(
+      "--notify-at <percentages>",
+      "notify when so much of a budget is used",
+    )
+    .addOption(repeated("--metadata <name=value>", "metadata for expressions"));
+  if (kind === "key") {
+    command.option(
+      "--expires <time>",
+      "time to live such as 90d, or an RFC 3339 time",
+    );
+  }
+  return command;
+}
+
+function repeated(flags: string, description: string): Option {
+  return new Option(flags, `${description} (repeatable)`).argParser(collect);
+}

@@ -1,0 +1,146 @@
+import { requestJson } from "../client/admin_client.ts";
+import type { AdminAddress } from "../client/admin_client.ts";
+import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
+import { print, printError } from "../output/output.ts";
+import { printAs, type TableOptions } from "../output/print_as.ts";
+import { tableOfJson } from "../output/table.ts";
+import { type FieldOptions, readFields } from "./access_fields.ts";
+
+export type { FieldOptions } from "./access_fields.ts";
+
+/** A kind of objects in the store of keys. */
+export type AccessKind = "key" | "user" | "team";
+
+/** Options of `list`. */
+export interface ListOptions extends TableOptions {
+  readonly team?: string;
+  readonly user?: string;
+  readonly status?: string;
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/** Options of commands about one object. */
+export interface ChangeOptions extends TableOptions {
+  readonly action?: string;
+  readonly overlap?: string;
+}
+
+/** Lists objects of a kind. */
+export async function listObjects(
+  kind: AccessKind,
+  { team, user, status, after, limit, ...options }: ListOptions,
+): Promise<void> {
+  const query = new URLSearchParams();
+  for (
+    const [name, value] of Object.entries({ team, user, status, after, limit })
+  ) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  const pathAndQuery = `${pathOf(kind)}?${query}`;
+  const found = await requestJson(options, { pathAndQuery }, "objects");
+  const objects = listOf(found, "objects");
+  if (options.output !== "table") return await printAs(options.output, objects);
+  await print(tableOf(kind, objects));
+  if (fieldOf(found, "hasMore") === true) {
+    await printError(
+      `There are more: --after ${textOf(objects.at(-1), "id")}\n`,
+    );
+  }
+}
+
+/** Shows one object. */
+export async function showObject(
+  kind: AccessKind,
+  id: string,
+  options: TableOptions,
+): Promise<void> {
+  const pathAndQuery = `${pathOf(kind)}/${encodeURIComponent(id)}`;
+  const found = await requestJson(options, { pathAndQuery }, "objects");
+  const [object] = listOf(found, "objects");
+  await printAs(options.output === "json" ? "json" : "yaml", object);
+}
+
+/** Creates an object; prints a new key. */
+export async function createObject(
+  kind: AccessKind,
+  id: string | undefined,
+  options: FieldOptions & TableOptions,
+): Promise<void> {
+  const fields = { ...id !== undefined && { id }, ...readFields(options) };
+  await change(options, pathOf(kind), fields, `${kind} created`);
+}
+
+/** Changes the fields of an object that are given. */
+export async function updateObject(
+  kind: AccessKind,
+  id: string,
+  options: FieldOptions & TableOptions,
+): Promise<void> {
+  const path = `${pathOf(kind)}/${encodeURIComponent(id)}`;
+  const body = { action: "update", ...readFields(options) };
+  await change(options, path, body, `${kind} updated`);
+}
+
+/** Suspends, resumes, revokes or rotates an object; prints a new key. */
+export async function changeObject(
+  kind: AccessKind,
+  id: string,
+  { action, overlap, ...options }: ChangeOptions,
+): Promise<void> {
+  const path = `${pathOf(kind)}/${encodeURIComponent(id)}`;
+  const body = { action, ...overlap !== undefined && { overlap } };
+  await change(options, path, body, `${kind} ${pastOf(action ?? "")}`);
+}
+
+/** The key goes to standard output alone, for scripts; everything else is for people. */
+async function change(
+  options: TableOptions & AdminAddress,
+  pathAndQuery: string,
+  body: unknown,
+  done: string,
+): Promise<void> {
+  const query = { method: "POST", pathAndQuery, body } as const;
+  const answer = await requestJson(options, query, "object");
+  if (options.output !== "table") return await printAs(options.output, answer);
+  const object = fieldOf(answer, "object");
+  const secret = textOf(answer, "secret");
+  await printError(
+    `${done}: ${textOf(object, "id")}${
+      secret === "" ? "" : "; the key is not shown again:"
+    }\n`,
+  );
+  if (secret !== "") await print(`${secret}\n`);
+}
+
+function pastOf(action: string): string {
+  return action === "rotate" ? "rotated" : `${action.replace(/e$/, "")}ed`;
+}
+
+function pathOf(kind: AccessKind): string {
+  return `/access/${kind}s`;
+}
+
+function tableOf(kind: AccessKind, objects: readonly unknown[]): string {
+  if (objects.length === 0) return `No ${kind}s\n`;
+  const current = (object: unknown) => listOf(object, "keys").at(-1);
+  return tableOfJson(
+    [
+      ["ID", "id"],
+      ["NAME", "name"],
+      ...kind === "team" ? [] : [["TEAM", "team"]] as const,
+      ...kind === "key"
+        ? [
+          ["USER", "user"],
+          ["KEY", (object: unknown) => `${textOf(current(object), "prefix")}…`],
+          ["EXPIRES", "expiresAt"],
+        ] as const
+        : [],
+      ["STATUS", "status"],
+      ["BUDGETS", (object) => listOf(object, "budgets").length || undefined],
+      ["CREATED", (object) => textOf(object, "createdAt").slice(0, 10)],
+    ],
+    objects,
+    "-",
+  );
+}

@@ -1,0 +1,107 @@
+import { formatTime } from "../../base/log_text.ts";
+import { yieldToEventLoop } from "../../base/slices.ts";
+import type {
+  KeyObject,
+  KeyObjectFields,
+  KeyObjectKind,
+} from "../../policy/keys/key_objects.ts";
+import type { KeyringTable } from "./keyring_table.ts";
+
+export {
+  type KeyObjectKind,
+  keyObjectKinds,
+} from "../../policy/keys/key_objects.ts";
+
+/** Statuses that a list can be restricted to. */
+export const keyStatuses = [
+  "active",
+  "suspended",
+  "revoked",
+  "expired",
+] as const;
+
+/** An object as people see it: without hashes of keys. */
+export interface KeyObjectView extends KeyObjectFields {
+  readonly kind: KeyObjectKind;
+  readonly id: string;
+  readonly status: typeof keyStatuses[number];
+  /** RFC 3339, as all times. */
+  readonly createdAt: string;
+  readonly changedAt: string;
+  /** Beginnings of the keys that are valid: the current one last. */
+  readonly keys?: readonly {
+    readonly prefix: string;
+    readonly createdAt: string;
+    readonly expiresAt?: string;
+  }[];
+}
+
+/** Selects objects; what is not set selects all. */
+export interface KeySelection {
+  readonly team?: string | undefined;
+  readonly user?: string | undefined;
+  readonly status?: typeof keyStatuses[number] | undefined;
+  /** Only those with an ID after this one. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** Objects that are read before others may run. */
+const SLICE = 1000;
+
+/** Returns the view of an object. */
+export function viewOf(
+  { sequence: _, secrets, createdAt, changedAt, ...object }: KeyObject,
+  now: number,
+): KeyObjectView {
+  const keys = secrets?.filter(({ expiresAt = Infinity }) => expiresAt > now);
+  return {
+    ...object,
+    status: statusOf(object, now),
+    createdAt: formatTime(createdAt),
+    changedAt: formatTime(changedAt),
+    ...keys && {
+      keys: keys.map(({ prefix, createdAt, expiresAt }) => ({
+        prefix,
+        createdAt: formatTime(createdAt),
+        ...expiresAt !== undefined && { expiresAt: formatTime(expiresAt) },
+      })),
+    },
+  };
+}
+
+/** Lists objects by their IDs. */
+export async function selectObjects(
+  table: KeyringTable,
+  kind: KeyObjectKind,
+  { team, user, status, after = "", limit }: KeySelection,
+  now: number,
+): Promise<
+  { readonly objects: readonly KeyObjectView[]; readonly hasMore: boolean }
+> {
+  const found: KeyObject[] = [];
+  let count = 0;
+  for (const object of table.list(kind)) {
+    if (++count % SLICE === 0) await yieldToEventLoop();
+    const isSelected = object.id > after &&
+      (team === undefined || object.team === team) &&
+      (user === undefined || object.user === user) &&
+      (status === undefined || statusOf(object, now) === status);
+    if (isSelected) found.push(object);
+  }
+  found.sort((a, b) => a.id < b.id ? -1 : 1);
+  return {
+    objects: found.slice(0, limit).map((object) => viewOf(object, now)),
+    hasMore: found.length > limit,
+  };
+}
+
+function statusOf(
+  { status, expiresAt }: Pick<KeyObject, "status" | "expiresAt">,
+  now: number,
+): KeyObjectView["status"] {
+  if (status !== undefined) return status;
+  return expiresAt !== undefined && Date.parse(expiresAt) <= now
+    ? "expired"
+    : "active";
+}
