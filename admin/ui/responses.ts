@@ -1,5 +1,5 @@
 /** JSON of the endpoints that the page uses. The page imports these types, so that both sides agree. */
-import type { PartsResult } from "../../src/cel/evaluate_parts.ts";
+import type { PartsResult } from "../../src/policy/cel/evaluate_parts.ts";
 import type { TaskTree } from "../../src/dataplane/calls/descriptions.ts";
 import type {
   DraftResult,

@@ -28,9 +28,14 @@ const table: ImportTable = {
     "src/telemetry",
     "src/dataplane",
     "src/gateway",
-    "src/cel",
+    "src/policy/cel",
   ],
-  "admin/ui/playground": ["admin", "src/base", "src/dataplane", "src/cel"],
+  "admin/ui/playground": [
+    "admin",
+    "src/base",
+    "src/dataplane",
+    "src/policy/cel",
+  ],
   "admin/ui/page_from_source.ts": ["admin", "deno.json"],
   "cli": [
     "src/base",
@@ -144,7 +149,7 @@ Deno.test("the start of a gateway without expressions, tokens and passwords load
 
 Deno.test("a running gateway loads neither the playground nor what commands need", async () => {
   const onDemand =
-    /^(?:cli\/(?:cluster|ctl|dev|import|mcp|schema|tui)|admin\/ui\/playground\/(?!playground_api)|src\/(?:cel|cluster))\//;
+    /^(?:cli\/(?:cluster|ctl|dev|import|mcp|schema|tui)|admin\/ui\/playground\/(?!playground_api)|src\/(?:policy\/cel|cluster))\//;
 
   const loaded = await readClosure("main.ts", "cli/run/run.ts");
 

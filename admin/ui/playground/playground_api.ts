@@ -60,7 +60,7 @@ export function playgroundHandlers(dataPlane: DataPlane): PlaygroundHandlers {
         );
       }
       const { evaluateParts } = await import(
-        "../../../src/cel/evaluate_parts.ts"
+        "../../../src/policy/cel/evaluate_parts.ts"
       );
       return json(evaluateParts(textMember(given, "expression"), variables));
     },

@@ -1,11 +1,11 @@
 import type { Hide } from "../../base/redaction.ts";
-import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
-import type { Expression } from "../../cel/expression.ts";
-import { type PartialResult, unknownField } from "../../cel/plan.ts";
-import type { ScopeCondition } from "../../cel/scope_condition.ts";
-import type { FieldPath } from "../../cel/paths.ts";
-import type { ReadValue } from "../../cel/read_values.ts";
-import type { Variables } from "../../cel/variables.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
+import type { Expression } from "../cel/expression.ts";
+import { type PartialResult, unknownField } from "../cel/plan.ts";
+import type { ScopeCondition } from "../cel/scope_condition.ts";
+import type { FieldPath } from "../cel/paths.ts";
+import type { ReadValue } from "../cel/read_values.ts";
+import type { Variables } from "../cel/variables.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
 import type { Claims } from "../contract/identity.ts";

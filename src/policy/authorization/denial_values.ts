@@ -5,8 +5,8 @@ import {
   type SensitiveHeaders,
   sensitiveParameters,
 } from "../../base/redaction.ts";
-import type { FieldPath } from "../../cel/paths.ts";
-import { type ReadValue, TOO_LONG } from "../../cel/read_values.ts";
+import type { FieldPath } from "../cel/paths.ts";
+import { type ReadValue, TOO_LONG } from "../cel/read_values.ts";
 import type { AuthorizationResult } from "../../telemetry/trace/trace_event.ts";
 
 /** Fields of a rule, with their values as people may see them. */

@@ -1,7 +1,7 @@
 import { JsonProblem } from "../../base/json/json_ambiguity.ts";
 import { runInSlices } from "../../base/slices.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import { UNKNOWN } from "../../cel/evaluation_failure.ts";
+import { UNKNOWN } from "../cel/evaluation_failure.ts";
 import { mcpMessage } from "../expressions/expression_slots.ts";
 import {
   removeContentHeaders,

@@ -1,13 +1,13 @@
-import { withSharedSteps } from "../../cel/counting.ts";
-import { UNKNOWN } from "../../cel/evaluation_failure.ts";
+import { withSharedSteps } from "../cel/counting.ts";
+import { UNKNOWN } from "../cel/evaluation_failure.ts";
 import {
   findScopes,
   type ScopeClaim,
   scopeClaims,
   type ScopeCondition,
-} from "../../cel/scope_condition.ts";
-import type { Value } from "../../cel/library.ts";
-import { claimsValue, claimsWith } from "../../cel/values.ts";
+} from "../cel/scope_condition.ts";
+import type { Value } from "../cel/library.ts";
+import { claimsValue, claimsWith } from "../cel/values.ts";
 import {
   RequestVariables,
   type VariableSource,

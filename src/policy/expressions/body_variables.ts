@@ -3,7 +3,7 @@ import {
   type JsonShape,
   WHOLE,
 } from "../../base/json/json_shape.ts";
-import type { Expression } from "../../cel/expression.ts";
+import type { Expression } from "../cel/expression.ts";
 import type { PolicyContext } from "../contract/policy.ts";
 import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { detectLlmApi } from "../../llm/llm_api.ts";

@@ -4,8 +4,8 @@ import {
   compileExpression,
   Expression,
   type ExpressionFault,
-} from "../../cel/expression.ts";
-import type { ResultType } from "../../cel/result_type.ts";
+} from "../cel/expression.ts";
+import type { ResultType } from "../cel/result_type.ts";
 import type { PolicyProblem } from "../contract/policy_kind.ts";
 import { usageFields } from "./llm_usage.ts";
 

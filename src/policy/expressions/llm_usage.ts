@@ -1,7 +1,7 @@
 import { NANO_USD } from "../../base/log_text.ts";
-import type { Value } from "../../cel/library.ts";
-import { lazyMap } from "../../cel/values.ts";
-import type { FieldName } from "../../cel/variables.ts";
+import type { Value } from "../cel/library.ts";
+import { lazyMap } from "../cel/values.ts";
+import type { FieldName } from "../cel/variables.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { isStreamingPath } from "../../llm/llm_api.ts";
 import { isTokenStream } from "../../llm/usage/first_output.ts";

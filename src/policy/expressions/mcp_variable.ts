@@ -10,8 +10,8 @@ import {
   type JsonShape,
   WHOLE,
 } from "../../base/json/json_shape.ts";
-import { mapValue, type Value } from "../../cel/library.ts";
-import { claimsValue, lazyMap } from "../../cel/values.ts";
+import { mapValue, type Value } from "../cel/library.ts";
+import { claimsValue, lazyMap } from "../cel/values.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { lookAlikeRemover } from "../../http/look_alikes.ts";
 import type { PolicyContext } from "../contract/policy.ts";

@@ -1,6 +1,6 @@
-import { timestampValue, type Value } from "../../cel/library.ts";
-import { claimsValue, lazyMap } from "../../cel/values.ts";
-import type { Variables } from "../../cel/variables.ts";
+import { timestampValue, type Value } from "../cel/library.ts";
+import { claimsValue, lazyMap } from "../cel/values.ts";
+import type { Variables } from "../cel/variables.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import { pathOf } from "../../route/normalize_target.ts";

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
-import { compileExpression, Expression } from "../../cel/expression.ts";
-import { toJsonText } from "../../cel/functions.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
+import { compileExpression, Expression } from "../cel/expression.ts";
+import { toJsonText } from "../cel/functions.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Attributes, AttributeValue } from "../../telemetry/spans/span.ts";
 import type { PolicyContext } from "../contract/policy.ts";

@@ -1,4 +1,4 @@
-import { compileExpression, Expression } from "../../cel/expression.ts";
+import { compileExpression, Expression } from "../cel/expression.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 import { faultProblem } from "../expressions/expression_checks.ts";
 import type { PolicyContext } from "../contract/policy.ts";

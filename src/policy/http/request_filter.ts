@@ -1,6 +1,6 @@
-import { compileExpression, Expression } from "../../cel/expression.ts";
-import { typeName } from "../../cel/result_type.ts";
-import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
+import { compileExpression, Expression } from "../cel/expression.ts";
+import { typeName } from "../cel/result_type.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { PolicyContext } from "../contract/policy.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 

@@ -1,8 +1,8 @@
 import type { Log } from "../../base/log.ts";
 import { type Hide, REDACTION_MARKER } from "../../base/redaction.ts";
-import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
-import type { Expression } from "../../cel/expression.ts";
-import type { VariableName, Variables } from "../../cel/variables.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
+import type { Expression } from "../cel/expression.ts";
+import type { VariableName, Variables } from "../cel/variables.ts";
 import {
   apiKeyMetadata,
   jwtClaims,

@@ -1,6 +1,6 @@
 import type { GlobalRateLimit } from "./rate_limit_schema.ts";
 import { describeError } from "../../base/errors.ts";
-import type { Variables } from "../../cel/variables.ts";
+import type { Variables } from "../cel/variables.ts";
 import type { BudgetDefinition, Use } from "../../ratelimit/budget/budget.ts";
 import type {
   DescriptorReading,

@@ -1,5 +1,5 @@
 import type { LocalLimit } from "./rate_limit_schema.ts";
-import type { Variables } from "../../cel/variables.ts";
+import type { Variables } from "../cel/variables.ts";
 import type { BudgetDefinition } from "../../ratelimit/budget/budget.ts";
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";

@@ -6,7 +6,7 @@ import {
 } from "../../ratelimit/budget/budget.ts";
 import type { Budget, Limit } from "../../ratelimit/local/counter_store.ts";
 import type { LimiterRejection } from "../../ratelimit/limiter/global_limiter.ts";
-import type { Variables } from "../../cel/variables.ts";
+import type { Variables } from "../cel/variables.ts";
 import type { GlobalLimits } from "./rate_limit_global.ts";
 import {
   seconds,

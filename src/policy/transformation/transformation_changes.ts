@@ -5,8 +5,8 @@ import {
 } from "./transformation_schema.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Hide } from "../../base/redaction.ts";
-import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
-import type { Variables } from "../../cel/variables.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
+import type { Variables } from "../cel/variables.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { lookAlikeRemover } from "../../http/look_alikes.ts";
 import { type BodyUse, joinBodyUses } from "../expressions/body_variables.ts";

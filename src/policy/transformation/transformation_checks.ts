@@ -5,8 +5,8 @@ import {
 } from "./transformation_schema.ts";
 import { protectedHeaders } from "../../base/wire/protected_headers.ts";
 import type { Hide } from "../../base/redaction.ts";
-import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
-import { Expression } from "../../cel/expression.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
+import { Expression } from "../cel/expression.ts";
 import {
   type CompiledExpression,
   compileOnce,

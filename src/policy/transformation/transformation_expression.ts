@@ -1,10 +1,10 @@
 import { isPseudoHeader, type PseudoHeader } from "./transformation_schema.ts";
 import { describeError } from "../../base/errors.ts";
 import { latin1 } from "../../base/bytes.ts";
-import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
-import type { Expression } from "../../cel/expression.ts";
-import { toJsonText } from "../../cel/functions.ts";
-import type { Variables } from "../../cel/variables.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
+import type { Expression } from "../cel/expression.ts";
+import { toJsonText } from "../cel/functions.ts";
+import type { Variables } from "../cel/variables.ts";
 import { isFieldName, isFieldValue } from "../../http/field_syntax.ts";
 import { isAuthority, isTarget } from "../../http/server/request_target.ts";
 import { normalizeTarget } from "../../route/normalize_target.ts";

@@ -1,5 +1,5 @@
 import type { Transformation } from "./transformation_schema.ts";
-import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import {
   type BodyUse,

@@ -1,5 +1,5 @@
 import type { Log } from "../../base/log.ts";
-import { EvaluationFailure } from "../../cel/evaluation_failure.ts";
+import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { EvaluatedHeader } from "./transformation_changes.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { builtInPolicies } from "../../../../src/policy/registry.ts";
 import { emptyResourceSet } from "../../../../src/api/resources/resource_set.ts";
-import { environment } from "../../../../src/cel/plan.ts";
+import { environment } from "../../../../src/policy/cel/plan.ts";
 import { compile } from "../../../../src/compile/compile.ts";
 import { Compilations } from "../../../../src/compile/compilations.ts";
 import { servicesIn } from "../../../../src/policy/contract/policy_services.ts";

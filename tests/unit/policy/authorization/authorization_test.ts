@@ -10,7 +10,7 @@ import {
   AuthorizationRule,
   evaluateRules,
 } from "../../../../src/policy/authorization/authorization_rule.ts";
-import { claimsValue } from "../../../../src/cel/values.ts";
+import { claimsValue } from "../../../../src/policy/cel/values.ts";
 import { ChunkedBody } from "../../../harness/clients/chunked_body.ts";
 import { processorTime } from "../../../harness/time/processor_time.ts";
 import { authorization, decide, refused } from "../authorization.ts";

@@ -3,8 +3,8 @@ import { createSensitiveHeaders } from "../../../../src/base/redaction.ts";
 import {
   compileExpression,
   Expression,
-} from "../../../../src/cel/expression.ts";
-import { jsonValue } from "../../../../src/cel/values.ts";
+} from "../../../../src/policy/cel/expression.ts";
+import { jsonValue } from "../../../../src/policy/cel/values.ts";
 import { describeValues } from "../../../../src/policy/authorization/denial_values.ts";
 
 const secrets = {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import {
   compileExpression,
   Expression,
-} from "../../../../../src/cel/expression.ts";
-import { claimsValue } from "../../../../../src/cel/values.ts";
+} from "../../../../../src/policy/cel/expression.ts";
+import { claimsValue } from "../../../../../src/policy/cel/values.ts";
 import { parseCurlArgs } from "../../../../../cli/ctl/trace/curl_arguments.ts";
 import { prepareInjection } from "../../../../../cli/ctl/trace/inject.ts";
 import { RecordingListener } from "../../../../harness/servers/recording_listener.ts";

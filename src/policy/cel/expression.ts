@@ -1,4 +1,4 @@
-import type { JsonShape } from "../base/json/json_shape.ts";
+import type { JsonShape } from "../../base/json/json_shape.ts";
 import { findTypeMistake } from "./check_types.ts";
 import { checkNames, type Usage } from "./check.ts";
 import type { EvaluationFailure } from "./evaluation_failure.ts";

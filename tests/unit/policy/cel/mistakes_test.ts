@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { compileExpression, Expression } from "../../../src/cel/expression.ts";
+import {
+  compileExpression,
+  Expression,
+} from "../../../../src/policy/cel/expression.ts";
 
 function faultOf(text: string) {
   const compiled = compileExpression(text);

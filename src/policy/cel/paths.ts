@@ -1,4 +1,8 @@
-import { joinShapes, type JsonShape, WHOLE } from "../base/json/json_shape.ts";
+import {
+  joinShapes,
+  type JsonShape,
+  WHOLE,
+} from "../../base/json/json_shape.ts";
 import type { Ast } from "./library.ts";
 
 /** A field that an expression reads, including its contents: `["mcp", "tool", "name"]`. */

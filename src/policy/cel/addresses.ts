@@ -2,7 +2,7 @@ import {
   isInRange,
   parseIpAddress,
   parseIpRange,
-} from "../base/wire/ip_address.ts";
+} from "../../base/wire/ip_address.ts";
 
 /** Reports whether a string is an IP address. */
 export function isAddress(text: string): boolean {

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { compileExpression, Expression } from "../../../src/cel/expression.ts";
-import { claimsValue, lazyMap } from "../../../src/cel/values.ts";
+import {
+  compileExpression,
+  Expression,
+} from "../../../../src/policy/cel/expression.ts";
+import { claimsValue, lazyMap } from "../../../../src/policy/cel/values.ts";
 
 function compile(text: string): Expression {
   const compiled = compileExpression(text);

@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import {
   EvaluationFailure,
   UNKNOWN,
-} from "../../../src/cel/evaluation_failure.ts";
-import { compileExpression, Expression } from "../../../src/cel/expression.ts";
-import { unknownField } from "../../../src/cel/plan.ts";
-import { claimsValue } from "../../../src/cel/values.ts";
+} from "../../../../src/policy/cel/evaluation_failure.ts";
+import {
+  compileExpression,
+  Expression,
+} from "../../../../src/policy/cel/expression.ts";
+import { unknownField } from "../../../../src/policy/cel/plan.ts";
+import { claimsValue } from "../../../../src/policy/cel/values.ts";
 
 const variables = {
   mcp: claimsValue({ tool: { name: "a", arguments: { n: 1 } } }),

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { compileExpression, Expression } from "../../../src/cel/expression.ts";
-import { UNKNOWN } from "../../../src/cel/evaluation_failure.ts";
-import { claimsValue } from "../../../src/cel/values.ts";
+import {
+  compileExpression,
+  Expression,
+} from "../../../../src/policy/cel/expression.ts";
+import { UNKNOWN } from "../../../../src/policy/cel/evaluation_failure.ts";
+import { claimsValue } from "../../../../src/policy/cel/values.ts";
 
 function conditionOf(text: string) {
   const expression = compileExpression(text);

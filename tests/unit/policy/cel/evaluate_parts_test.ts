@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { evaluateParts } from "../../../src/cel/evaluate_parts.ts";
+import { evaluateParts } from "../../../../src/policy/cel/evaluate_parts.ts";
 
 const request = {
   method: "POST",

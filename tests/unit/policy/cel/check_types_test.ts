@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { compileExpression, Expression } from "../../../src/cel/expression.ts";
+import {
+  compileExpression,
+  Expression,
+} from "../../../../src/policy/cel/expression.ts";
 
 const mistakes: Readonly<Record<string, string>> = {
   "'a' + 1 == 2":

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { withSharedSteps } from "./counting.ts";
 import { EvaluationFailure } from "./evaluation_failure.ts";
 import { compileExpression, Expression } from "./expression.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { findScopes } from "../../../src/cel/scope_condition.ts";
-import { fc } from "../../harness/parsers/properties.ts";
+import { findScopes } from "../../../../src/policy/cel/scope_condition.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 function has(...needed: readonly string[]) {
   return (scopes: readonly string[]) =>

@@ -1,6 +1,6 @@
 import { expressionFunctions } from "./functions.ts";
 import { type Ast, Environment, type Value } from "./library.ts";
-import { describeError } from "../base/errors.ts";
+import { describeError } from "../../base/errors.ts";
 import {
   EvaluationFailure,
   prefixFunctionName,

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { compileExpression, Expression } from "../../../src/cel/expression.ts";
-import { claimsValue } from "../../../src/cel/values.ts";
+import {
+  compileExpression,
+  Expression,
+} from "../../../../src/policy/cel/expression.ts";
+import { claimsValue } from "../../../../src/policy/cel/values.ts";
 
 /** `true`, `false`, or `failure`. */
 function test(text: string, claims: Record<string, unknown>) {

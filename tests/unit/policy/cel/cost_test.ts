@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { compileExpression, Expression } from "../../../src/cel/expression.ts";
-import { EvaluationFailure } from "../../../src/cel/evaluation_failure.ts";
-import { claimsValue } from "../../../src/cel/values.ts";
-import { processorTime } from "../../harness/time/processor_time.ts";
+import {
+  compileExpression,
+  Expression,
+} from "../../../../src/policy/cel/expression.ts";
+import { EvaluationFailure } from "../../../../src/policy/cel/evaluation_failure.ts";
+import { claimsValue } from "../../../../src/policy/cel/values.ts";
+import { processorTime } from "../../../harness/time/processor_time.ts";
 
 /** As long as a client can make a header. */
 const list = Array.from({ length: 9000 }, (_, index) => `i${index % 7}`);

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { compileExpression, Expression } from "../../../src/cel/expression.ts";
-import { EvaluationFailure } from "../../../src/cel/evaluation_failure.ts";
-import { claimsValue } from "../../../src/cel/values.ts";
-import { processorTime } from "../../harness/time/processor_time.ts";
-import { fc } from "../../harness/parsers/properties.ts";
+import {
+  compileExpression,
+  Expression,
+} from "../../../../src/policy/cel/expression.ts";
+import { EvaluationFailure } from "../../../../src/policy/cel/evaluation_failure.ts";
+import { claimsValue } from "../../../../src/policy/cel/values.ts";
+import { processorTime } from "../../../harness/time/processor_time.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 function evaluate(text: string, claims: Record<string, unknown> = {}) {
   const compiled = compileExpression(text);
