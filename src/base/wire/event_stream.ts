@@ -141,6 +141,8 @@ export interface ServerSentEvent {
   readonly data: Uint8Array | undefined;
   /** `undefined` for a message. */
   readonly type: string | undefined;
+  /** There is nothing but comments, with which servers keep a stream open. */
+  readonly isComment: boolean;
   /** Returns the event with other data and the same other lines. */
   replaceData(data: Uint8Array): Uint8Array;
 }
@@ -172,6 +174,7 @@ export function readEvent(
     type: type === undefined || type.length === 0
       ? undefined
       : Buffer.from(type).toString("latin1"),
+    isComment: lines.every(({ name }) => name === ""),
     replaceData: (data) => {
       const first = lines.findIndex(isData);
       return Buffer.concat(lines.flatMap((line, index) => {

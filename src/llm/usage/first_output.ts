@@ -1,3 +1,5 @@
+import { eventsOf, readEventData } from "../../base/wire/event_stream.ts";
+
 /** Events that streams begin with before the first token. */
 const preamble =
   /"type"\s*:\s*"(?:message_start|content_block_start|ping|response\.(?:created|queued|in_progress))"/;
@@ -8,11 +10,10 @@ const MAX_SEARCHED = 64 * 1024;
 /** Reports whether a part of a stream has output of the model: an event other than those that streams begin with, or no event at all. */
 export function hasOutput(bytes: Uint8Array): boolean {
   if (bytes.length > MAX_SEARCHED) return true;
-  const text = new TextDecoder("latin1").decode(bytes);
-  const events = text.split("\n").filter((line) => line.startsWith("data:"));
-  return events.length === 0
-    ? !/^(?:event:|:|\s*$)/.test(text)
-    : events.some((event) => !preamble.test(event));
+  const data = [...eventsOf(bytes)].map(readEventData).filter(Boolean);
+  return data.length === 0
+    ? !/^(?:event:|:|\s*$)/.test(new TextDecoder("latin1").decode(bytes))
+    : data.some((each) => !preamble.test(each));
 }
 
 /** Reports whether a response of this content type arrives token by token. */

@@ -1,6 +1,12 @@
 import { Buffer } from "node:buffer";
 import type { Cancellation } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
+import {
+  eventsOf,
+  EventStream,
+  readEvent,
+  type ServerSentEvent,
+} from "../../base/wire/event_stream.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
@@ -8,15 +14,9 @@ import type { ResponseMessage } from "../../http/message.ts";
 /** Longer comments before the first event count as a start. */
 const MAX_HELD_BYTES = 64 * 1024;
 
-/** Starts of a stream whose first event is an error, as Anthropic sends it, or as servers with OpenAI's API do. */
-const errorStarts = [
-  ...["event: error", "event:error"].flatMap((
-    field,
-  ) => [`${field}\n`, `${field}\r`]),
-  ...["data: ", "data:"].flatMap((data) =>
-    ["{", '"', " {", ' "'].map((value) => `${data}{"error":${value}`)
-  ),
-].map((start) => new TextEncoder().encode(start));
+/** Data of an error, as servers with OpenAI's API send it; others send an event of type `error`, as Anthropic does. */
+const errorData = /^ ?\{"error": ?["{]/;
+const MAX_ERROR_START = 16;
 
 const nothing: Uint8Array = new Uint8Array();
 
@@ -40,19 +40,17 @@ export async function awaitFirstEvent(
   if (body === undefined) return nothing;
   const unsubscribe = cancellation.onCancel((reason) => body.cancel(reason));
   try {
-    let first = await readMore(body);
-    let event = skipComments(first);
-    // The start of an event may come in pieces.
-    while (
-      first.length < MAX_HELD_BYTES &&
-      errorStarts.some((start) => isLonger(start, event))
-    ) {
+    const events = new EventStream();
+    let first: Uint8Array = new Uint8Array();
+    let event: ServerSentEvent | undefined;
+    while (event === undefined && first.length < MAX_HELD_BYTES) {
       // Some bodies reuse the memory of a chunk.
       const known = first.slice();
-      first = Buffer.concat([known, await readMore(body)]);
-      event = skipComments(first);
+      const chunk = await body.read();
+      event = chunk === undefined ? lastOf(events) : firstOf(events, chunk);
+      if (chunk !== undefined) first = Buffer.concat([known, chunk]);
     }
-    if (errorStarts.some((start) => startsWith(event, start))) {
+    if (event !== undefined && isError(event)) {
       body.cancel("failed over");
       throw new GatewayError(
         "upstream_protocol_error",
@@ -69,29 +67,20 @@ export async function awaitFirstEvent(
   }
 }
 
-const COLON = 0x3a;
-const LF = 0x0a;
-const CR = 0x0d;
-
-/** Returns what follows comments and empty lines, with which providers keep a stream open before its first event. */
-function skipComments(bytes: Uint8Array): Uint8Array {
-  let start = 0;
-  for (;;) {
-    const byte = bytes[start];
-    if (byte === LF || byte === CR) start++;
-    else if (byte === COLON) {
-      const rest = bytes.subarray(start);
-      const end = rest.findIndex((each) => each === LF || each === CR);
-      if (end < 0) return rest.subarray(rest.length);
-      start += end;
-    } else return bytes.subarray(start);
-  }
+/** Returns the first event other than comments, with which providers keep a stream open before it. */
+function firstOf(
+  events: EventStream,
+  chunk: Uint8Array,
+): ServerSentEvent | undefined {
+  return events.push(chunk).values().flatMap(eventsOf).map((event) =>
+    readEvent(event)
+  ).find(({ isComment }) => !isComment);
 }
 
-/** @throws {GatewayError} When the stream has ended. */
-async function readMore(body: Body): Promise<Uint8Array> {
-  const chunk = await body.read();
-  if (chunk !== undefined) return chunk;
+/** Returns the event that the end of the stream cuts off. @throws {GatewayError} When it has no data. */
+function lastOf(events: EventStream): ServerSentEvent {
+  const event = readEvent(events.finish());
+  if (event.data?.length !== 0 || isError(event)) return event;
   throw new GatewayError(
     "upstream_closed",
     "upstream",
@@ -99,13 +88,10 @@ async function readMore(body: Body): Promise<Uint8Array> {
   );
 }
 
-/** Reports whether bytes are the beginning of a start that has more. */
-function isLonger(start: Uint8Array, bytes: Uint8Array): boolean {
-  return bytes.length < start.length && startsWith(start, bytes);
-}
-
-function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
-  return start.every((byte, index) => bytes[index] === byte);
+function isError({ type, data }: ServerSentEvent): boolean {
+  const start = data?.subarray(0, MAX_ERROR_START) ?? new Uint8Array();
+  return type === "error" ||
+    errorData.test(Buffer.from(start).toString("latin1"));
 }
 
 /** A body whose first chunk has been read. */
