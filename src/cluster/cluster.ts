@@ -8,10 +8,8 @@ import {
 import { runElection } from "./client/leader_election.ts";
 import { ProxyDelivery } from "./delivery/proxy_delivery.ts";
 import { ProxyController } from "./infrastructure/proxy_controller.ts";
-import {
-  controllerId,
-  type ProxyTemplate,
-} from "./infrastructure/proxy_objects.ts";
+import { controllerId } from "./infrastructure/proxy_objects.ts";
+import type { ProxyTemplate } from "./infrastructure/proxy_pod.ts";
 import {
   serviceAddresses,
   type StatusAddress,

@@ -20,9 +20,9 @@ import {
   portsOf,
   proxyName,
   proxyObjects,
-  type ProxyTemplate,
   reservedLabelsOf,
 } from "./proxy_objects.ts";
+import type { ProxyTemplate } from "./proxy_pod.ts";
 import {
   ParametersError,
   type ProxyParameters,

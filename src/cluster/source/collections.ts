@@ -17,88 +17,51 @@ export interface Collection {
   readonly hasStatus?: boolean;
 }
 
-const GATEWAY_API = "gateway.networking.k8s.io";
-
 /** Returns the collections that the gateway reads; `policyApiGroup` is the group of its own kinds. */
 export function createCollections(
   policyApiGroup: string,
 ): readonly Collection[] {
-  return [
-    {
-      kind: "GatewayClass",
-      apiVersion: `${GATEWAY_API}/v1`,
-      plural: "gatewayclasses",
-      isClusterScoped: true,
-    },
-    { kind: "Gateway", apiVersion: `${GATEWAY_API}/v1`, plural: "gateways" },
-    {
-      kind: "ListenerSet",
-      apiVersion: `${GATEWAY_API}/v1`,
-      plural: "listenersets",
-      hasStatus: true,
-    },
-    {
-      kind: "HTTPRoute",
-      apiVersion: `${GATEWAY_API}/v1`,
-      plural: "httproutes",
-      hasStatus: true,
-    },
-    {
-      kind: "GRPCRoute",
-      apiVersion: `${GATEWAY_API}/v1`,
-      plural: "grpcroutes",
-      hasStatus: true,
-    },
-    {
-      kind: "ReferenceGrant",
-      apiVersion: `${GATEWAY_API}/v1beta1`,
-      plural: "referencegrants",
-    },
-    {
-      kind: "BackendTLSPolicy",
-      apiVersion: `${GATEWAY_API}/v1`,
-      plural: "backendtlspolicies",
-      hasStatus: true,
-    },
-    {
-      kind: "GatewayPolicy",
-      apiVersion: `${policyApiGroup}/v1alpha1`,
-      plural: "gatewaypolicies",
-      hasStatus: true,
-    },
-    {
-      kind: "GatewayBackend",
-      apiVersion: `${policyApiGroup}/v1alpha1`,
-      plural: "gatewaybackends",
-    },
-    { kind: "Service", apiVersion: "v1", plural: "services" },
-    {
-      kind: "EndpointSlice",
-      apiVersion: "discovery.k8s.io/v1",
-      plural: "endpointslices",
-    },
-    {
-      kind: "Secret",
-      apiVersion: "v1",
-      plural: "secrets",
-      fieldSelector: "type=kubernetes.io/tls",
-    },
-    // Keys of LLM providers and secrets of logins; the gateway does not read other Secrets.
-    {
-      kind: "Secret",
-      apiVersion: "v1",
-      plural: "secrets",
-      labelSelector: `${policyApiGroup}/credentials in (llm,login)`,
-    },
-    { kind: "ConfigMap", apiVersion: "v1", plural: "configmaps" },
-    {
-      kind: "Namespace",
-      apiVersion: "v1",
-      plural: "namespaces",
-      isClusterScoped: true,
-    },
+  const core = "v1";
+  const gatewayApi = "gateway.networking.k8s.io/v1";
+  const own = `${policyApiGroup}/v1alpha1`;
+  const isClusterScoped = true;
+  const hasStatus = true;
+  const tls = { fieldSelector: "type=kubernetes.io/tls" };
+  // Keys of LLM providers and secrets of logins; the gateway does not read other Secrets.
+  const credentials = {
+    labelSelector: `${policyApiGroup}/credentials in (llm,login)`,
+  };
+  const rows: readonly Row[] = [
+    ["GatewayClass", gatewayApi, "gatewayclasses", { isClusterScoped }],
+    ["Gateway", gatewayApi, "gateways"],
+    ["ListenerSet", gatewayApi, "listenersets", { hasStatus }],
+    ["HTTPRoute", gatewayApi, "httproutes", { hasStatus }],
+    ["GRPCRoute", gatewayApi, "grpcroutes", { hasStatus }],
+    ["ReferenceGrant", `${gatewayApi}beta1`, "referencegrants"],
+    ["BackendTLSPolicy", gatewayApi, "backendtlspolicies", { hasStatus }],
+    ["GatewayPolicy", own, "gatewaypolicies", { hasStatus }],
+    ["GatewayBackend", own, "gatewaybackends"],
+    ["Service", core, "services"],
+    ["EndpointSlice", "discovery.k8s.io/v1", "endpointslices"],
+    ["Secret", core, "secrets", tls],
+    ["Secret", core, "secrets", credentials],
+    ["ConfigMap", core, "configmaps"],
+    ["Namespace", core, "namespaces", { isClusterScoped }],
   ];
+  return rows.map(([kind, apiVersion, plural, more]) => ({
+    kind,
+    apiVersion,
+    plural,
+    ...more,
+  }));
 }
+
+type Row = readonly [
+  kind: Collection["kind"],
+  apiVersion: string,
+  plural: string,
+  more?: Partial<Collection>,
+];
 
 /** Returns the path of a collection, or of its part in a namespace. */
 export function collectionPath(

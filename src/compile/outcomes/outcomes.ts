@@ -86,24 +86,10 @@ export function* describeOutcomes(
     ...own.keys().map((name) => `Gateway/${name}`),
     ...sets.map(({ name }) => `ListenerSet/${name}`),
   ]);
-  const parents = [...known].join();
-  const routes: RouteOutcome[] = [];
-  for (const route of httpRoutes) {
-    const reports = reportsOf(route);
-    const last = described.get(route);
-    if (last?.parents === parents && areSame(last.reports, reports)) {
-      routes.push(last.outcome);
-    } else {
-      const outcome = describeRoute(route, known, reports);
-      described.set(route, { parents, reports, outcome });
-      routes.push(outcome);
-    }
-    yield;
-  }
   return {
     gateways: [...own.values()],
     listenerSets: sets,
-    routes,
+    routes: yield* describeRoutes(httpRoutes, known, reportsOf),
     policies: yield* describePolicyOutcomes(resources, {
       listeners,
       reportsOf,
@@ -117,6 +103,27 @@ const described = new WeakMap<HttpRoute, {
   readonly reports: readonly ResourceDiagnostic[];
   readonly outcome: RouteOutcome;
 }>();
+
+function* describeRoutes(
+  httpRoutes: readonly HttpRoute[],
+  known: ReadonlySet<string>,
+  reportsOf: (route: HttpRoute) => readonly ResourceDiagnostic[],
+): Generator<void, readonly RouteOutcome[]> {
+  const parents = [...known].join();
+  const routes: RouteOutcome[] = [];
+  for (const route of httpRoutes) {
+    const reports = reportsOf(route);
+    const last = described.get(route);
+    const isSame = last?.parents === parents && areSame(last.reports, reports);
+    const outcome = isSame
+      ? last.outcome
+      : describeRoute(route, known, reports);
+    if (!isSame) described.set(route, { parents, reports, outcome });
+    routes.push(outcome);
+    yield;
+  }
+  return routes;
+}
 
 /** Returns the number of routes of each listener. */
 function countRoutes(

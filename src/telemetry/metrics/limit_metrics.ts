@@ -56,66 +56,92 @@ export function addLimitMetrics(
   addDescriptorMetrics(registry, limits);
 }
 
+/** Adds a metric. @param read Returns its value, or values by the value of one more label. */
+type AddMetric<Reading> = (
+  type: "counter" | "gauge",
+  name: string,
+  help: string,
+  read: (
+    reading: Reading,
+  ) => number | undefined | Readonly<Record<string, number>>,
+  label?: string,
+) => void;
+
+/** Returns a function that adds metrics of readings, each with the values of its labels. */
+function metricsOf<Reading>(
+  registry: MetricRegistry,
+  labelNames: readonly string[],
+  readings: () => Iterable<readonly [Reading, ...string[]]>,
+): AddMetric<Reading> {
+  return (type, name, help, read, label) => {
+    const names = label === undefined ? labelNames : [...labelNames, label];
+    registry.computed(
+      type,
+      name,
+      help,
+      names,
+      () =>
+        Iterator.from(readings()).flatMap(([reading, ...labels]) => {
+          const value = read(reading) ?? {};
+          return typeof value === "number"
+            ? [[value, ...labels] as const]
+            : Object.entries(value).map(([more, each]) =>
+              [each, ...labels, more] as const
+            );
+        }),
+    );
+  };
+}
+
 function addLocalLimitMetrics(
   registry: MetricRegistry,
   { localLimits }: LimitReadings,
 ): void {
-  const labelNames = ["scope", "limit"];
-  const perLimit = (valueOf: (limit: LocalLimitReading) => number) => () =>
-    Iterator.from(localLimits()).map((limit) =>
-      [valueOf(limit), limit.scope, limit.name] as const
-    );
-  registry.computed(
+  const add = metricsOf(
+    registry,
+    ["scope", "limit"],
+    () =>
+      Iterator.from(localLimits()).map((each) =>
+        [each, each.scope, each.name] as const
+      ),
+  );
+  add(
     "counter",
     "gateway_rate_limit_requests_total",
     "Requests that a local limit admitted or refused",
-    [...labelNames, "result"],
-    () =>
-      Iterator.from(localLimits()).flatMap((limit) =>
-        (["admitted", "refused"] as const).map((result) =>
-          [limit[result], limit.scope, limit.name, result] as const
-        )
-      ),
+    ({ admitted, refused }) => ({ admitted, refused }),
+    "result",
   );
-  registry.computed(
+  add(
     "counter",
     "gateway_rate_limit_tokens_total",
     "LLM tokens charged to a local limit",
-    labelNames,
-    perLimit(({ unit, charged }) => unit === "usd" ? 0 : charged),
+    ({ unit, charged }) => unit === "usd" ? 0 : charged,
   );
-  registry.computed(
+  add(
     "counter",
     "gateway_rate_limit_cost_usd_total",
     "US dollars charged to a local limit",
-    labelNames,
-    perLimit(({ unit, charged }) => unit === "usd" ? charged : 0),
+    ({ unit, charged }) => unit === "usd" ? charged : 0,
   );
-  registry.computed(
+  add(
     "gauge",
     "gateway_rate_limit_held",
     "Requests, LLM tokens or US dollars that a local limit holds for requests in progress",
-    [...labelNames, "unit"],
-    () =>
-      Iterator.from(localLimits()).flatMap(({ held, scope, name, unit }) =>
-        held === undefined
-          ? []
-          : [[held, scope, name, shownUnit(unit)] as const]
-      ),
+    ({ held, unit }) => held === undefined ? {} : { [shownUnit(unit)]: held },
+    "unit",
   );
-  registry.computed(
+  add(
     "gauge",
     "gateway_rate_limit_keys",
     "Keys of a local limit with a budget",
-    labelNames,
-    perLimit(({ keys }) => keys),
+    ({ keys }) => keys,
   );
-  registry.computed(
+  add(
     "counter",
     "gateway_rate_limit_evicted_keys_total",
     "Keys of a local limit evicted while their budget was in use",
-    labelNames,
-    perLimit(({ evictedKeys }) => evictedKeys),
+    ({ evictedKeys }) => evictedKeys,
   );
 }
 
@@ -128,58 +154,40 @@ function addDescriptorMetrics(
   registry: MetricRegistry,
   { globalLimiters }: LimitReadings,
 ): void {
-  const labelNames = ["store", "domain", "limit"];
-  type Limit = GlobalLimiterReading["limits"][number];
-  const perLimit = (valueOf: (limit: Limit) => number | undefined) => () =>
-    globalLimiters().flatMap(({ store, domain, limits }) =>
-      limits.flatMap((limit) => {
-        const value = valueOf(limit);
-        return value === undefined
-          ? []
-          : [[value, store, domain, limit.name] as const];
-      })
-    );
-  registry.computed(
+  const add = metricsOf(
+    registry,
+    ["store", "domain", "limit"],
+    () =>
+      globalLimiters().flatMap(({ store, domain, limits }) =>
+        limits.map((limit) => [limit, store, domain, limit.name] as const)
+      ),
+  );
+  add(
     "counter",
     "gateway_rate_limit_shared_limit_requests_total",
     "Requests that a global limit admitted or refused",
-    [...labelNames, "result"],
-    () =>
-      globalLimiters().flatMap(({ store, domain, limits }) =>
-        limits.flatMap((limit) =>
-          (["admitted", "refused"] as const).map((result) =>
-            [limit[result], store, domain, limit.name, result] as const
-          )
-        )
-      ),
+    ({ admitted, refused }) => ({ admitted, refused }),
+    "result",
   );
-  registry.computed(
+  add(
     "counter",
     "gateway_rate_limit_shared_tokens_total",
     "LLM tokens charged to a global limit",
-    labelNames,
-    perLimit(({ unit, charged }) =>
-      unit === "usd" || unit === "requests" ? undefined : charged
-    ),
+    ({ unit, charged }) =>
+      unit === "usd" || unit === "requests" ? undefined : charged,
   );
-  registry.computed(
+  add(
     "counter",
     "gateway_rate_limit_shared_cost_usd_total",
     "US dollars charged to a global limit",
-    labelNames,
-    perLimit(({ unit, charged }) => unit === "usd" ? charged : undefined),
+    ({ unit, charged }) => unit === "usd" ? charged : undefined,
   );
-  registry.computed(
+  add(
     "gauge",
     "gateway_rate_limit_shared_held",
     "LLM tokens or US dollars that a global limit holds for requests in progress",
-    [...labelNames, "unit"],
-    () =>
-      globalLimiters().flatMap(({ store, domain, limits }) =>
-        limits.flatMap(({ held, name, unit }) =>
-          held === undefined ? [] : [[held, store, domain, name, unit] as const]
-        )
-      ),
+    ({ held, unit }) => held === undefined ? {} : { [unit]: held },
+    "unit",
   );
 }
 
@@ -187,54 +195,42 @@ function addGlobalLimitMetrics(
   registry: MetricRegistry,
   { globalLimiters }: LimitReadings,
 ): void {
-  const labelNames = ["store", "domain"];
-  const perLimiter = (valueOf: (each: GlobalLimiterReading) => number) => () =>
-    globalLimiters().map((each) =>
-      [valueOf(each), each.store, each.domain] as const
-    );
-  registry.computed(
+  const add = metricsOf(
+    registry,
+    ["store", "domain"],
+    () =>
+      globalLimiters().map((each) => [each, each.store, each.domain] as const),
+  );
+  add(
     "counter",
     "gateway_rate_limit_shared_requests_total",
     "Requests that global limits admitted or refused, or that got no verdict",
-    [...labelNames, "result"],
-    () =>
-      globalLimiters().flatMap((each) =>
-        (["admitted", "refused", "failed"] as const).map((result) =>
-          [each[result], each.store, each.domain, result] as const
-        )
-      ),
+    ({ admitted, refused, failed }) => ({ admitted, refused, failed }),
+    "result",
   );
-  registry.computed(
+  add(
     "counter",
     "gateway_rate_limit_shared_exchanges_total",
     "Exchanges with the store or service of global limits",
-    [...labelNames, "result"],
-    () =>
-      globalLimiters().flatMap(({ store, domain, exchanges }) =>
-        Object.entries(exchanges).map(([result, value]) =>
-          [value, store, domain, result] as const
-        )
-      ),
+    ({ exchanges }) => exchanges,
+    "result",
   );
-  registry.computed(
+  add(
     "counter",
     "gateway_rate_limit_shared_waits_total",
     "Requests that waited for the store or service of global limits",
-    labelNames,
-    perLimiter(({ waits }) => waits),
+    ({ waits }) => waits,
   );
-  registry.computed(
+  add(
     "counter",
     "gateway_rate_limit_shared_lost_tokens_total",
     "LLM tokens that were never charged to global limits",
-    labelNames,
-    perLimiter(({ lostTokens }) => lostTokens),
+    ({ lostTokens }) => lostTokens,
   );
-  registry.computed(
+  add(
     "gauge",
     "gateway_rate_limit_shared_failing",
     "1 while the store or service of global limits is unavailable",
-    labelNames,
-    perLimiter(({ state }) => state === "failing" ? 1 : 0),
+    ({ state }) => state === "failing" ? 1 : 0,
   );
 }
