@@ -6,7 +6,7 @@ import { type Body, BytesBody } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
 import { callerOf } from "../policy/authentication/request_identity.ts";
-import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
+import type { Backend, Route } from "../snapshot/snapshot.ts";
 import { Attempts, type BackendAttempt } from "./request/attempts.ts";
 import type { AttemptTarget, Destination } from "./balancing/attempt_target.ts";
 import { hashOf } from "./balancing/hash.ts";
@@ -25,7 +25,7 @@ import type { McpEndpoints } from "./mcp/mcp_endpoints.ts";
 import type { Mirrors } from "./mirrors.ts";
 import { isRepeatable, sendUntilGood } from "./failover/retry.ts";
 import {
-  findOwner,
+  findSession,
   persistentSession,
   persistSession,
 } from "./route_sessions.ts";
@@ -64,14 +64,6 @@ interface Call {
   readonly endpointOfClient: number | undefined;
   /** The body, once an attempt has read it to change it: it is gone from the request then. */
   readBody?: Uint8Array;
-}
-
-/** The session of a request. */
-export interface FoundSession {
-  /** Backend of the session; `undefined` when it is gone. */
-  readonly owner: WeightedBackend | undefined;
-  /** The session cannot go on at another backend. */
-  readonly isFixed: boolean;
 }
 
 /** Sends requests to backends: mirrors, time limits, attempts. */
@@ -160,34 +152,9 @@ export class Forwarder {
     };
   }
 
-  /** Returns the session of a request to a route with several backends, that of MCP or a persistent one; `undefined` without one. */
-  findSession(
-    exchange: Exchange,
-    route: Route,
-  ): Promise<FoundSession> | undefined {
-    const endpoint = endpointOfSession(exchange.request.headers);
-    if (endpoint !== undefined) {
-      return this.#findEndpoint(endpoint, route.backends)
-        .then((owner) => ({ owner, isFixed: true }));
-    }
-    // With priorities, a session stays at its endpoint only within the backend that failover chooses.
-    if (route.groups !== undefined && route.groups.length > 1) return undefined;
-    const { clock, upstreams } = this.#options;
-    const session = persistentSession(exchange, route, clock);
-    return session && findOwner(session, route.backends, upstreams)
-      .then((owner) => ({ owner, isFixed: false }));
-  }
-
-  async #findEndpoint(
-    endpoint: number,
-    backends: readonly WeightedBackend[],
-  ): Promise<WeightedBackend | undefined> {
-    for (const each of backends) {
-      if (each.backend === undefined) continue;
-      const destination = this.#options.upstreams.get(each.backend);
-      if (await destination.hasEndpoint?.(endpoint)) return each;
-    }
-    return undefined;
+  /** Returns the session of a request to a route with several backends; see `findSession`. */
+  findSession(exchange: Exchange, route: Route) {
+    return findSession(exchange, route, this.#options);
   }
 
   /** Runs all attempts within the route's time limit. */
@@ -275,54 +242,17 @@ export class Forwarder {
       code: "upstream_timeout",
       backend: backend.key,
     };
-    attempts.target = target;
-    attempts.providerRequestId = undefined;
-    attempts.limitedBy = undefined;
-    attempts.dropped = [];
-    attempts.isTooLong = attempts.isFiltered = false;
+    attempts.startAt(target);
     const { request, trace, span } = exchange;
     const upstream = this.#credentialed(target, origin);
     trace?.callStarts(target.label);
     const send = (traceparent = "") =>
-      withinLimit(cancellation, limit, (limited) => {
-        const { llm, mcp } = backend;
-        if (mcp !== undefined) {
-          const { slots, originalRequest: { authority } } = exchange;
-          const body = span === undefined
-            ? unread
-            : span.stamp(unread, traceparent);
-          const call = { request, authority, slots, body };
-          return this.#options.mcp.send(backend, mcp, {
-            ...call,
-            cancellation: limited,
-          });
-        }
-        if (llm === undefined) {
-          const body = span === undefined
-            ? unread
-            : span.stamp(unread, traceparent);
-          return upstream.send(request, body, limited);
-        }
-        const { clock, maxBufferBytes } = this.#options;
-        const { readBody } = origin;
-        const body = readBody === undefined ? unread : new BytesBody(readBody);
-        return sendToProvider({
-          target: llm,
-          upstream,
-          request,
-          body,
-          held: request.held,
-          cancellation: limited,
-          attempts,
-          requestId: exchange.requestId,
-          trace: trace?.policies,
-          clock,
-          maxBufferBytes,
-          onRead: (bytes) => origin.readBody = bytes,
-          items: this.#items.of(request.owners?.at(-1) ?? ""),
-          models: () => modelSources(exchange, route, this.#options.upstreams),
-        });
-      });
+      withinLimit(
+        cancellation,
+        limit,
+        (limited) =>
+          this.#sendBody(origin, upstream, { unread, traceparent }, limited),
+      );
     const call = span === undefined
       ? send()
       : span.attempt(request, backend, target.label, send);
@@ -344,6 +274,47 @@ export class Forwarder {
       maxReplayBytes: llm === undefined ? MAX_REPLAY_BYTES : maxBufferBytes,
       trace: exchange.trace?.policies,
     });
+  }
+
+  /** Sends to the MCP servers, the LLM provider or the endpoint of a backend. @param traceparent Place of the attempt in a trace. */
+  #sendBody(
+    call: Call,
+    upstream: Pick<AttemptTarget, "send">,
+    { unread, traceparent }: {
+      readonly unread: Body | undefined;
+      readonly traceparent: string;
+    },
+    cancellation: Cancellation,
+  ): Promise<ResponseMessage> {
+    const { exchange, attempts, route, backend, readBody } = call;
+    const { request, requestId, slots, span } = exchange;
+    const { clock, maxBufferBytes, mcp, upstreams } = this.#options;
+    if (backend.llm !== undefined) {
+      const body = readBody === undefined ? unread : new BytesBody(readBody);
+      return sendToProvider({
+        target: backend.llm,
+        upstream,
+        request,
+        body,
+        held: request.held,
+        cancellation,
+        attempts,
+        requestId,
+        trace: exchange.trace?.policies,
+        clock,
+        maxBufferBytes,
+        onRead: (bytes) => call.readBody = bytes,
+        items: this.#items.of(request.owners?.at(-1) ?? ""),
+        models: () => modelSources(exchange, route, upstreams),
+      });
+    }
+    const body = span === undefined ? unread : span.stamp(unread, traceparent);
+    if (backend.mcp === undefined) {
+      return upstream.send(request, body, cancellation);
+    }
+    const { authority } = exchange.originalRequest;
+    const message = { request, authority, slots, body, cancellation };
+    return mcp.send(backend, backend.mcp, message);
   }
 }
 

@@ -4,6 +4,7 @@ import type { ResponseMessage } from "../http/message.ts";
 import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import type { Destination } from "./balancing/attempt_target.ts";
 import { hashOf } from "./balancing/hash.ts";
+import { endpointOfSession } from "./balancing/session_mark.ts";
 import {
   beginSession,
   readSession,
@@ -31,18 +32,51 @@ export function persistentSession(
   return sessions && readSession(sessions, headers, clock.now());
 }
 
-/** Returns the backend of a session; `undefined` when its endpoint is gone or cannot be used. */
-export async function findOwner(
-  { backend: wanted, endpoint }: SessionMark,
-  backends: readonly WeightedBackend[],
-  upstreams: Upstreams,
+/** The session of a request. */
+export interface FoundSession {
+  /** Backend of the session; `undefined` when it is gone. */
+  readonly owner: WeightedBackend | undefined;
+  /** The session cannot go on at another backend. */
+  readonly isFixed: boolean;
+}
+
+/** Returns the session of a request to a route with several backends, that of MCP or a persistent one; `undefined` without one. */
+export function findSession(
+  exchange: Exchange,
+  route: Route,
+  { clock, upstreams }: {
+    readonly clock: Clock;
+    readonly upstreams: Upstreams;
+  },
+): Promise<FoundSession> | undefined {
+  const found = endpointOfSession(exchange.request.headers);
+  if (found !== undefined) {
+    return findBackend(
+      route,
+      (backend) => upstreams.get(backend).hasEndpoint?.(found),
+    ).then((owner) => ({ owner, isFixed: true }));
+  }
+  // With priorities, a session stays at its endpoint only within the backend that failover chooses.
+  if (route.groups !== undefined && route.groups.length > 1) return undefined;
+  const session = persistentSession(exchange, route, clock);
+  return session &&
+    findBackend(
+      route,
+      (backend) =>
+        hashOf(backend.key) === session.backend
+          ? upstreams.get(backend).hasUsable?.(session.endpoint)
+          : undefined,
+    ).then((owner) => ({ owner, isFixed: false }));
+}
+
+async function findBackend(
+  { backends }: Route,
+  isOwner: (backend: Backend) => Promise<boolean> | undefined,
 ): Promise<WeightedBackend | undefined> {
-  const owner = backends.find(({ backend }) =>
-    backend !== undefined && hashOf(backend.key) === wanted
-  );
-  if (owner?.backend === undefined) return undefined;
-  const isUsable = await upstreams.get(owner.backend).hasUsable?.(endpoint);
-  return isUsable ? owner : undefined;
+  for (const each of backends) {
+    if (each.backend && await isOwner(each.backend)) return each;
+  }
+  return undefined;
 }
 
 /** Begins a persistent session at the endpoint that has responded, unless the client has one there. */

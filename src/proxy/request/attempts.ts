@@ -76,14 +76,19 @@ export class Attempts {
     this.fail(outcome, now);
     this.failedOver = [...this.failedOver, `${backend}=${reason}`];
     this.status = undefined;
+    this.withheldUsage = undefined;
+    this.startAt(undefined);
+    this.retry(now);
+  }
+
+  /** Forgets what is known of the attempt before. */
+  startAt(target: AttemptTarget | undefined): void {
+    this.target = target;
+    this.providerRequestId = undefined;
     this.limitedBy = undefined;
     this.dropped = none;
     this.isTooLong = false;
     this.isFiltered = false;
-    this.withheldUsage = undefined;
-    this.providerRequestId = undefined;
-    this.target = undefined;
-    this.retry(now);
   }
 
   /** Returns a record for an attempt at the same time as the latest one, with what was before. */
