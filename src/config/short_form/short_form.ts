@@ -159,13 +159,9 @@ export const shortBackendSchema = s.refine(
   placeOfCredentials,
 );
 
-/** Schemas of the short file form. */
-export type ShortFormSchemas = ReturnType<typeof createShortForm>;
-
-/** Creates the schemas of those parts of the short file form that have policies, and of the form as a whole. */
-export function createShortForm(policies: PolicySchemas) {
-  // A route with one rule.
-  const route = s.object({
+/** A route with one rule. */
+function routeSchema(policies: PolicySchemas) {
+  return s.object({
     name: s.field(
       "Name in logs, metrics and `targetRefs`. Default: `route0`, `route1` and so on.",
       s.optional(objectName),
@@ -196,13 +192,11 @@ export function createShortForm(policies: PolicySchemas) {
       s.optional(policies.traffic),
     ),
   });
-  // A `GatewayPolicy`.
-  const policy = s.object({
-    name: s.field("Name in messages and `/config_dump`.", objectName),
-    ...policies.entries,
-  });
-  // The web UI on gateways, at `/ui`.
-  const ui = s.object({
+}
+
+/** The web UI on gateways, at `/ui`. */
+function uiSchema(policies: PolicySchemas) {
+  return s.object({
     gateways: s.field(
       "Names of gateways that serve the web UI, at `/ui`.",
       s.list(referenceName, { min: 1, max: 32 }),
@@ -220,6 +214,17 @@ export function createShortForm(policies: PolicySchemas) {
       "Policies for access to the web UI, such as `basicAuthentication`. Default: everybody who reaches the gateway has access.",
       s.optional(policies.traffic),
     ),
+  });
+}
+
+/** Creates the schemas of those parts of the short file form that have policies, and of the form as a whole. */
+export function createShortForm(policies: PolicySchemas) {
+  const route = routeSchema(policies);
+  const ui = uiSchema(policies);
+  // A `GatewayPolicy`.
+  const policy = s.object({
+    name: s.field("Name in messages and `/config_dump`.", objectName),
+    ...policies.entries,
   });
   const whole = s.object({
     config: s.field(
@@ -246,6 +251,9 @@ export function createShortForm(policies: PolicySchemas) {
   });
   return { route, policy, ui, whole };
 }
+
+/** Schemas of the short file form. */
+export type ShortFormSchemas = ReturnType<typeof createShortForm>;
 
 /** `gateways.<name>` after validation. */
 export type ShortGateway = s.Infer<typeof shortGatewaySchema>;
