@@ -68,3 +68,8 @@ export function ambiguous(message: string): JsonProblem {
 export function malformed(): JsonProblem {
   return new JsonProblem("it is not JSON", false);
 }
+
+/** Creates the error for a text with more values than are read. */
+export function tooManyValues(): JsonProblem {
+  return new JsonProblem("it has too many values", false);
+}
