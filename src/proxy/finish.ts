@@ -106,7 +106,7 @@ function describe(
     dropped: attempts?.dropped,
     trace: traceOf(exchange),
     usage: exchange.meter?.counts.usage,
-    countedInParts: exchange.meter?.countsParts ?? false,
+    countedInParts: exchange.meter?.countsParts,
     uncounted: exchange.meter?.counts.uncounted,
     failedExpressions: exchange.slots?.get(failedExpressions),
   };

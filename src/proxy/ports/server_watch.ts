@@ -83,28 +83,17 @@ export class ServerWatch implements ServerObserver {
     record({
       ...known,
       time: clock.now(),
-      durationMs: undefined,
       port,
       gateway: gateway(),
-      listener: undefined,
-      route: undefined,
-      backend: undefined,
-      endpoint: undefined,
       source: toText(source),
       client: "",
       host: authority,
       // An absolute URL may contain a password.
       path: target.startsWith("/") ? pathOf(target) : "",
       requestId: "",
-      upstreamRequestId: undefined,
-      failedExpressions: undefined,
-      upstreamDurationMs: undefined,
       reason: error.code,
       error: describeError(error),
       retries: 0,
-      usage: undefined,
-      countedInParts: false,
-      uncounted: undefined,
     });
   }
 

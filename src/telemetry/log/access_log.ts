@@ -10,7 +10,14 @@ import { hideSignatures } from "../../base/redaction.ts";
 import type { Attributes } from "../spans/span.ts";
 import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { FinishedRequest } from "./finished_request.ts";
-import type { LogRecord } from "./log_record.ts";
+
+/** A record of the access log for a collector. */
+export interface LogRecord extends Pick<FinishedRequest, "time" | "trace"> {
+  readonly level: Level;
+  /** Such as `GET /mcp 200`. */
+  readonly body: string;
+  readonly attributes: Attributes;
+}
 
 /** Dependencies of the access log. */
 export interface AccessLogOptions {

@@ -5,16 +5,16 @@ export interface FinishedRequest {
   /** Time of acceptance, in milliseconds since the epoch. */
   readonly time: number;
   /** From acceptance to the last byte; `undefined` for a request rejected before it could be read. */
-  readonly durationMs: number | undefined;
+  readonly durationMs?: number | undefined;
   /** Port of the configuration that the request arrived on. */
   readonly port: number;
   /** Names of the parts that served the request; `undefined` when it did not get that far. */
-  readonly gateway: string | undefined;
-  readonly listener: string | undefined;
-  readonly route: string | undefined;
-  readonly backend: string | undefined;
+  readonly gateway?: string | undefined;
+  readonly listener?: string | undefined;
+  readonly route?: string | undefined;
+  readonly backend?: string | undefined;
   /** Address of the upstream, such as `127.0.0.1:9000`. */
-  readonly endpoint: string | undefined;
+  readonly endpoint?: string | undefined;
   /** Address of the client, such as `127.0.0.1:51000`. */
   readonly source: string;
   /** Identity of the client, such as the subject of its token; empty without one. */
@@ -32,15 +32,15 @@ export interface FinishedRequest {
   readonly bytesSent: number;
   readonly requestId: string;
   /** `x-request-id` of the response if it differs: LLM providers send their own. */
-  readonly upstreamRequestId: string | undefined;
+  readonly upstreamRequestId?: string | undefined;
   /** Time until the upstream's response head; `undefined` when no upstream was called. */
-  readonly upstreamDurationMs: number | undefined;
+  readonly upstreamDurationMs?: number | undefined;
   /** Time until the first output of a streamed LLM response; `undefined` for other responses. */
   readonly firstTokenMs?: number | undefined;
   /** Source of the response: `upstream`, `direct_response` for a policy, why a policy denied the request, or the error code. */
   readonly reason: string;
   /** Error message, for the log only. */
-  readonly error: string | undefined;
+  readonly error?: string | undefined;
   /** Attempts after the first. */
   readonly retries: number;
   /** Backends that others have replaced, with why: `["openai=429"]`. */
@@ -54,13 +54,13 @@ export interface FinishedRequest {
     readonly isSampled: boolean;
   } | undefined;
   /** Tokens, when an LLM responded. */
-  readonly usage: TokenUsage | undefined;
+  readonly usage?: TokenUsage | undefined;
   /** `usage` was counted in parts while the request was open. */
-  readonly countedInParts: boolean;
+  readonly countedInParts?: boolean | undefined;
   /** Model of a response whose tokens a budget needs and nobody could count; `undefined` for all other requests. */
-  readonly uncounted: { readonly model: string | undefined } | undefined;
+  readonly uncounted?: { readonly model: string | undefined } | undefined;
   /** Kind of the policy of each expression that had no value for the request; `undefined` when all had one. */
-  readonly failedExpressions: readonly string[] | undefined;
+  readonly failedExpressions?: readonly string[] | undefined;
 }
 
 /** The part of a record that says who used what. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { LogRecord } from "../log/log_record.ts";
+import type { LogRecord } from "../log/access_log.ts";
 import type { MetricRegistry } from "../metrics/metrics.ts";
 import type { Span } from "../spans/span.ts";
 import { Delivery, type DropReason } from "./delivery/delivery.ts";

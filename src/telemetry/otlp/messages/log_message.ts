@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from "../../../base/wire/protobuf_wire.ts";
-import type { LogRecord } from "../../log/log_record.ts";
+import type { LogRecord } from "../../log/access_log.ts";
 import {
   writeAttributes,
   writeId,

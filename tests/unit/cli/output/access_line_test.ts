@@ -23,15 +23,9 @@ const forwarded: FinishedRequest = {
   status: 200,
   bytesSent: 42,
   requestId: "6f0c1a52",
-  upstreamRequestId: undefined,
   upstreamDurationMs: 11,
   reason: "upstream",
-  error: undefined,
   retries: 0,
-  usage: undefined,
-  countedInParts: false,
-  uncounted: undefined,
-  failedExpressions: undefined,
 };
 
 /** Formats a request like the gateway, then for a terminal. */
