@@ -51,7 +51,7 @@ function labelValue(name: string): string {
   return `${name.slice(0, MAX_NAME - HASH_LENGTH - 1)}-${hash}`;
 }
 
-/** What the objects of a gateway depend on. */
+/** Dependencies of the objects of a gateway. */
 export interface ProxySources {
   readonly gatewayClass: KubernetesObject;
   readonly parameters: ProxyParameters;
