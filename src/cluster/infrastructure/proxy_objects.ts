@@ -5,7 +5,7 @@ import type { ProxyParameters } from "./proxy_parameters.ts";
 import {
   CERTIFICATE_ENTRY,
   podTemplate,
-  type ProxyTemplate,
+  type ProxySources,
 } from "./proxy_pod.ts";
 
 /** Label with the name of the gateway. https://gateway-api.sigs.k8s.io/geps/gep-1762/ */
@@ -49,17 +49,6 @@ function labelValue(name: string): string {
   if (name.length <= MAX_NAME) return name;
   const hash = digest(name).slice(0, HASH_LENGTH);
   return `${name.slice(0, MAX_NAME - HASH_LENGTH - 1)}-${hash}`;
-}
-
-/** Dependencies of the objects of a gateway. */
-export interface ProxySources {
-  readonly gatewayClass: KubernetesObject;
-  readonly parameters: ProxyParameters;
-  readonly template: ProxyTemplate;
-  /** Ports of listener sets. */
-  readonly ports: readonly number[];
-  /** Certificate of the controller, PEM. */
-  readonly certificate: string;
 }
 
 /** Returns the objects that run the proxies of a gateway. */

@@ -21,6 +21,17 @@ export interface ProxyTemplate {
   readonly namespace: string;
 }
 
+/** Dependencies of the objects of a gateway. */
+export interface ProxySources {
+  readonly gatewayClass: KubernetesObject;
+  readonly parameters: ProxyParameters;
+  readonly template: ProxyTemplate;
+  /** Ports of listener sets. */
+  readonly ports: readonly number[];
+  /** Certificate of the controller, PEM. */
+  readonly certificate: string;
+}
+
 const CONFIG_ANNOTATION = "gateway.internal/config";
 const USER = 65532;
 const CONFIG_FOLDER = "/etc/gateway";
@@ -34,12 +45,7 @@ export const CERTIFICATE_ENTRY = "controller.crt";
 export function podTemplate(
   gateway: KubernetesObject,
   name: string,
-  { parameters, template, certificate }: {
-    readonly parameters: ProxyParameters;
-    readonly template: ProxyTemplate;
-    /** PEM. */
-    readonly certificate: string;
-  },
+  { parameters, template, certificate }: ProxySources,
   { selector, labels, annotations }: {
     /** Selects the pods. */
     readonly selector: Readonly<Record<string, string>>;

@@ -8,7 +8,6 @@ import {
 import { formatNumber, formatUsd } from "../../base/log_text.ts";
 import { hideSignatures } from "../../base/redaction.ts";
 import type { Attributes } from "../spans/span.ts";
-import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { FinishedRequest } from "./finished_request.ts";
 
 /** A record of the access log for a collector. */
@@ -118,6 +117,7 @@ function eachWanted(
   add: Add,
 ): void {
   eachField(request, (key, value) => {
+    if (value === undefined || value === "") return;
     if (!remove.has(key) && !Object.hasOwn(added, key)) add(key, value);
   });
   for (const [key, value] of Object.entries(added)) {
@@ -126,61 +126,50 @@ function eachWanted(
   }
 }
 
-function eachField(request: FinishedRequest, add: Add): void {
-  if (request.gateway !== undefined) add("gateway", request.gateway);
-  else add("port", request.port);
-  if (request.listener !== undefined) add("listener", request.listener);
-  if (request.route !== undefined) add("route", request.route);
-  if (request.backend !== undefined) add("backend", request.backend);
-  if (request.endpoint !== undefined) add("endpoint", request.endpoint);
+/** Passes on all fields; those that are `undefined` or empty are left out. */
+function eachField(
+  request: FinishedRequest,
+  add: (key: string, value: string | number | undefined) => void,
+): void {
+  const { gateway, trace, usage } = request;
+  add("gateway", gateway);
+  if (gateway === undefined) add("port", request.port);
+  add("listener", request.listener);
+  add("route", request.route);
+  add("backend", request.backend);
+  add("endpoint", request.endpoint);
   add("src.addr", request.source);
-  if (request.method !== "") add("http.method", request.method);
-  if (request.host !== "") add("http.host", request.host);
-  if (request.path !== "") add("http.path", hideSignatures(request.path));
-  if (request.version !== "") add("http.version", `HTTP/${request.version}`);
+  add("http.method", request.method);
+  add("http.host", request.host);
+  add("http.path", hideSignatures(request.path));
+  add("http.version", request.version && `HTTP/${request.version}`);
   add("http.status", request.status);
   add("bytes", request.bytesSent);
-  if (request.requestId !== "") add("request.id", request.requestId);
-  if (request.upstreamRequestId !== undefined) {
-    add("upstream.request.id", request.upstreamRequestId);
-  }
-  if (request.trace !== undefined) {
-    add("trace.id", request.trace.traceId);
-    add("span.id", request.trace.spanId);
-  }
+  add("request.id", request.requestId);
+  add("upstream.request.id", request.upstreamRequestId);
+  add("trace.id", trace?.traceId);
+  add("span.id", trace?.spanId);
   add("reason", request.reason);
-  if (request.error !== undefined) add("error", request.error);
+  add("error", request.error);
   if (request.retries > 0) add("retry.attempt", request.retries);
-  if (request.failedOver !== undefined && request.failedOver.length > 0) {
-    add("failover", request.failedOver.join(","));
-  }
-  if (request.dropped !== undefined && request.dropped.length > 0) {
-    add("llm.dropped", request.dropped.join(","));
-  }
-  if (request.usage !== undefined) addUsage(request.usage, add);
-  if (request.uncounted !== undefined) add("gen_ai.usage.uncounted", "true");
-  if (request.upstreamDurationMs !== undefined) {
-    add("upstream.duration", toMilliseconds(request.upstreamDurationMs));
-  }
-  if (request.durationMs !== undefined) {
-    add("duration", toMilliseconds(request.durationMs));
-  }
-}
-
-/** Adds token usage under the names of the OpenTelemetry conventions for generative AI. */
-function addUsage(usage: TokenUsage, add: Add): void {
-  if (usage.responseModel !== undefined) {
+  add("failover", request.failedOver?.join(","));
+  add("llm.dropped", request.dropped?.join(","));
+  if (usage !== undefined) {
+    // Names of the OpenTelemetry conventions for generative AI.
     add("gen_ai.response.model", usage.responseModel);
-  }
-  add("gen_ai.usage.input_tokens", usage.inputTokens);
-  if (usage.cachedInputTokens !== undefined) {
+    add("gen_ai.usage.input_tokens", usage.inputTokens);
     add("gen_ai.usage.cache_read.input_tokens", usage.cachedInputTokens);
+    add("gen_ai.usage.output_tokens", usage.outputTokens);
+    if (usage.estimated) add("gen_ai.usage.estimated", "true");
+    if (usage.isPriced) add("llm.cost_usd", formatUsd(usage.nanoUsd));
   }
-  add("gen_ai.usage.output_tokens", usage.outputTokens);
-  if (usage.estimated) add("gen_ai.usage.estimated", "true");
-  if (usage.isPriced) add("llm.cost_usd", formatUsd(usage.nanoUsd));
+  if (request.uncounted !== undefined) add("gen_ai.usage.uncounted", "true");
+  add("upstream.duration", toMilliseconds(request.upstreamDurationMs));
+  add("duration", toMilliseconds(request.durationMs));
 }
 
-function toMilliseconds(duration: number): string {
-  return `${Math.round(duration * 1000) / 1000}ms`;
+function toMilliseconds(duration: number | undefined): string | undefined {
+  return duration === undefined
+    ? undefined
+    : `${Math.round(duration * 1000) / 1000}ms`;
 }
