@@ -21,7 +21,7 @@ import {
   jwtClaims,
   protectedResource,
 } from "../authentication/request_identity.ts";
-import { Expression } from "../../cel/expression.ts";
+import { Expression } from "../cel/expression.ts";
 import {
   type CompiledExpression,
   compileOnce,
