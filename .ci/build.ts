@@ -7,7 +7,7 @@
 import config from "../deno.json" with { type: "json" };
 import { loadPage } from "../admin/ui/page_from_source.ts";
 import { pack, runFlags } from "./pack.ts";
-import { appendSourceMap } from "./source_map.ts";
+import { shortenMap } from "./source_map.ts";
 
 const root = decodeURIComponent(new URL("../", import.meta.url).pathname);
 /** `main.js`, `worker.js`, `converter.js`, and the files that they load: at their start, or on demand. */
@@ -42,27 +42,32 @@ async function bundlePrograms(): Promise<void> {
   if (!bundled.success) {
     throw new Error(`Cannot bundle the programs: ${bundled.errorText}`);
   }
-  for (const name of programFiles()) await finishFile(`${folder}/${name}`);
+  for (const name of programFiles()) {
+    if (name.endsWith(".js")) await finishFile(`${folder}/${name}`);
+  }
 }
 
+/** Returns the names of the files and of their source maps. */
 function programFiles(): string[] {
-  return [...Deno.readDirSync(folder)].map(({ name }) => name)
-    .filter((name) => name.endsWith(".js")).sort();
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
 /**
- * Moves the source map of a file into it, and hides its dynamic imports from Deno, which reads what it can name at the start, and
- * keeps it in memory.
+ * Reduces what Deno keeps of a file in memory: its dynamic imports are hidden from Deno, which reads what it can name at the start,
+ * and V8 keeps a text with a single character beyond Latin-1 in two bytes for each.
  */
 async function finishFile(path: string): Promise<void> {
   const text = await Deno.readTextFile(path);
-  const program = text.replaceAll(
-    /\bimport\(("\.\/[^"\n]+\.js")\)/g,
-    "import(String($1))",
-  );
+  const program = text
+    .replaceAll(/\bimport\(("\.\/[^"\n]+\.js")\)/g, "import(String($1))")
+    .replaceAll(
+      // deno-lint-ignore no-control-regex
+      /[^\x00-\x7f]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
   const map = JSON.parse(await Deno.readTextFile(`${path}.map`));
-  await Deno.writeTextFile(path, appendSourceMap(program, map, "../../"));
-  await Deno.remove(`${path}.map`);
+  await Deno.writeTextFile(path, program);
+  await Deno.writeTextFile(`${path}.map`, shortenMap(program, map, "../../"));
 }
 
 /** Writes the module that replaces `#page`, and an import map that says so. */

@@ -15,7 +15,7 @@ program_entry=@PROGRAM_ENTRY@ runtime_entry=@RUNTIME_ENTRY@
 program_bytes=@PROGRAM_BYTES@ runtime_bytes=@RUNTIME_BYTES@
 # Where each part stands in this file: its first block, blocks, and compressed bytes.
 program_part='@PROGRAM_PART@' runtime_part='@RUNTIME_PART@'
-run_flags='@RUN_FLAGS@'
+run_flags='@RUN_FLAGS@' run_environment='@RUN_ENVIRONMENT@'
 
 has_size() {
   [ -f "$1" ] && [ "$(wc -c <"$1")" -eq "$2" ]
@@ -36,8 +36,8 @@ is_private() {
 has_program() {
   (
     set +f
-    is_private "$folder" "$folder"/*.js &&
-      [ "$(wc -c "$folder"/*.js | tail -n 1 | tr -dc 0-9)" -eq "$program_bytes" ]
+    is_private "$folder" "$folder"/*.js* &&
+      [ "$(wc -c "$folder"/*.js* | tail -n 1 | tr -dc 0-9)" -eq "$program_bytes" ]
   ) 2>/dev/null
 }
 
@@ -139,6 +139,9 @@ start() {
   GATEWAY_ARGV0=$0
   DENO_NO_UPDATE_CHECK=1
   export DENO_DIR GATEWAY_ARGV0 DENO_NO_UPDATE_CHECK
+  for setting in $run_environment; do
+    eval "[ -n \"\${${setting%%=*}+set}\" ]" || export "${setting?}"
+  done
   exec "$runtime" run $run_flags "$program" "$@"
 }
 

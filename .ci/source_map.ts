@@ -5,12 +5,12 @@ const DIGITS =
 const ours = /^(?:src|admin|cli|main\.ts|worker\.ts)(?:\/|$)/;
 
 /**
- * Appends a source map, for profiles, as the last line of the program: the source of each line of ours, and nothing of packages.
+ * Returns a source map for profiles that has the source of each line of ours, and nothing of packages.
  *
- * The line is a comment that Deno does not know, because Deno keeps the maps that it knows in memory from the start.
+ * It is a file of its own that no comment names, because Deno keeps the maps that it knows in memory from the start.
  * @param folder Folder of the sources, relative to the bundle: `../`.
  */
-export function appendSourceMap(
+export function shortenMap(
   program: string,
   map: SourceMapPayload,
   folder: string,
@@ -39,9 +39,7 @@ export function appendSourceMap(
     names: [],
     mappings: mappings.join(";"),
   };
-  return `${program.trimEnd()}\n//# gateway source map ${
-    JSON.stringify(small)
-  }\n`;
+  return `${JSON.stringify(small)}\n`;
 }
 
 /** Base 64 VLQ, ECMA-426 section 6. */

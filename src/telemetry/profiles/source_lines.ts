@@ -8,14 +8,11 @@ export interface SourceLine {
   readonly line: number;
 }
 
-/** Precedes the source map at the end of each file of the executable's program; see `.ci/source_map.ts`. */
-const MARKER = "\n//# gateway source map ";
-
 /**
  * Maps lines of running code to source lines.
  *
- * Deno keeps source maps of the TypeScript that it transpiles. The files of the executable's program contain their own maps, which
- * are not registered with Deno, as that would keep them in memory.
+ * Deno keeps source maps of the TypeScript that it transpiles. The files of the executable's program have maps beside them,
+ * which Deno does not know, as it would keep them in memory; see `.ci/source_map.ts`.
  */
 export class SourceLines {
   readonly #maps = new Map<string, SourceMap | undefined>();
@@ -54,13 +51,10 @@ export class SourceLines {
   }
 }
 
-/** Reads the map in a file of the program; returns `undefined` if there is none or it cannot be read, in favor of the program's lines. */
+/** Reads the map beside a file of the program; returns `undefined` if it cannot be read, in favor of the program's lines. */
 function readOwnMap(path: string): SourceMap | undefined {
   try {
-    const program = Deno.readTextFileSync(path);
-    const at = program.lastIndexOf(MARKER);
-    if (at < 0) return undefined;
-    return new SourceMap(JSON.parse(program.slice(at + MARKER.length)));
+    return new SourceMap(JSON.parse(Deno.readTextFileSync(`${path}.map`)));
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { runEnvironment } from "../../../.ci/pack.ts";
 import config from "../../../deno.json" with { type: "json" };
 import {
   entriesOf,
@@ -160,6 +161,22 @@ Deno.test("launcher drops settings of the Deno and Node tools, but keeps trust a
   }
   for (const [name, value] of Object.entries(kept)) {
     assert.equal(report.env[name], value);
+  }
+});
+
+Deno.test("launcher configures the allocator, but keeps the settings of users", async () => {
+  using sandbox = await Sandbox.create();
+  const [[name, byDefault] = [], ...others] = Object.entries(runEnvironment);
+  const GATEWAY_CACHE_DIR = sandbox.directory("cache");
+
+  const plain = await sandbox.run({ env: { GATEWAY_CACHE_DIR } });
+  const env = { GATEWAY_CACHE_DIR, [name ?? ""]: "" };
+  const configured = await sandbox.run({ env });
+
+  assert.equal(plain.report().env[name ?? ""], byDefault);
+  assert.equal(configured.report().env[name ?? ""], "");
+  for (const [other, value] of others) {
+    assert.equal(configured.report().env[other], value);
   }
 });
 

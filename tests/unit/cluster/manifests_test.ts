@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { runFlags } from "../../../.ci/pack.ts";
+import { runEnvironment, runFlags } from "../../../.ci/pack.ts";
 import { chartSchema } from "../../../.ci/chart_schema.ts";
 import { manifestHeader, manifests } from "../../../.ci/render_chart.ts";
 import { describeResourceDefinitions } from "../../../cli/schema/print_schema.ts";
@@ -25,7 +25,7 @@ Deno.test("values of the chart have the settings of the gateway; run make manife
   assert.equal(text, await chartSchema());
 });
 
-Deno.test("the image runs the programs with the flags of the executable", async () => {
+Deno.test("the image runs the programs with the flags and the environment of the executable", async () => {
   const text = await readFile("deploy/Dockerfile");
   const [, entry = ""] = /^ENTRYPOINT (.*)$/m.exec(text) ?? [];
   assert.deepEqual(JSON.parse(entry), [
@@ -37,6 +37,9 @@ Deno.test("the image runs the programs with the flags of the executable", async 
   const flags = runFlags.join(" ");
   assert(text.includes(`deno run ${flags} /app/main.js validate -`));
   assert(text.includes(`deno run ${flags} /app/worker.js`));
+  const environment = Object.entries(runEnvironment)
+    .map((each) => each.join("=")).join(" ");
+  assert(text.includes(` ${environment}\n`));
   const [, version] = /DENO_VERSION=(\S+)/.exec(text) ?? [];
   assert.match(
     await readFile(".ci/deno"),
