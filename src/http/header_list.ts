@@ -81,6 +81,15 @@ export class HeaderList {
     this.#deleteFrom(name, 0);
   }
 
+  /** Reports whether the name of a field, in its original spelling, matches. */
+  some(matches: (name: string) => boolean): boolean {
+    const fields = this.#fields;
+    for (let i = 0; i < fields.length; i += 2) {
+      if (matches(fields[i] ?? "")) return true;
+    }
+    return false;
+  }
+
   /** Removes all fields whose name, in its original spelling, matches; returns whether there were any. */
   deleteWhere(matches: (name: string) => boolean): boolean {
     const fields = this.#fields;

@@ -44,10 +44,11 @@ const endToEnd = new RegExp(
  * Call it after determining the framing: it also removes `Transfer-Encoding`.
  */
 export function takeConnectionFields(headers: HeaderList): ConnectionFields {
+  if (!headers.some(isHopByHop)) return noFields;
   const connection = headers.getJoined("connection");
   const te = headers.getJoined("te");
   const upgrade = headers.getJoined("upgrade");
-  if (!headers.deleteWhere(isHopByHop)) return noFields;
+  headers.deleteWhere(isHopByHop);
   const usual = te === undefined && connection !== undefined
     ? usualFields.get(connection)
     : undefined;

@@ -171,12 +171,20 @@ export function llmApiNames(): readonly LlmApi[] {
  */
 export function detectLlmApi(method: string, path: string): LlmApi | undefined {
   if (method !== "POST" && method !== "GET") return undefined;
-  const end = endOfPath(path);
-  for (const [ending, api] of endings[method]) {
-    if (end.endsWith(ending)) return api;
+  if (method !== detected.method || path !== detected.path) {
+    const end = endOfPath(path);
+    const found = endings[method].find(([ending]) => end.endsWith(ending));
+    detected = { method, path, api: found?.[1] };
   }
-  return undefined;
+  return detected.api;
 }
+
+/** The last path: the parts of the pipeline ask for that of a request one after the other. */
+let detected: {
+  readonly method: string;
+  readonly path: string;
+  readonly api: LlmApi | undefined;
+} = { method: "", path: "", api: undefined };
 
 /** The longest first: of `/chat/completions` and `/completions`, the former decides. */
 const endings = { POST: endingsOf("POST"), GET: endingsOf("GET") };

@@ -17,6 +17,7 @@ export interface BodyDecoder {
 }
 
 const MAX_SAFE_DIGITS = 15;
+const ZERO = 0x30;
 
 /**
  * Determines the framing of a request's body; 0 without a body (RFC 9112 section 6.3).
@@ -74,7 +75,8 @@ function contentLength(headers: HeaderList): number | undefined {
   if (headers.count("content-length") > 1) {
     throw malformed("Cannot accept two Content-Length headers");
   }
-  if (!/^\d+$/.test(value)) {
+  const length = parseDigits(value);
+  if (length < 0) {
     throw malformed("Cannot read Content-Length: expected digits");
   }
   if (value.length > MAX_SAFE_DIGITS) {
@@ -83,7 +85,18 @@ function contentLength(headers: HeaderList): number | undefined {
       "Cannot read Content-Length: the number is too large",
     );
   }
-  return Number(value);
+  return length;
+}
+
+/** Returns the number that digits stand for, -1 for any other text. A regular expression would take several times as long. */
+function parseDigits(text: string): number {
+  let number = 0;
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - ZERO;
+    if (digit < 0 || digit > 9) return -1;
+    number = 10 * number + digit;
+  }
+  return text === "" ? -1 : number;
 }
 
 function assertChunked(headers: HeaderList): void {

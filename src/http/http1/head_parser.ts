@@ -9,6 +9,7 @@ const LF = 0x0a;
 const SP = 0x20;
 const TAB = 0x09;
 const COLON = 0x3a;
+const ZERO = 0x30;
 
 /** First line and fields of a request, not interpreted yet. */
 export interface RequestHead {
@@ -123,7 +124,7 @@ export function parseResponseHead(
 ): ResponseHead {
   const text = bytes.toString("latin1", start, end);
   const minorVersion = parseVersion(text.slice(0, 8));
-  const status = parseStatus(text.slice(8, 12));
+  const status = parseStatus(bytes, start + 8);
   const reasonStart = start + 12;
   const lineEnd = skip(bytes, reasonStart, valueBytes);
   const separated = lineEnd === reasonStart || bytes[reasonStart] === SP;
@@ -208,11 +209,17 @@ function parseVersion(text: string): number {
   throw malformed("Cannot read the HTTP version");
 }
 
-function parseStatus(text: string): number {
-  if (!/^ [1-9]\d\d$/.test(text)) {
-    throw malformed("Cannot read the status code");
-  }
-  return Number(text);
+/** Reads a space and the three digits of a status, of which the first is not 0. */
+function parseStatus(bytes: Buffer, at: number): number {
+  const status = 100 * digitAt(bytes, at + 1) + 10 * digitAt(bytes, at + 2) +
+    digitAt(bytes, at + 3);
+  if (bytes[at] === SP && status >= 100) return status;
+  throw malformed("Cannot read the status code");
+}
+
+function digitAt(bytes: Buffer, at: number): number {
+  const digit = (bytes[at] ?? 0) - ZERO;
+  return digit >= 0 && digit <= 9 ? digit : NaN;
 }
 
 function skip(bytes: Buffer, from: number, table: Uint8Array): number {

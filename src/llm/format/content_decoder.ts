@@ -77,6 +77,7 @@ export function createDecoder(
   sink: (bytes: Uint8Array) => void,
   limits: DecoderLimits = strict,
 ): ContentDecoder | undefined {
+  if (contentEncoding === "identity") return new Identity(sink);
   const codings = contentEncoding.toLowerCase().split(",", MAX_CODINGS + 1)
     .map((coding) => coding.trim())
     .filter((coding) => coding !== "" && coding !== "identity");

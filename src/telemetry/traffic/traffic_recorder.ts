@@ -1,13 +1,18 @@
 import type { Clock } from "../../base/clock.ts";
 import type { FinishedRequest, RequestUse } from "../log/finished_request.ts";
-import { addRequest, addTokens, createSums } from "./request_sums.ts";
+import { addRequest, addTokens } from "./request_sums.ts";
 import {
   countInBucket,
   createBucket,
   type TrafficBucket,
 } from "./traffic_bucket.ts";
 import { rangeSteps } from "./traffic_range.ts";
-import { HOUR_MS, type UsageRow, UsageTable } from "./usage_table.ts";
+import {
+  HOUR_MS,
+  type UsageRow,
+  type UsageRowName,
+  UsageTable,
+} from "./usage_table.ts";
 
 /** The requests of one thread since its last news; plain data, so that threads can send it. */
 export interface TrafficNews {
@@ -41,9 +46,8 @@ export class TrafficRecorder {
 
   /** Counts a part of what a request uses that is still open: `countedInParts` of its record is true. */
   recordPart(part: RequestUse): void {
-    const sums = createSums();
+    const sums = this.#usage.sumsOf(identify(part));
     if (part.usage !== undefined) addTokens(sums, part.usage);
-    this.#usage.add({ ...identify(part), ...sums });
     this.#sendSoon();
   }
 
@@ -68,12 +72,10 @@ export class TrafficRecorder {
 
   #recordUsage(request: FinishedRequest): void {
     if (request.usage === undefined && request.uncounted === undefined) return;
-    const sums = createSums();
     addRequest(
-      sums,
+      this.#usage.sumsOf(identify(request)),
       request.countedInParts ? { ...request, usage: undefined } : request,
     );
-    this.#usage.add({ ...identify(request), ...sums });
   }
 
   #sendSoon(): void {
@@ -83,7 +85,7 @@ export class TrafficRecorder {
 
 function identify(
   { time, client, route = "", usage, uncounted }: RequestUse,
-): Pick<UsageRow, "hour" | "key" | "model" | "route"> {
+): UsageRowName {
   const model = uncounted === undefined
     ? usage?.responseModel
     : uncounted.model;

@@ -1,7 +1,7 @@
-import { mergeSums, type RequestSums } from "./request_sums.ts";
+import { createSums, mergeSums, type RequestSums } from "./request_sums.ts";
 
-/** Use of one key with one model on one route, in one hour. */
-export interface UsageRow extends Readonly<RequestSums> {
+/** Names what a row sums up. */
+export interface UsageRowName {
   /** Start of the hour, in milliseconds since the epoch. */
   readonly hour: number;
   /** Identity of the client; empty without one. */
@@ -9,6 +9,9 @@ export interface UsageRow extends Readonly<RequestSums> {
   readonly model: string;
   readonly route: string;
 }
+
+/** Use of one key with one model on one route, in one hour. */
+export interface UsageRow extends UsageRowName, Readonly<RequestSums> {}
 
 /** Remembers who used what for several processes. */
 export interface UsageBook {
@@ -31,6 +34,8 @@ const OTHER = "other";
 /** Rows by hour, key, model and route; those that differ in nothing else are added up. */
 export class UsageTable {
   readonly #rows = new Map<string, UsageRow & RequestSums>();
+  /** The row that was found last: the next request often belongs to it, and an identity takes time to put together. */
+  #last: (UsageRow & RequestSums) | undefined;
   #forgottenUntil = -Infinity;
 
   /** Returns the rows as they are now. */
@@ -39,28 +44,36 @@ export class UsageTable {
   }
 
   add(row: UsageRow): void {
-    const key = row.key.slice(0, MAX_NAME_LENGTH);
-    const model = row.model.slice(0, MAX_NAME_LENGTH);
-    const isFull = this.#rows.size >= MAX_ROWS;
-    if (this.#addAs({ ...row, key, model }, isFull)) return;
-    this.#addAs({ ...row, key: OTHER, model: OTHER }, false);
+    mergeSums(this.sumsOf(row), row);
   }
 
-  /** Returns false for a new row that must not be kept. */
-  #addAs(row: UsageRow, isFull: boolean): boolean {
-    const { hour, key, model, route } = row;
-    // Differs for any other names, whatever characters these have.
-    const id = `${hour} ${key.length} ${model.length} ${key}${model}${route}`;
+  /** Returns the sums of a row, to add to; valid until rows are taken or forgotten. */
+  sumsOf(name: UsageRowName): RequestSums {
+    if (this.#last !== undefined && isSame(this.#last, name)) return this.#last;
+    const { hour, route } = name;
+    const key = name.key.slice(0, MAX_NAME_LENGTH);
+    const model = name.model.slice(0, MAX_NAME_LENGTH);
+    const isKept = this.#rows.size < MAX_ROWS ||
+      this.#rows.has(identify({ hour, key, model, route }));
+    return this.#last = isKept
+      ? this.#rowOf({ hour, key, model, route })
+      : this.#rowOf({ hour, key: OTHER, model: OTHER, route });
+  }
+
+  #rowOf(name: UsageRowName): UsageRow & RequestSums {
+    const id = identify(name);
     const known = this.#rows.get(id);
-    if (known !== undefined) mergeSums(known, row);
-    else if (!isFull) this.#rows.set(id, row);
-    return known !== undefined || !isFull;
+    if (known !== undefined) return known;
+    const row = { ...name, ...createSums() };
+    this.#rows.set(id, row);
+    return row;
   }
 
   /** Removes and returns all rows. */
   take(): readonly UsageRow[] {
     const rows = [...this.#rows.values()];
     this.#rows.clear();
+    this.#last = undefined;
     return rows;
   }
 
@@ -71,7 +84,18 @@ export class UsageTable {
     for (const [id, { hour }] of this.#rows) {
       if (hour < time) this.#rows.delete(id);
     }
+    this.#last = undefined;
   }
+}
+
+function isSame(one: UsageRowName, other: UsageRowName): boolean {
+  return one.hour === other.hour && one.model === other.model &&
+    one.key === other.key && one.route === other.route;
+}
+
+/** Returns a text that differs for any other names, whatever characters these have. */
+function identify({ hour, key, model, route }: UsageRowName): string {
+  return `${hour} ${key.length} ${model.length} ${key}${model}${route}`;
 }
 
 /** Adds a row to one of the same identity. */

@@ -15,8 +15,8 @@ export class Upload implements Body {
   readonly hasHeadroom: boolean;
   readonly #body: Body;
   readonly #observer: UploadObserver;
-  readonly #released = Promise.withResolvers<void>();
-  #held: boolean;
+  /** Set while nothing may be read. */
+  #hold: PromiseWithResolvers<void> | undefined;
   #started = false;
   #ended = false;
   #cancelled = false;
@@ -28,7 +28,7 @@ export class Upload implements Body {
     this.hasHeadroom = body.hasHeadroom ?? false;
     this.#body = body;
     this.#observer = observer;
-    this.#held = held;
+    if (held) this.#hold = Promise.withResolvers();
   }
 
   get trailers(): HeaderList | undefined {
@@ -52,12 +52,14 @@ export class Upload implements Body {
 
   /** Allows the body to be sent. */
   release(): void {
-    this.#held = false;
-    this.#released.resolve();
+    this.#hold?.resolve();
+    this.#hold = undefined;
   }
 
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
-    if (this.#held) return this.#released.promise.then(() => this.read());
+    if (this.#hold !== undefined) {
+      return this.#hold.promise.then(() => this.read());
+    }
     if (this.#cancelled) return Promise.reject(new Error("upload cancelled"));
     this.#started = true;
     this.#observer.awaitingClient();
