@@ -72,7 +72,10 @@ export async function runWorker(): Promise<void> {
       shared.countedOutputs,
     ),
     sessionSecret: shared.sessionSecret,
-    mcpRelay: new WorkerRelay(shared.sessionSecret, worker, clock),
+    mcpRelay: new WorkerRelay(shared.sessionSecret, worker, {
+      clock,
+      log: logger.module("mcp"),
+    }),
     thread,
     profiles: new ThreadProfiles(worker, clock),
     onTraffic: (news) => control.notify("addTraffic", news),

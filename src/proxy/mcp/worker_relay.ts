@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
@@ -38,7 +39,8 @@ type RelayMessage =
       readonly question: number;
       readonly isSeen: readonly boolean[];
     }
-    | { readonly kind: "accepted" | "end" | "leave" }
+    | { readonly kind: "end" | "leave" | "failed" }
+    | { readonly kind: "accepted" | "started"; readonly instance: string }
     | {
       readonly kind: "head";
       readonly status: number;
@@ -49,8 +51,13 @@ type RelayMessage =
 
 /** A request that another worker handles. */
 interface SentRequest {
-  accept(): void;
+  readonly worker: number;
+  accept(instance: string): void;
+  /** The instance of the worker that has accepted it. */
+  readonly instance: string | undefined;
   respond(status: number, headers: Fields): void;
+  /** The other worker cannot finish the response. */
+  fail(): void;
   readonly body: EventQueue;
   readonly sees: SeesTools | undefined;
 }
@@ -62,6 +69,8 @@ type HandleRequest = (
   caller: Caller | undefined,
 ) => Promise<ResponseMessage> | undefined;
 
+/** Receiver of messages for all workers. */
+const ALL = 0;
 /** A worker that does not accept a request in this time has ended. */
 const ACCEPT_MS = 1000;
 
@@ -74,6 +83,9 @@ export class WorkerRelay {
   readonly worker: number;
   readonly #channel: BroadcastChannel;
   readonly #clock: Clock;
+  readonly #log: Log;
+  /** Differs from that of a worker with the same number before. */
+  readonly #instance = crypto.randomUUID();
   readonly #sent = new Map<number, SentRequest>();
   /** Requests of other workers, by worker and id. */
   readonly #received = new Map<string, Cancellation>();
@@ -83,14 +95,21 @@ export class WorkerRelay {
   #handle: HandleRequest = () => undefined;
 
   /** @param secret Names the channel: other gateways of the process have others. */
-  constructor(secret: string, worker: number, clock: Clock) {
+  constructor(
+    secret: string,
+    worker: number,
+    { clock, log }: { readonly clock: Clock; readonly log: Log },
+  ) {
     this.worker = worker;
     this.#clock = clock;
+    this.#log = log;
     const name = createHash("sha256").update(`mcp relay ${secret}`);
     this.#channel = new BroadcastChannel(name.digest("base64url"));
     this.#channel.onmessage = ({ data }: MessageEvent<RelayMessage>) => {
-      if (data.to === worker) this.#receive(data);
+      if (data.to === worker || data.to === ALL) this.#receive(data);
     };
+    // One that replaces another knows nothing of its requests.
+    this.#post(ALL, 0, { kind: "started", instance: this.#instance });
   }
 
   /** Handles the requests of other workers from now on. */
@@ -111,12 +130,24 @@ export class WorkerRelay {
     const accepted = Promise.withResolvers<boolean>();
     const response = Promise.withResolvers<ResponseMessage>();
     const body = new EventQueue(this.#clock, leave);
+    let instance: string | undefined;
     this.#sent.set(id, {
+      worker,
       body,
       sees,
-      accept: () => accepted.resolve(true),
+      get instance() {
+        return instance;
+      },
+      accept: (by) => {
+        instance = by;
+        accepted.resolve(true);
+      },
       respond: (status, fields) =>
         response.resolve({ status, headers: HeaderList.from(fields), body }),
+      fail: () => {
+        response.reject(otherFailed());
+        body.end();
+      },
     });
     const stop = this.#clock.setTimer(() => accepted.resolve(false), ACCEPT_MS);
     const fields: Fields = Array.from(
@@ -149,6 +180,7 @@ export class WorkerRelay {
   #receive(message: RelayMessage): void {
     const { from, id } = message;
     if (message.kind === "request") return void this.#run(message);
+    if (message.kind === "started") return this.#failLost(message);
     if (message.kind === "leave") {
       this.#received.get(`${from} ${id}`)?.cancel(clientHasLeft());
       return;
@@ -161,11 +193,12 @@ export class WorkerRelay {
     if (message.kind === "judge") {
       return void this.#judge(message, sent?.sees);
     }
-    if (message.kind === "accepted") sent?.accept();
+    if (message.kind === "accepted") sent?.accept(message.instance);
     else if (message.kind === "head") {
       sent?.respond(message.status, message.headers);
     } else if (message.kind === "part") sent?.body.writeRaw(message.text);
     else {
+      if (message.kind === "failed") sent?.fail();
       sent?.body.end();
       this.#sent.delete(id);
     }
@@ -197,6 +230,16 @@ export class WorkerRelay {
     });
   }
 
+  #failLost({ from, instance }: { from: number; instance: string }): void {
+    for (const [id, sent] of this.#sent) {
+      const isLost = sent.worker === from && sent.instance !== undefined &&
+        sent.instance !== instance;
+      if (!isLost) continue;
+      this.#sent.delete(id);
+      sent.fail();
+    }
+  }
+
   async #run(
     { from, id, backend, method, headers, text, user, owners, ...options }:
       Extract<RelayMessage, { kind: "request" }>,
@@ -216,7 +259,8 @@ export class WorkerRelay {
     }, options.caller);
     if (handled === undefined) return;
     this.#received.set(key, cancellation);
-    this.#post(from, id, { kind: "accepted" });
+    const instance = this.#instance;
+    this.#post(from, id, { kind: "accepted", instance });
     try {
       const response = await handled;
       const fields: Fields = Array.from(
@@ -229,9 +273,16 @@ export class WorkerRelay {
         headers: fields,
       });
       await this.#passBody(from, id, response, cancellation);
+      this.#post(from, id, { kind: "end" });
+    } catch (error) {
+      this.#post(from, id, { kind: "failed" });
+      if (cancellation.cancelled) return;
+      this.#log.error("Cannot handle an MCP request of another worker", {
+        backend,
+        error,
+      });
     } finally {
       this.#received.delete(key);
-      this.#post(from, id, { kind: "end" });
     }
   }
 
@@ -267,6 +318,11 @@ export class WorkerRelay {
       if (!(error instanceof DOMException)) throw error;
     }
   }
+}
+
+function otherFailed(): GatewayError {
+  const message = "The worker that has the session failed";
+  return new GatewayError("internal", "gateway", message);
 }
 
 function clientHasLeft(): GatewayError {
