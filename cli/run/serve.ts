@@ -51,8 +51,6 @@ export async function serve(
 ): Promise<number> {
   using memory = new MemoryFiles();
   preparePage();
-  // Requests must never be able to start programs.
-  Deno.permissions.revokeSync({ name: "run" });
   const clock = tickingClock();
   using shutdown = listenForShutdown((exitCode) => Deno.exit(exitCode));
   let ignore = (_signal: Deno.Signal) => {};
@@ -68,6 +66,7 @@ export async function serve(
     config: typeof source === "function" ? source(writeLog) : source,
     ...(onApplied !== undefined && { onApplied }),
     opensPorts,
+    onLoaded: keepFromPrograms,
     clock,
     environment: Deno.env.toObject(),
     writeLog,
@@ -94,6 +93,11 @@ export async function serve(
   ignore = (signal) => gateway.log("process").info("Ignored", { signal });
   hangups?.follow(() => onHangup(gateway, hangup));
   return await serveUntilShutdown(gateway, servers, shutdown, onStarted);
+}
+
+/** Requests must never be able to start programs, unless servers of the operator are programs. */
+function keepFromPrograms({ programs }: { readonly programs: boolean }): void {
+  if (!programs) Deno.permissions.revokeSync({ name: "run" });
 }
 
 /** Returns the program of workers: `worker.ts`, or `worker.js` beside the program of the executable. */

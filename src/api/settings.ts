@@ -197,6 +197,10 @@ export const settingsSchema = s.refine(
       "Ports on the loopback interface of the gateway that a `GatewayBackend` of a cluster may have, such as that of a sidecar; every author of backends can reach them. Those of listeners and of the gateway itself stay closed. Configuration files may always name loopback addresses.",
       s.withDefault(s.list(s.integer(1, 65_535), { max: 64 }), []),
     ),
+    clusterStdio: s.field(
+      "Lets a `GatewayBackend` of a cluster run programs in the gateway, as `stdio` servers of `mcp`: every author of backends can then do what the gateway can. Configuration files may always have such servers.",
+      s.withDefault(s.boolean(), false),
+    ),
     egress: s.field(
       "Hosts that backends, and policies that fetch keys and metadata, may not connect to.",
       s.withDefault(egress, {}),

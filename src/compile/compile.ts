@@ -144,6 +144,10 @@ interface CompileOptions {
   readonly loopbackPorts?: readonly number[];
   /** Decides which hosts backends may have; omitted to allow all. */
   readonly egress?: EgressPolicy;
+  /** True if backends of a cluster may have programs that the gateway runs, as those of files may. */
+  readonly clusterStdio?: boolean;
+  /** True if the process has given up the permission to run programs. */
+  readonly lacksPrograms?: boolean;
   /** Seals persistent sessions. */
   readonly sessionSecret?: string | undefined;
   /** Wall-clock time in milliseconds, to find expired certificates; without it, none is. */
@@ -171,7 +175,13 @@ function begin(resources: ResourceSet, options: CompileOptions): Context {
   const references = new References(resources);
   const loopbackPorts = allowedLoopbackPorts(resources, options);
   const { egress = openEgress } = options;
-  parts.inputs.fill({ readFile, references, loopbackPorts, egress });
+  parts.inputs.fill({
+    readFile,
+    references,
+    loopbackPorts,
+    egress,
+    programDenial: programDenial(resources, options),
+  });
   return {
     ...options,
     ...parts,
@@ -258,6 +268,18 @@ function allowedLoopbackPorts(
     for (const { port } of spec.listeners) allowed.delete(port);
   }
   return allowed;
+}
+
+function programDenial(
+  { isolatesErrors = false }: ResourceSet,
+  { clusterStdio = false, lacksPrograms = false }: CompileOptions,
+): string | undefined {
+  if (isolatesErrors && !clusterStdio) {
+    return 'a backend of a cluster cannot run programs; to allow it, set "config.clusterStdio" of the gateway';
+  }
+  return lacksPrograms
+    ? "the gateway has given up the permission to run programs, because no server needed it at its start: restart it"
+    : undefined;
 }
 
 function byParent(

@@ -314,6 +314,9 @@ export class LocalDataPlane implements DataPlane {
       compilations,
       kv: settings.kv,
       loopbackPorts: settings.loopbackPorts,
+      clusterStdio: settings.clusterStdio,
+      lacksPrograms:
+        Deno.permissions.querySync({ name: "run" }).state !== "granted",
       egress: this.#egress,
       sessionSecret: settings.sessionSecret,
       now: clock.now(),

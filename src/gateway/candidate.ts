@@ -188,6 +188,7 @@ function compileCandidate({ loaded, policies }: Candidate): Promise<Compiled> {
     readFile: readFileTextSync,
     kv: loaded.settings.kv,
     loopbackPorts: loaded.settings.loopbackPorts,
+    clusterStdio: loaded.settings.clusterStdio,
     egress: new EgressPolicy({ settings: loaded.settings.egress }),
     sessionSecret: loaded.settings.sessionSecret,
     now: systemClock.now(),

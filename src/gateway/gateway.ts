@@ -1,6 +1,7 @@
 import { redactSettings } from "../api/redact_configuration.ts";
 import { emptyResourceSet } from "../api/resources/resource_set.ts";
 import { parseDuration } from "../api/schema/duration.ts";
+import { hasProgram } from "../api/resources/mcp_backend.ts";
 import type { Settings } from "../api/settings.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
@@ -61,6 +62,8 @@ export interface GatewayOptions extends DataPlaneOptions {
   readonly clock?: Clock;
   /** Receives the conditions of gateways and routes after each configuration that is applied. */
   readonly onApplied?: (outcomes: Outcomes) => void;
+  /** Runs with the first configuration, valid or not, before anything of it is in force and before workers start. */
+  readonly onLoaded?: (needs: { readonly programs: boolean }) => void;
   /** Runs after the configuration is read and before a port is opened; an error aborts the start. */
   readonly beforeListening?: (gateway: Gateway) => Promise<void>;
 }
@@ -173,6 +176,7 @@ export class Gateway {
     });
     const candidate = await loadCandidate(options.config, options);
     const { settings } = candidate.loaded;
+    options.onLoaded?.({ programs: needsPrograms(candidate.loaded) });
     const createDataPlane = await chooseDataPlane(options, settings);
     gateway = new Gateway(
       options,
@@ -376,4 +380,9 @@ export class Gateway {
     const isCluster = isObjectSource(this.#options.config);
     this.#diagnosticLog[isCluster ? "logNew" : "logAll"](diagnostics);
   }
+}
+
+/** Reports whether servers of the configuration, or those that a cluster may have, are programs that the gateway runs. */
+function needsPrograms({ settings, resources }: LoadedConfig): boolean {
+  return settings.clusterStdio || resources.gatewayBackends.some(hasProgram);
 }

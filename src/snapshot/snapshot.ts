@@ -10,6 +10,7 @@ import type {
   OperationSelection,
   RestApi,
 } from "../mcp/openapi/document/rest_tool.ts";
+import type { StdioCommand } from "../mcp/servers/stdio/stdio_command.ts";
 import type { LlmTarget } from "../llm/llm_target.ts";
 import type { Identity } from "../policy/contract/identity.ts";
 import type { HashKey } from "../policy/http/hash_key.ts";
@@ -263,19 +264,21 @@ export interface McpTargetServer {
 
 /** Address of an MCP server, by its kind. */
 export type McpTransport =
-  & {
+  | {
+    readonly kind: "http" | "sse";
+    readonly address: McpAddress;
     /** Backend of the requests; its key is that of the endpoint's backend with `#` and the name of the server. */
     readonly backend: Backend;
   }
-  & (
-    | { readonly kind: "http"; readonly address: McpAddress }
-    | {
-      readonly kind: "openapi";
-      readonly api: RestApi;
-      readonly operations: OperationSelection;
-      readonly document: McpDocument;
-    }
-  );
+  | { readonly kind: "stdio"; readonly command: StdioCommand }
+  | {
+    readonly kind: "openapi";
+    readonly api: RestApi;
+    readonly operations: OperationSelection;
+    readonly document: McpDocument;
+    /** As that of a remote server. */
+    readonly backend: Backend;
+  };
 
 /** The OpenAPI document of an API: its content, or where it is. */
 export type McpDocument =

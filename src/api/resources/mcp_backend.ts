@@ -63,11 +63,68 @@ const openApiSchema = s.refine(
 /** A REST API as an MCP server. */
 export type OpenApiResource = s.Infer<typeof openApiSchema>;
 
+const variable = s.pattern(
+  /^[A-Za-z_][A-Za-z0-9_]*$/,
+  'the name of an environment variable, such as "API_KEY"',
+  256,
+);
+
+const MAX_MEMORY = 1 << 30;
+
+/** A program that the gateway runs, and that speaks over its standard input and output. */
+const stdioSchema = s.object({
+  command: s.field(
+    "Path of the program, or its name in `PATH`. The gateway starts it with `/bin/sh`.",
+    s.text(4096),
+  ),
+  args: s.field(
+    "Arguments. Other users of the machine can see them: secrets belong into `env`.",
+    s.optional(s.list(s.secret(), { max: 256 })),
+  ),
+  env: s.field(
+    "Environment variables, besides `PATH`, `HOME`, `LANG`, `TMPDIR` and `TZ` of the gateway, such as `API_KEY: ${API_KEY}`. No other reaches the program.",
+    s.optional(s.map(variable, s.secret())),
+  ),
+  cwd: s.field(
+    "Working directory. Default: that of the gateway.",
+    s.optional(s.text(4096)),
+  ),
+  share: s.field(
+    "Whom a process serves: one `User` (the issuer and `sub` of a token, or the name of an API key; clients without identity are one user), or `All`, which then share what it remembers.",
+    s.optional(s.oneOf(["User", "All"])),
+    "User",
+  ),
+  maxProcesses: s.field(
+    "Maximum number of processes for the calls of users. When all are in use, calls of further users fail.",
+    s.optional(s.integer(1, 10_000)),
+    32,
+  ),
+  maxMemoryBytes: s.field(
+    "Memory of a process, with those that it has started; one that uses more is ended.",
+    s.optional(s.integer(1 << 20, Number.MAX_SAFE_INTEGER)),
+    MAX_MEMORY,
+  ),
+  idleTimeout: s.field(
+    "Time without a request after which a process is ended; the next request starts another one.",
+    s.optional(positiveDuration),
+    "10m",
+  ),
+});
+
+/** Fields of one server. */
 const mcpServerEntries = {
   name: s.field("Name in messages, metrics and rules.", serverName),
   url: s.field(
     "Streamable HTTP endpoint, such as `https://mcp.example.com/mcp`.",
     s.optional(httpUrl),
+  ),
+  sse: s.field(
+    "Event stream of a server of 2024-11-05, which has no Streamable HTTP endpoint, such as `https://mcp.example.com/sse`.",
+    s.optional(httpUrl),
+  ),
+  stdio: s.field(
+    "A program that the gateway runs, instead of `url`. In a cluster only with `config.clusterStdio`.",
+    s.optional(stdioSchema),
   ),
   openapi: s.field(
     "REST API with an OpenAPI document (3.0 or 3.1): its operations are the tools.",
@@ -101,9 +158,8 @@ const mcpServerEntries = {
     "Time-outs of the server.",
     s.optional(s.object({
       connect: s.field(
-        "Time limit to connect and to agree on a protocol version.",
+        "Time limit to connect and to agree on a protocol version. Default: `3s`; for `stdio`, which includes the start of the program, `10s`.",
         s.optional(positiveDuration),
-        "3s",
       ),
       list: s.field(
         "Time limit for a list; a server that needs longer is missing in it.",
@@ -121,7 +177,7 @@ const mcpServerEntries = {
 
 const mcpServerSchema = s.refine(
   s.object(mcpServerEntries),
-  s.exactlyOne("url", "openapi"),
+  s.exactlyOne("url", "sse", "stdio", "openapi"),
 );
 
 /** Several MCP servers as one backend. */
@@ -154,6 +210,16 @@ export type McpBackend = s.Infer<typeof mcpBackendSchema>;
 
 /** One of the servers. */
 export type McpServerResource = McpBackend["servers"][number];
+
+/** Program of a server, and limits of its processes. */
+export type StdioResource = s.Infer<typeof stdioSchema>;
+
+/** Reports whether a backend has a program that the gateway runs. */
+export function hasProgram(
+  { spec }: { readonly spec: { readonly mcp?: McpBackend | undefined } },
+): boolean {
+  return spec.mcp?.servers.some(({ stdio }) => stdio !== undefined) ?? false;
+}
 
 /** Headers that the gateway writes itself in requests to servers. */
 const written: ReadonlySet<string> = new Set([

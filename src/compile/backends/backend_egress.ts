@@ -45,9 +45,10 @@ export function findDeniedHost(
 }
 
 /** Returns the URLs of an MCP server. */
-function urlsOf({ url, openapi }: McpServerResource) {
+function urlsOf({ url, sse, openapi }: McpServerResource) {
   return [
     { url, path: ["url"] },
+    { url: sse, path: ["sse"] },
     { url: openapi?.baseUrl, path: ["openapi", "baseUrl"] },
     { url: openapi?.url, path: ["openapi", "url"] },
   ].flatMap(({ url, path }) => url === undefined ? [] : [{ url, path }]);

@@ -220,8 +220,18 @@ function describeMcp({ servers, discovery }: McpTarget) {
 }
 
 function describeTransport(transport: McpTransport) {
+  if (transport.kind === "stdio") {
+    const { command, secrets: _, args, env, ...limits } = transport.command;
+    return {
+      target: command,
+      // Both may come from the environment of the gateway.
+      args: args.length,
+      env: Object.keys(env),
+      ...limits,
+    };
+  }
   const { key: backend } = transport.backend;
-  if (transport.kind === "http") {
+  if (transport.kind !== "openapi") {
     return { backend, target: shownUrl(transport.address) };
   }
   const { api: { authority, basePath }, document, operations } = transport;

@@ -71,6 +71,8 @@ export type Inputs = View<{
   readonly loopbackPorts: ReadonlySet<number>;
   /** Decides which hosts backends may have. */
   readonly egress: EgressPolicy;
+  /** Reason for which the gateway runs no programs of backends; `undefined` if it does. */
+  readonly programDenial: string | undefined;
   readonly references: References;
 }>;
 

@@ -33,9 +33,7 @@ export class CommonConnections {
     client: ConnectingClient,
   ): Promise<ServerConnection> {
     const shared = await this.get(server, client);
-    return shared.session === undefined
-      ? unclosed(shared)
-      : await server.connect(client);
+    return shared.isShareable ? unclosed(shared) : await server.connect(client);
   }
 
   /** Ends all conversations. */
@@ -49,6 +47,7 @@ function unclosed(shared: ServerConnection): ServerConnection {
   return {
     about: shared.about,
     view: shared.view,
+    isShareable: true,
     session: undefined,
     request: (...request) => shared.request(...request),
     notify: (...notification) => shared.notify(...notification),

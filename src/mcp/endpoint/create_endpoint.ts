@@ -41,6 +41,8 @@ export interface EndpointOptions {
   /** Number of the worker that this is, from 1. */
   readonly worker: number;
   readonly relay?: RelayRequest | undefined;
+  /** See `McpEndpoint`. */
+  readonly home?: number | undefined;
 }
 
 /** States of servers are in those of clients, which have no limit of their own. */
@@ -58,6 +60,7 @@ export function createEndpoint(
     log,
     worker,
     relay,
+    home,
   }: EndpointOptions,
 ): McpEndpoint {
   const seal = new Seal<McpSealPurpose>(
@@ -91,7 +94,7 @@ export function createEndpoint(
     return { server, lists };
   });
   const catalog = new Catalog(created, log);
-  return new McpEndpoint({
+  const services = {
     servers: created,
     methods: new Methods(
       catalog,
@@ -105,7 +108,8 @@ export function createEndpoint(
     log,
     worker,
     changes,
-  }, relay);
+  };
+  return new McpEndpoint(services, relay, home);
 }
 
 function nameOf({ settings }: EndpointServer): string {

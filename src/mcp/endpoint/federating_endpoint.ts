@@ -71,10 +71,19 @@ export class McpEndpoint {
   readonly #sessions: ClientSessions;
   readonly #modern: ModernRequests;
   readonly #relay: RelayRequest | undefined;
+  readonly #home: number | undefined;
 
-  /** @param relay Of an endpoint that several workers serve. */
-  constructor(services: EndpointServices, relay?: RelayRequest) {
+  /**
+   * @param relay Of an endpoint that several workers serve.
+   * @param home Worker that handles all requests, because it has the processes of servers; `undefined` if any can.
+   */
+  constructor(
+    services: EndpointServices,
+    relay?: RelayRequest,
+    home?: number,
+  ) {
     this.#services = services;
+    this.#home = relay && home;
     this.#sessions = new ClientSessions(services);
     this.#modern = new ModernRequests(services);
     this.#relay = relay;
@@ -82,6 +91,9 @@ export class McpEndpoint {
 
   /** Handles a request; failures are responses. */
   async handle(request: EndpointRequest): Promise<ResponseMessage> {
+    if (this.#home !== undefined && this.#home !== this.#services.worker) {
+      return await this.#relay?.(this.#home, request) ?? restarting();
+    }
     switch (request.method) {
       case "POST":
         return await this.#post(request);
@@ -339,6 +351,13 @@ function listen(session: ClientSession, headers: HeaderList): ResponseMessage {
 
 function accepted(): ResponseMessage {
   return { status: 202, headers: new HeaderList(), body: undefined };
+}
+
+function restarting(): ResponseMessage {
+  const message = "The worker with the processes of MCP servers restarts";
+  const response = failed(503, RPC.SERVER_ERROR, message);
+  response.headers.append("retry-after", "1");
+  return response;
 }
 
 function notAllowed(): ResponseMessage {

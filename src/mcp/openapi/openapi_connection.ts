@@ -48,6 +48,7 @@ const MAX_TITLE = 256;
 export class OpenApiConnection implements ServerConnection {
   readonly about: ServerAbout;
   readonly view: string;
+  readonly isShareable = true;
   readonly session = undefined;
   readonly #options: OpenApiConnectionOptions;
   readonly #tools: ReadonlyMap<string, RestTool>;

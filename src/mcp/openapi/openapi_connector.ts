@@ -76,12 +76,6 @@ export class OpenApiConnector implements ServerConnector {
     }
   }
 
-  /** @throws {ServerFailure} APIs have no sessions; it is of a server that had the same name. */
-  resume(): ServerConnection {
-    const { name } = this.#options.settings;
-    throw new ServerFailure(name, "failed", "has no sessions any more");
-  }
-
   isStale({ view }: ServerConnection): boolean {
     return view !== this.#document.current?.digest;
   }

@@ -162,6 +162,7 @@ export class ModernCall {
   #side(params: JsonObject): RequestSide {
     const { progressToken: token, [META.LOG_LEVEL]: level } = metaOf(params);
     return {
+      client: this,
       owners: this.#options.owners,
       sees: this.#options.sees,
       cancellation: this.cancellation,

@@ -54,8 +54,8 @@ export class ModernClient implements Client {
   /** Servers with sessions have a level for the session. */
   async #setLevel(connection: ServerConnection): Promise<void> {
     const { logLevel: level, cancellation } = this.#options;
-    const { about: { capabilities }, session } = connection;
-    if (level === undefined || session === undefined) return;
+    const { about: { capabilities }, isShareable } = connection;
+    if (level === undefined || isShareable) return;
     if (capabilities["logging"] === undefined) return;
     const side = ownSide(cancellation);
     await connection.request("logging/setLevel", { level }, side);

@@ -89,9 +89,13 @@ export class McpServer {
     }
   }
 
-  /** As `ServerConnector.resume`. */
-  resume(client: ConnectingClient, session: ServerSession): ServerConnection {
-    return this.#connector.resume(client, session);
+  /** Continues a session, or begins one if the server has none that can be continued. @throws {ServerFailure} */
+  async resume(
+    client: ConnectingClient,
+    session: ServerSession,
+  ): Promise<ServerConnection> {
+    return this.#connector.resume?.(client, session) ??
+      await this.connect(client);
   }
 
   /** As `ServerConnector.isStale`. */

@@ -22,7 +22,7 @@ import {
   withMeta,
 } from "../protocol/revisions.ts";
 import { MessageLimit } from "./message_limit.ts";
-import type { LegacyLink } from "./legacy_link.ts";
+import type { LegacyLink } from "./server_links.ts";
 import {
   type Listener,
   type ListenFilter,
@@ -110,6 +110,10 @@ export class LegacyConnection implements ServerConnection {
     return this.#link.sessionId ?? JSON.stringify(this.#options.capabilities);
   }
 
+  get isShareable(): boolean {
+    return !this.#link.isStateful;
+  }
+
   get session(): ServerSession | undefined {
     const { sessionId: id, revision } = this.#link;
     return id === undefined || revision === undefined
@@ -162,10 +166,14 @@ export class LegacyConnection implements ServerConnection {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    // The end of a session is reported also when the gateway stops.
+    await this.#end(this.#link);
+  }
+
+  /** Reports the end of a session, also when the gateway stops. */
+  async #end(link: LegacyLink): Promise<void> {
     const limit = this.#limit(CLOSE_MS, new Cancellation());
     try {
-      await this.#link.end(limit.cancellation);
+      await link.end(limit.cancellation);
     } finally {
       limit.end();
     }
@@ -221,7 +229,7 @@ export class LegacyConnection implements ServerConnection {
         text,
         id,
         limit.cancellation,
-        side.owners,
+        side,
       );
       for await (const message of messages) {
         limit.restart();
@@ -355,6 +363,8 @@ export class LegacyConnection implements ServerConnection {
           : undefined,
       };
     } catch (error) {
+      // The server forgets the session by itself, if it does not learn of its end.
+      this.#end(link).catch(() => {});
       if (!(error instanceof RpcFailure || error instanceof SessionLost)) {
         throw error;
       }

@@ -1,27 +1,15 @@
-import type { Cancellation } from "../../../base/cancellation.ts";
-import { isJsonObject, type JsonObject } from "../../../base/json.ts";
-import {
-  encodeHeaderValue,
-  namedTarget,
-  type ParameterHeader,
-  parameterValue,
-} from "../../protocol/header_values.ts";
-import {
-  RPC,
-  RpcFailure,
-  type RpcMessage,
-  writeRequest,
-} from "../../protocol/rpc_messages.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { RpcFailure, type RpcMessage } from "../protocol/rpc_messages.ts";
 import {
   gatewayInfo,
   META,
   metaOf,
   MODERN_REVISION,
   withMeta,
-} from "../../protocol/revisions.ts";
-import type { HttpReply, HttpTransport } from "./http_transport.ts";
-import { MessageLimit } from "../message_limit.ts";
-import type { ConnectionOptions } from "../legacy_connection.ts";
+} from "../protocol/revisions.ts";
+import type { ModernLink } from "./server_links.ts";
+import { MessageLimit } from "./message_limit.ts";
+import type { ConnectionOptions } from "./legacy_connection.ts";
 import {
   type InputRequest,
   type InputRequests,
@@ -31,8 +19,8 @@ import {
   type RequestSide,
   type ServerAbout,
   type ServerConnection,
-} from "../server_connection.ts";
-import { ServerFailure } from "../server_failure.ts";
+} from "./server_connection.ts";
+import { ServerFailure } from "./server_failure.ts";
 
 /** Rounds of questions to a client for one request, and questions of a round. */
 const MAX_ROUNDS = 8;
@@ -41,10 +29,6 @@ const MAX_INPUTS = 32;
 /** Options of requests to a server without sessions. */
 export interface ModernOptions extends ConnectionOptions {
   readonly about: ServerAbout;
-  /** Returns the arguments of a tool that the server wants in headers. */
-  parameterHeaders(tool: string): Promise<readonly ParameterHeader[]>;
-  /** Called when the server does not know this revision any more. */
-  onWrongEra(): void;
 }
 
 let lastId = 0;
@@ -53,12 +37,13 @@ let lastId = 0;
 export class ModernConnection implements ServerConnection {
   readonly about: ServerAbout;
   readonly view: string;
+  readonly isShareable = true;
   readonly session = undefined;
   readonly #options: ModernOptions;
-  readonly #http: HttpTransport;
+  readonly #link: ModernLink;
 
-  constructor(http: HttpTransport, options: ModernOptions) {
-    this.#http = http;
+  constructor(link: ModernLink, options: ModernOptions) {
+    this.#link = link;
     this.#options = options;
     this.about = options.about;
     this.view = JSON.stringify(options.capabilities);
@@ -100,14 +85,12 @@ export class ModernConnection implements ServerConnection {
       ...lists,
       ...(resourceUris.length > 0 && { resourceSubscriptions: resourceUris }),
     };
-    const id = ++lastId;
-    const { cancellation } = listener;
-    const method = "subscriptions/listen";
-    const reply = await this.#post(id, method, { notifications }, {}, {
-      cancellation,
-      headers: [],
-    });
-    for await (const message of reply.messages()) {
+    const messages = this.#link.exchange({
+      id: ++lastId,
+      method: "subscriptions/listen",
+      params: withEnvelope({ notifications }, this.#options.capabilities),
+    }, listener.cancellation);
+    for await (const message of messages) {
       if (message.kind !== "notification") {
         if (message.kind === "error") throw RpcFailure.of(message.error);
         continue;
@@ -128,7 +111,7 @@ export class ModernConnection implements ServerConnection {
     params: JsonObject,
     side: RequestSide,
   ): Promise<JsonObject> {
-    const { settings, clock } = this.#options;
+    const { settings, clock, capabilities } = this.#options;
     const id = ++lastId;
     const limit = new MessageLimit(
       side.cancellation,
@@ -144,13 +127,12 @@ export class ModernConnection implements ServerConnection {
       ...(side.progressToken !== undefined && { progressToken: id }),
     };
     try {
-      const headers = await this.#parameterHeaders(method, params);
-      const reply = await this.#post(id, method, params, meta, {
-        owners: side.owners,
+      const messages = this.#link.exchange(
+        { id, method, params: withEnvelope(params, capabilities, meta) },
         cancellation,
-        headers,
-      });
-      for await (const message of reply.messages()) {
+        side,
+      );
+      for await (const message of messages) {
         limit.restart();
         const result = readReply(message, id, side);
         if (result !== undefined) return result;
@@ -162,100 +144,23 @@ export class ModernConnection implements ServerConnection {
     throw new ServerFailure(settings.name, "broken", problem);
   }
 
-  async #parameterHeaders(
-    method: string,
-    params: JsonObject,
-  ): Promise<readonly (readonly [string, string])[]> {
-    const { name, arguments: args } = params;
-    if (method !== "tools/call" || typeof name !== "string") return [];
-    const declared = await this.#options.parameterHeaders(name);
-    return declared.flatMap(({ header, path }) => {
-      const value = parameterValue(args, path);
-      return value === undefined
-        ? []
-        : [[header, encodeHeaderValue(value)] as const];
-    });
-  }
-
-  async #post(
-    id: number,
-    method: string,
-    params: JsonObject,
-    meta: JsonObject,
-    { owners = [], cancellation, headers }: {
-      readonly owners?: readonly string[];
-      readonly cancellation: Cancellation;
-      readonly headers: readonly (readonly [string, string])[];
-    },
-  ): Promise<HttpReply> {
-    const { settings, capabilities, onWrongEra } = this.#options;
-    const call = modernCall(id, method, params, {
-      capabilities,
-      meta,
-      headers,
-      cancellation,
-    });
-    const reply = await this.#http.call({ ...call, owners });
-    const { status, error } = reply;
-    if (status < 300) return reply;
-    if (status === 401 || status === 403) {
-      const problem = `rejects the gateway with ${status}`;
-      throw new ServerFailure(settings.name, "rejected", problem);
-    }
-    if (status >= 500 || status === 429) {
-      const problem = `responds with status ${status}`;
-      throw new ServerFailure(settings.name, "failed", problem);
-    }
-    if (error === undefined || error.code === RPC.UNSUPPORTED_VERSION) {
-      onWrongEra();
-    }
-    throw error === undefined
-      ? this.#failure(`responds with status ${status}`)
-      : RpcFailure.of(error);
-  }
-
   #failure(problem: string): ServerFailure {
     return new ServerFailure(this.#options.settings.name, "invalid", problem);
   }
 }
 
-/** Creates the HTTP request of a message of this revision. */
-export function modernCall(
-  id: number,
-  method: string,
+/** Returns parameters with what every request of this revision says. @param capabilities Of the client. */
+export function withEnvelope(
   params: JsonObject,
-  { capabilities, meta = {}, headers = [], cancellation }: {
-    readonly capabilities: JsonObject;
-    readonly meta?: JsonObject;
-    readonly headers?: readonly (readonly [string, string])[];
-    readonly cancellation: Cancellation;
-  },
-) {
-  const target = namedTarget(method, params);
-  const name = target === undefined
-    ? []
-    : [["mcp-name", encodeHeaderValue(target)] as const];
-  const text = writeRequest(
-    id,
-    method,
-    withMeta(params, {
-      ...meta,
-      [META.VERSION]: MODERN_REVISION,
-      [META.CLIENT_INFO]: gatewayInfo,
-      [META.CLIENT_CAPABILITIES]: capabilities,
-    }),
-  );
-  return {
-    method: "POST" as const,
-    text,
-    cancellation,
-    headers: [
-      ["mcp-protocol-version", MODERN_REVISION] as const,
-      ["mcp-method", method] as const,
-      ...name,
-      ...headers,
-    ],
-  };
+  capabilities: JsonObject,
+  meta: JsonObject = {},
+): JsonObject {
+  return withMeta(params, {
+    ...meta,
+    [META.VERSION]: MODERN_REVISION,
+    [META.CLIENT_INFO]: gatewayInfo,
+    [META.CLIENT_CAPABILITIES]: capabilities,
+  });
 }
 
 /** Returns the result, once it is there. */

@@ -4,6 +4,8 @@ import type { JsonObject } from "../../base/json.ts";
 import { RPC, RpcFailure, type RpcMessage } from "../protocol/rpc_messages.ts";
 import { type Era, isAtLeast } from "../protocol/revisions.ts";
 
+import type { RequestSender } from "./server_links.ts";
+
 /** Declarations of a server. */
 export interface ServerAbout {
   readonly era: Era;
@@ -26,9 +28,7 @@ export type SeesTools = (
 ) => Promise<readonly boolean[]>;
 
 /** The client side of a request to a server. */
-export interface RequestSide {
-  /** Names of the client for shares of the server's connections; see `RequestMessage`. */
-  readonly owners: readonly string[];
+export interface RequestSide extends RequestSender {
   /** `undefined` if the client may see all tools. */
   readonly sees: SeesTools | undefined;
   /** The client does not want the result any more. */
@@ -55,6 +55,7 @@ export function ownSide(cancellation: Cancellation): RequestSide {
   return {
     owners: [],
     sees: undefined,
+    client: cancellation,
     cancellation,
     progressToken: undefined,
     logLevel: undefined,
@@ -96,6 +97,8 @@ export interface ServerConnection {
   readonly about: ServerAbout;
   /** Equal for conversations in which the server has the same lists. */
   readonly view: string;
+  /** True if calls of several clients may go over the conversation: none of them notices the others. */
+  readonly isShareable: boolean;
   /** Session at the server, with which the conversation can be resumed; `undefined` if it has none. */
   readonly session: ServerSession | undefined;
   /**

@@ -34,8 +34,8 @@ export interface ServerConnector {
    * @throws {ServerFailure} Of the kind `unreachable` only if that would happen to any user.
    */
   connect(client: ConnectingClient): Promise<ServerConnection>;
-  /** Continues a session of an earlier `ServerConnection.session`, without a message to the server. */
-  resume(client: ConnectingClient, session: ServerSession): ServerConnection;
+  /** Continues a session of an earlier `ServerConnection.session`, without a message to the server; absent if there are none. */
+  resume?(client: ConnectingClient, session: ServerSession): ServerConnection;
   /** Reports whether a conversation has to be opened anew, because the server has changed its era. */
   isStale(connection: ServerConnection): boolean;
   /** Forgets the era: the server has failed, and may come back as another one. */

@@ -1,11 +1,39 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { RpcMessage } from "../protocol/rpc_messages.ts";
+
+/** The client that sends a request; none for requests of the gateway's own. */
+export interface RequestSender {
+  /** Names of the client for shares of the server's connections; see `RequestMessage`. */
+  readonly owners: readonly string[];
+  /** The same object for all requests of one client, and for no other's. */
+  readonly client: object;
+}
+
+/** A request of the era without sessions, with its whole `_meta`. */
+export interface ModernRequest {
+  readonly id: number;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** Carries requests to a server of the era without sessions, and what belongs to them back. */
+export interface ModernLink {
+  /** Sends a request; yields what belongs to it, the response last. */
+  exchange(
+    request: ModernRequest,
+    cancellation: Cancellation,
+    sender?: RequestSender,
+  ): AsyncGenerator<RpcMessage, void>;
+}
 
 /** Carries the messages of one session to a server of a revision with `initialize`, and back. */
 export interface LegacyLink {
   /** Id of the session at the server; `undefined` if it has none. */
   readonly sessionId: string | undefined;
+  /** True if the server remembers what the client did. */
+  readonly isStateful: boolean;
   /** Revision that the server has chosen; set once it is known. */
   revision: string | undefined;
   /** Sends a request; yields what belongs to it, the response last. */
@@ -13,7 +41,7 @@ export interface LegacyLink {
     text: string,
     id: JsonRpcId,
     cancellation: Cancellation,
-    owners?: readonly string[],
+    sender?: RequestSender,
   ): AsyncGenerator<RpcMessage, void>;
   /** Sends a notification or a response. */
   post(text: string, cancellation: Cancellation): Promise<void>;

@@ -96,7 +96,7 @@ export class ClientSession implements Client {
         : undefined;
       return session === undefined
         ? server.connect(this)
-        : Promise.resolve(server.resume(this, session));
+        : server.resume(this, session);
     });
   }
 
@@ -267,6 +267,7 @@ export class ClientSession implements Client {
     const token = Object(meta)["progressToken"];
     const send = (text: string) => answer.send(text);
     return {
+      client: this,
       cancellation,
       progressToken: typeof token === "string" || typeof token === "number"
         ? token

@@ -12,6 +12,7 @@ import { callerOf } from "../../policy/authentication/request_identity.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
 import { HttpConnector } from "../../mcp/servers/http/http_connector.ts";
 import { OpenApiConnector } from "../../mcp/openapi/openapi_connector.ts";
+import { SseConnector } from "../../mcp/servers/sse/sse_connector.ts";
 import type {
   ConnectorOptions,
   ServerConnector,
@@ -36,6 +37,7 @@ import {
   seesCaller,
   type SendToServerOptions,
 } from "./send_to_server.ts";
+import { Programs } from "./programs.ts";
 import type { WorkerRelay } from "./worker_relay.ts";
 import { isRebound } from "./dns_rebinding.ts";
 
@@ -91,6 +93,8 @@ export class McpEndpoints {
   readonly #options: McpEndpointsOptions;
   /** By backend and user; the one that was used least recently first. */
   readonly #open = new Map<string, OpenEndpoint>();
+
+  readonly #programs = new Programs();
 
   constructor(options: McpEndpointsOptions) {
     this.#options = options;
@@ -172,7 +176,9 @@ export class McpEndpoints {
   }
 
   /** Retires the endpoints of backends that are not in the snapshot, or have changed; requests under way finish. */
-  retainOnly({ backends }: Snapshot): void {
+  retainOnly(snapshot: Snapshot): void {
+    const { backends } = snapshot;
+    this.#programs.retainOnly(snapshot);
     for (const [key, { backend, target, endpoint }] of this.#open) {
       if (backends.get(backend)?.mcp === target) continue;
       this.#open.delete(key);
@@ -186,6 +192,7 @@ export class McpEndpoints {
     this.#open.clear();
     this.#options.relay?.close();
     await Promise.all(open.map(({ endpoint }) => endpoint.close()));
+    await this.#programs.close();
   }
 
   async #readText(
@@ -239,13 +246,16 @@ export class McpEndpoints {
         settings: server.settings,
         address: server.address,
         createConnector: (options) =>
-          this.#connectorOf(server, () => open.caller, options),
+          this.#connectorOf(backend, server, () => open.caller, options),
       })),
       discovery: target.discovery,
       secret,
       clock,
       log,
       worker: relay?.worker ?? 1,
+      home: target.servers.some(({ transport }) => transport.kind === "stdio")
+        ? PROCESS_WORKER
+        : undefined,
       relay: relay &&
         ((worker, request) =>
           relay.send(worker, backend.key, request, open.caller)),
@@ -272,27 +282,36 @@ export class McpEndpoints {
   }
 
   #connectorOf(
+    { key }: Backend,
     { settings, transport }: McpTargetServer,
     caller: () => Caller | undefined,
     options: ConnectorOptions,
   ): ServerConnector {
+    if (transport.kind === "stdio") {
+      return this.#programs.connectorOf(key, transport.command, options);
+    }
     const sendTo = (backend: Backend) =>
       createSend(settings.name, backend, caller, this.#options);
     const send = sendTo(transport.backend);
-    if (transport.kind === "http") {
-      return new HttpConnector(transport.address, send, options);
+    switch (transport.kind) {
+      case "http":
+        return new HttpConnector(transport.address, send, options);
+      case "sse":
+        return new SseConnector(transport.address, send, options);
+      case "openapi": {
+        const { api, operations, document } = transport;
+        const source = "text" in document
+          ? document
+          : { ...document, send: sendTo(document.backend) };
+        const rest = { api, operations, document: source, send };
+        return new OpenApiConnector(rest, options);
+      }
     }
-    const { api, operations, document } = transport;
-    return new OpenApiConnector({
-      api,
-      operations,
-      document: "text" in document
-        ? document
-        : { ...document, send: sendTo(document.backend) },
-      send,
-    }, options);
   }
 }
+
+/** Worker that has the processes of servers: users would have one in each, if all had. */
+const PROCESS_WORKER = 1;
 
 /** Counts what a client has to take, which is in memory as a whole. @throws {GatewayError} `body_memory_full` */
 function hold({ body }: ResponseMessage, held: HeldBytes | undefined): void {

@@ -22,7 +22,8 @@ export interface SendToServerOptions {
 
 /** Reports whether a server gets tokens of the caller. */
 export function seesCaller({ transport }: McpTargetServer): boolean {
-  return isPerCaller(transport.backend.credentials);
+  return transport.kind !== "stdio" &&
+    isPerCaller(transport.backend.credentials);
 }
 
 /** Creates what sends requests to a server, with its credentials. @param caller Returns the user that they are for. */

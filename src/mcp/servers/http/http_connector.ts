@@ -1,12 +1,10 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { isJsonObject } from "../../../base/json.ts";
-import { RPC } from "../../protocol/rpc_messages.ts";
-import { modernRevisions } from "../../protocol/revisions.ts";
 import { LegacyConnection } from "../legacy_connection.ts";
 import type { McpAddress } from "../mcp_settings.ts";
 import { MessageLimit } from "../message_limit.ts";
-import { modernCall, ModernConnection } from "./modern_connection.ts";
+import { aboutOf, discoverRequest, rejectsRevision } from "../era_probe.ts";
+import { ModernConnection } from "../modern_connection.ts";
 import type {
   ServerAbout,
   ServerConnection,
@@ -19,6 +17,7 @@ import type {
 } from "../server_connector.ts";
 import { ServerFailure } from "../server_failure.ts";
 import { HttpLegacyLink } from "./http_legacy_link.ts";
+import { HttpModernLink, modernCall } from "./http_modern_link.ts";
 import { HttpTransport, type SendHttp } from "./http_transport.ts";
 
 /** A verdict that a server has sessions is checked again after this time: it may have been upgraded. */
@@ -57,11 +56,13 @@ export class HttpConnector implements ServerConnector {
     if (verdict.era === "legacy") {
       return await LegacyConnection.open(this.#createLink, options);
     }
-    return new ModernConnection(this.#http, {
-      ...options,
-      about: verdict.about,
-      onWrongEra: () => this.#verdict = undefined,
+    const link = new HttpModernLink({
+      server: options.settings.name,
+      http: this.#http,
+      parameterHeaders: options.parameterHeaders,
+      onWrongEra: () => this.forget(),
     });
+    return new ModernConnection(link, { ...options, about: verdict.about });
   }
 
   resume(
@@ -134,10 +135,7 @@ export class HttpConnector implements ServerConnector {
 
   async #discover(cancellation: Cancellation): Promise<unknown> {
     const { name } = this.#options.settings;
-    const call = modernCall(0, "server/discover", {}, {
-      capabilities: {},
-      cancellation,
-    });
+    const call = modernCall(discoverRequest, cancellation);
     const { status, error, messages } = await this.#http.call(call);
     if (status === 401 || status === 403) {
       const problem = `rejects the gateway with ${status}`;
@@ -149,12 +147,6 @@ export class HttpConnector implements ServerConnector {
     }
     return status < 300 ? await firstAnswer(messages()) : error;
   }
-}
-
-/** Reports whether an answer rejects the revision, and offers the same. */
-function rejectsRevision(answer: unknown): boolean {
-  return isJsonObject(answer) && answer["code"] === RPC.UNSUPPORTED_VERSION &&
-    aboutOf(answer) !== undefined;
 }
 
 /** Statuses that say nothing about the era. */
@@ -170,23 +162,4 @@ async function firstAnswer(
     if (message.kind === "error") return { ...message.error };
   }
   return undefined;
-}
-
-/** Reads the answer to `server/discover`; `undefined` for that of a server without this revision. */
-function aboutOf(answer: unknown): ServerAbout | undefined {
-  if (!isJsonObject(answer)) return undefined;
-  const { supportedVersions, capabilities, instructions, code, data } = answer;
-  const isModern = (versions: unknown) =>
-    Array.isArray(versions) &&
-    versions.some((version) => modernRevisions.has(version));
-  const supported = isJsonObject(data) ? data["supported"] : undefined;
-  const speaks = code === undefined
-    ? isModern(supportedVersions)
-    : code === RPC.HEADER_MISMATCH || code === RPC.MISSING_CAPABILITY ||
-      code === RPC.UNSUPPORTED_VERSION && isModern(supported);
-  return !speaks ? undefined : {
-    era: "modern",
-    capabilities: isJsonObject(capabilities) ? capabilities : {},
-    instructions: typeof instructions === "string" ? instructions : undefined,
-  };
 }

@@ -8,7 +8,7 @@ import type {
   HttpTransport,
   StreamPlace,
 } from "./http_transport.ts";
-import type { LegacyLink } from "../legacy_link.ts";
+import type { LegacyLink, RequestSender } from "../server_links.ts";
 import { ServerFailure, SessionLost } from "../server_failure.ts";
 
 /** A stream that ends so often without a message is given up. */
@@ -41,14 +41,21 @@ export class HttpLegacyLink implements LegacyLink {
     return this.#sessionId;
   }
 
+  get isStateful(): boolean {
+    return this.#sessionId !== undefined;
+  }
+
   async *exchange(
     text: string,
     id: JsonRpcId,
     cancellation: Cancellation,
-    owners?: readonly string[],
+    sender?: RequestSender,
   ): AsyncGenerator<RpcMessage, void> {
     const place = newPlace();
-    let reply = await this.#call("POST", cancellation, { text, owners });
+    let reply = await this.#call("POST", cancellation, {
+      text,
+      owners: sender?.owners,
+    });
     for (let empty = 0; empty <= MAX_EMPTY_RESUMES; empty++) {
       for await (const message of reply.messages(place)) {
         empty = 0;

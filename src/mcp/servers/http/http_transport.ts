@@ -30,6 +30,8 @@ const MAX_ERROR_BYTES = 64 * 1024;
 export interface StreamPlace {
   lastId: string | undefined;
   retryMs: number | undefined;
+  /** Called with the path that an event of the type `endpoint` names (MCP 2024-11-05, "Transports"). */
+  onEndpoint?: (url: string) => void;
 }
 
 /** The response of a server to one HTTP request. */
@@ -41,6 +43,8 @@ export interface HttpReply {
   readonly isStream: boolean;
   /** Messages of a success; must be read to the end or returned. */
   messages(place?: StreamPlace): AsyncGenerator<RpcMessage, void>;
+  /** Leaves the body unread, in place of `messages`. */
+  cancel(): void;
 }
 
 /** Content of an HTTP request. */
@@ -51,6 +55,8 @@ interface HttpCall {
   /** Names of the client; none for requests of the gateway's own. */
   readonly owners?: readonly string[];
   readonly cancellation: Cancellation;
+  /** Path and query, in place of those of the address. */
+  readonly path?: string;
 }
 
 /** HTTP requests to one server. */
@@ -77,7 +83,7 @@ export class HttpTransport {
     const isStream = /^\s*text\/event-stream\b/i.test(type);
     if (status < 200 || status > 299) {
       const error = readError(await this.#readText(body, MAX_ERROR_BYTES));
-      return { status, sessionId, error, isStream, messages: nothing };
+      return { status, sessionId, error, isStream, ...noBody };
     }
     if (status === 202 || status === 204 || body === undefined) {
       body?.cancel("accepted");
@@ -86,7 +92,7 @@ export class HttpTransport {
         sessionId,
         error: undefined,
         isStream,
-        messages: nothing,
+        ...noBody,
       };
     }
     return {
@@ -96,13 +102,14 @@ export class HttpTransport {
       isStream,
       messages: (place) =>
         this.#readMessages(body, isStream, call.cancellation, place),
+      cancel: () => body.cancel("unread"),
     };
   }
 
   async #exchange(
-    { method, headers, text, owners = [], cancellation }: HttpCall,
+    { method, headers, text, owners = [], cancellation, path }: HttpCall,
   ): Promise<ResponseMessage> {
-    const { authority, path, headers: configured } = this.#address;
+    const { authority, headers: configured } = this.#address;
     const list = HeaderList.from([
       ["accept", "application/json, text/event-stream"],
       ["accept-encoding", "identity"],
@@ -114,7 +121,7 @@ export class HttpTransport {
     for (const [name, value] of configured) list.set(name, value);
     const request: UpstreamRequest = {
       method,
-      target: path,
+      target: path ?? this.#address.path,
       authority,
       headers: list,
       upgrade: undefined,
@@ -195,6 +202,7 @@ export class HttpTransport {
       for await (const event of readEvents(body, MAX_MESSAGE_BYTES)) {
         place.lastId = event.lastId ?? place.lastId;
         place.retryMs = event.retryMs ?? place.retryMs;
+        if (event.type === "endpoint") place.onEndpoint?.(event.data);
         if (event.type === "message" && event.data !== "") {
           yield this.#messageOf(parseRpc(event.data));
         }
@@ -221,7 +229,10 @@ const ranAway: ReadonlySet<string> = new Set([
   "upstream_timeout",
 ]);
 
-async function* nothing(): AsyncGenerator<RpcMessage, void> {}
+const noBody: Pick<HttpReply, "messages" | "cancel"> = {
+  messages: async function* () {},
+  cancel: () => {},
+};
 
 function readError(text: string): RpcError | undefined {
   const message = readMessage(parseRpc(text));

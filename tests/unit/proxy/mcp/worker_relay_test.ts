@@ -34,7 +34,7 @@ function createRelays(handle: () => Promise<ResponseMessage>) {
   two.serve(handle);
   return {
     lines,
-    send: () => one.send(2, "default/tools", request()),
+    send: () => one.send(2, "default/tools", request(), undefined),
     replace: () => new WorkerRelay(secret, 2, options),
     [Symbol.dispose]() {
       one.close();

@@ -1,0 +1,171 @@
+import type { Cancellation } from "../../../base/cancellation.ts";
+import type { JsonRpcId } from "../../../base/errors.ts";
+import {
+  RPC,
+  type RpcMessage,
+  writeError,
+  writeResult,
+} from "../../protocol/rpc_messages.ts";
+import type { RequestSender } from "../server_links.ts";
+import { MessageQueue } from "./message_queue.ts";
+
+/** Sends a message to the server. @throws {ServerFailure} */
+export type SendMessage = (
+  text: string,
+  cancellation?: Cancellation,
+) => Promise<void>;
+
+type ServerRequest = Extract<RpcMessage, { kind: "request" }>;
+
+/** A request that waits for its response. */
+interface PendingRequest {
+  readonly client: object;
+  readonly queue: MessageQueue;
+}
+
+/** Messages that wait for one reader. */
+const MAX_WAITING = 10_000;
+
+/** Notifications that concern all who listen, whatever is under way. */
+const common: ReadonlySet<string> = new Set([
+  "notifications/tools/list_changed",
+  "notifications/prompts/list_changed",
+  "notifications/resources/list_changed",
+  "notifications/resources/updated",
+  "notifications/elicitation/complete",
+  "notifications/subscriptions/acknowledged",
+]);
+
+/**
+ * Brings the messages of a server, which come over one connection in any order, to the requests that they belong to.
+ *
+ * Only responses and progress say which request that is. Others belong to the client whose requests are under way, if it is the only
+ * one; what could be another client's is answered with an error, or dropped.
+ */
+export class MessageRouter {
+  readonly #send: SendMessage;
+  readonly #pending = new Map<JsonRpcId, PendingRequest>();
+  readonly #listeners = new Set<MessageQueue>();
+  #end: { readonly failure: unknown } | undefined;
+
+  constructor(send: SendMessage) {
+    this.#send = send;
+  }
+
+  /** True after `end`. */
+  get isOver(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Reason of the end of the connection; `undefined` before. */
+  get failure(): unknown {
+    return this.#end?.failure;
+  }
+
+  /** Sends a request; yields what belongs to it, the response last. */
+  async *exchange(
+    id: JsonRpcId,
+    text: string,
+    cancellation: Cancellation,
+    sender?: RequestSender,
+  ): AsyncGenerator<RpcMessage, void> {
+    if (this.#end !== undefined) throw this.#end.failure;
+    const queue = new MessageQueue(MAX_WAITING);
+    const client = sender?.client ?? queue;
+    this.#pending.set(id, { client, queue });
+    const unsubscribe = cancellation.onCancel((why) => queue.end(why));
+    try {
+      await this.#send(text, cancellation);
+      for await (const message of queue) {
+        yield message;
+        const { kind } = message;
+        if (kind === "result" || kind === "error") return;
+      }
+    } finally {
+      unsubscribe();
+      this.#pending.delete(id);
+    }
+  }
+
+  /** Yields what belongs to no request, until the connection ends or nobody listens. */
+  async *listen(cancellation: Cancellation): AsyncGenerator<RpcMessage, void> {
+    if (this.#end !== undefined) return;
+    const queue = new MessageQueue(MAX_WAITING);
+    this.#listeners.add(queue);
+    const unsubscribe = cancellation.onCancel(() => queue.end());
+    try {
+      yield* queue;
+    } finally {
+      unsubscribe();
+      this.#listeners.delete(queue);
+    }
+  }
+
+  /** Takes a message of the server. */
+  receive(message: RpcMessage): void {
+    switch (message.kind) {
+      case "result":
+      case "error":
+        if (message.id === undefined) return;
+        this.#pending.get(message.id)?.queue.push(message);
+        return;
+      case "request":
+        return this.#receiveRequest(message);
+      case "notification":
+        return this.#receiveNotification(message);
+    }
+  }
+
+  /** Ends the connection: requests under way fail. */
+  end(failure: unknown): void {
+    if (this.#end !== undefined) return;
+    this.#end = { failure };
+    for (const { queue } of this.#pending.values()) queue.end(failure);
+    for (const queue of this.#listeners) queue.end();
+  }
+
+  #receiveNotification(
+    message: Extract<RpcMessage, { kind: "notification" }>,
+  ): void {
+    const { method, params } = message;
+    if (method === "notifications/progress") {
+      const token = params["progressToken"];
+      const isToken = typeof token === "number" || typeof token === "string";
+      if (isToken) this.#pending.get(token)?.queue.push(message);
+    } else if (common.has(method) || this.#pending.size === 0) {
+      for (const queue of this.#listeners) queue.push(message);
+    } else {
+      this.#onlySender()?.push(message);
+    }
+  }
+
+  #receiveRequest(message: ServerRequest): void {
+    const { id, method } = message;
+    if (method === "ping") return this.#answer(writeResult(id, {}));
+    const [only, ...others] = this.#listeners;
+    const listener = this.#pending.size === 0 && others.length === 0
+      ? only
+      : undefined;
+    const isTaken = (this.#onlySender() ?? listener)?.push(message) ?? false;
+    if (isTaken) return;
+    const problem = this.#pending.size === 0
+      ? "No client can be asked now"
+      : "Several clients use the server now: the gateway cannot know which of them to ask";
+    this.#answer(
+      writeError(id, { code: RPC.INTERNAL_ERROR, message: problem }),
+    );
+  }
+
+  /** Returns the latest request under way, if all are of one client. */
+  #onlySender(): MessageQueue | undefined {
+    const pending = [...this.#pending.values()];
+    const last = pending.at(-1);
+    const isOnly = pending.every(({ client }) => client === last?.client);
+    return isOnly ? last?.queue : undefined;
+  }
+
+  #answer(text: string): void {
+    // A server that is gone needs no answer.
+    this.#send(text).catch(() => {});
+  }
+}
