@@ -143,6 +143,7 @@ function describeRule(
   redact: Redact,
 ) {
   const { namespace, name } = rule.route.metadata;
+  const { loadBalancing, failover, hedging } = rule.spec;
   return {
     key: route.key,
     name,
@@ -158,11 +159,9 @@ function describeRule(
       backend: backend?.key,
       problem,
     })),
-    ...(route.choice && {
-      loadBalancing: { policy: route.choice.policy },
-      failover: { on: rule.spec.failover?.on },
-      hedging: { delayMs: route.choice.hedgeMs },
-    }),
+    ...(loadBalancing && { loadBalancing }),
+    ...(failover && { failover }),
+    ...(hedging && { hedging }),
     mirrors: route.mirrors.map(({ backend, fraction }) => ({
       backend: backend.key,
       fraction,
