@@ -8,7 +8,7 @@ import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts
 import { callerOf } from "../policy/authentication/request_identity.ts";
 import type { Backend, Route } from "../snapshot/snapshot.ts";
 import { Attempts, type BackendAttempt } from "./request/attempts.ts";
-import type { AttemptTarget, Destination } from "./balancing/attempt_target.ts";
+import type { AttemptTarget } from "./balancing/attempt_target.ts";
 import { hashOf } from "./balancing/hash.ts";
 import {
   endpointOfSession,
@@ -26,8 +26,10 @@ import type { Mirrors } from "./mirrors.ts";
 import { isRepeatable, sendUntilGood } from "./failover/retry.ts";
 import {
   findSession,
+  keepsSessions,
   persistentSession,
   persistSession,
+  type SessionCall,
 } from "./route_sessions.ts";
 import { type TimeLimit, withinLimit } from "./request/time_limit.ts";
 import type { Upstreams } from "./upstreams.ts";
@@ -49,19 +51,11 @@ export interface ForwarderOptions {
 }
 
 /** One request to one backend. */
-interface Call {
-  readonly exchange: Exchange;
+interface Call extends SessionCall {
   readonly attempts: Attempts;
-  readonly route: Route;
-  readonly backend: Backend;
-  readonly destination: Destination;
   /** As in `BackendAttempt`; 0 for no limit. */
   readonly hasAlternative: boolean;
   readonly limitMs: number;
-  /** Hash of the endpoint that began the MCP session of the request. */
-  readonly sessionEndpoint: number | undefined;
-  /** Hash of the endpoint to which the persistent session of the client belongs. */
-  readonly endpointOfClient: number | undefined;
   /** The body, once an attempt has read it to change it: it is gone from the request then. */
   readBody?: Uint8Array;
 }
@@ -324,16 +318,6 @@ function keyOf(exchange: Exchange, { balancing }: Backend): number | undefined {
   const value = hashKey?.of(exchange.context) ??
     (name && exchange.request.headers.getJoined(name));
   return value === undefined ? undefined : hashOf(value);
-}
-
-/** Reports whether MCP sessions of a response have to come back to its endpoint. */
-function keepsSessions(
-  { sessionEndpoint, route, backend, destination }: Call,
-): boolean {
-  if (sessionEndpoint !== undefined) return true;
-  if (backend.balancing?.sharesSessions === true) return false;
-  const { size = 0 } = destination;
-  return size > 1 || size === 1 && route.backends.length > 1;
 }
 
 /** Reports whether an endpoint is not there any more, and its sessions with it. */

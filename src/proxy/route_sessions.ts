@@ -13,13 +13,15 @@ import {
 import type { Exchange } from "./exchange/exchange.ts";
 import type { Upstreams } from "./upstreams.ts";
 
-/** A response of a backend to a request of a route with persistent sessions. */
-interface PersistedCall {
+/** A request to a backend, of a route that may have sessions. */
+export interface SessionCall {
   readonly exchange: Exchange;
   readonly route: Route;
   readonly backend: Backend;
   readonly destination: Destination;
-  /** Hash of the endpoint to which the session of the client belongs. */
+  /** Hash of the endpoint that began the MCP session of the request. */
+  readonly sessionEndpoint: number | undefined;
+  /** Hash of the endpoint to which the persistent session of the client belongs. */
   readonly endpointOfClient: number | undefined;
 }
 
@@ -79,9 +81,19 @@ async function findBackend(
   return undefined;
 }
 
+/** Reports whether MCP sessions of a response have to come back to its endpoint. */
+export function keepsSessions(
+  { sessionEndpoint, route, backend, destination }: SessionCall,
+): boolean {
+  if (sessionEndpoint !== undefined) return true;
+  if (backend.balancing?.sharesSessions === true) return false;
+  const { size = 0 } = destination;
+  return size > 1 || size === 1 && route.backends.length > 1;
+}
+
 /** Begins a persistent session at the endpoint that has responded, unless the client has one there. */
 export function persistSession(
-  { exchange, route, backend, destination, endpointOfClient }: PersistedCall,
+  { exchange, route, backend, destination, endpointOfClient }: SessionCall,
   { headers }: ResponseMessage,
   clock: Clock,
 ): void {

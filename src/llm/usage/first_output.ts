@@ -1,4 +1,6 @@
+import type { Clock } from "../../base/clock.ts";
 import { eventsOf, readEventData } from "../../base/wire/event_stream.ts";
+import type { ContentDecoder } from "../format/content_decoder.ts";
 
 /** Events that streams begin with before the first token. */
 const preamble =
@@ -14,6 +16,24 @@ export function hasOutput(bytes: Uint8Array): boolean {
   return data.length === 0
     ? !/^(?:event:|:|\s*$)/.test(new TextDecoder("latin1").decode(bytes))
     : data.some((each) => !preamble.test(each));
+}
+
+/** Returns the decoder of a stream, which also records the time of the first output in `counts`. */
+export function timedOutput(
+  decoder: Pick<ContentDecoder, "push">,
+  coding: string,
+  counts: { firstOutputAt: number | undefined },
+  clock: Pick<Clock, "monotonic">,
+): Pick<ContentDecoder, "push"> {
+  return {
+    push(bytes) {
+      if (counts.firstOutputAt === undefined) {
+        const isOutput = coding !== "identity" || hasOutput(bytes);
+        if (isOutput) counts.firstOutputAt = clock.monotonic();
+      }
+      decoder.push(bytes);
+    },
+  };
 }
 
 /** Reports whether a response of this content type arrives token by token. */

@@ -1,10 +1,11 @@
-import { type BudgetWindow, CLOSED } from "../budget/budget_window.ts";
+import { CLOSED } from "../budget/budget_window.ts";
 import {
   boundKey,
   type BudgetTable,
   type CountName,
 } from "../local/budget_table.ts";
 import { type KeyHash, KeyHasher, SEED_WORDS } from "./key_hash.ts";
+import { numbersOf, RecordWindow } from "./record_window.ts";
 
 /** Record of a key, from 1. Fresh memory has none: it is 0. */
 type RecordId = number;
@@ -19,10 +20,6 @@ const counts: Readonly<Record<CountName, number>> = {
   evictedKeys: 3,
 };
 const COUNTS = 4;
-/** Numbers of a record: what is used, when its window opened, and what each thread holds. */
-const USED_AMOUNT = 0;
-const OPENED_AT = 1;
-const HELD = 2;
 
 /** Places of the words of a limit; the lock takes two. */
 const LOCK = 0;
@@ -78,7 +75,7 @@ export class KeyTable implements BudgetTable<KeyHash> {
     } = {},
   ) {
     const buckets = 2 ** Math.ceil(Math.log2(maxKeys));
-    this.#recordNumbers = HELD + holders;
+    this.#recordNumbers = numbersOf(holders);
     const numbers = COUNTS + maxKeys * this.#recordNumbers;
     const start = numbers * Float64Array.BYTES_PER_ELEMENT;
     this.#firstRecord = HEADER_WORDS + buckets;
@@ -126,10 +123,7 @@ export class KeyTable implements BudgetTable<KeyHash> {
   add({ a, b, c, d }: KeyHash): RecordWindow {
     const record = this.#allocate();
     const place = this.#placeOf(record);
-    this.#write(place + HASH, a);
-    this.#write(place + HASH + 1, b);
-    this.#write(place + HASH + 2, c);
-    this.#write(place + HASH + 3, d);
+    this.#words.set([a, b, c, d], place + HASH);
     const window = this.#moveWindow(record);
     window.openedAt = CLOSED;
     window.used = 0;
@@ -245,12 +239,8 @@ export class KeyTable implements BudgetTable<KeyHash> {
 
   #hashOf(record: RecordId): KeyHash {
     const place = this.#placeOf(record) + HASH;
-    return {
-      a: this.#read(place),
-      b: this.#read(place + 1),
-      c: this.#read(place + 2),
-      d: this.#read(place + 3),
-    };
+    const [a = 0, b = 0, c = 0, d = 0] = this.#words.subarray(place, place + 4);
+    return { a, b, c, d };
   }
 
   #isInUse(record: RecordId): boolean {
@@ -330,60 +320,5 @@ export class KeyTable implements BudgetTable<KeyHash> {
 
   #write(place: number, value: number): void {
     this.#words[place] = value;
-  }
-}
-
-/** Budget of the record at a place of the numbers. */
-class RecordWindow implements BudgetWindow {
-  readonly #numbers: Float64Array;
-  readonly #holders: number;
-  readonly #holder: number;
-  at = 0;
-
-  constructor(
-    numbers: Float64Array,
-    { holders, holder }: { readonly holders: number; readonly holder: number },
-  ) {
-    this.#numbers = numbers;
-    this.#holders = holders;
-    this.#holder = holder;
-  }
-
-  get used(): number {
-    return this.#numbers[this.at + USED_AMOUNT] ?? 0;
-  }
-
-  set used(used: number) {
-    this.#numbers[this.at + USED_AMOUNT] = used;
-  }
-
-  get openedAt(): number {
-    return this.#numbers[this.at + OPENED_AT] ?? 0;
-  }
-
-  set openedAt(openedAt: number) {
-    this.#numbers[this.at + OPENED_AT] = openedAt;
-  }
-
-  /** Added up on each access, so that a thread that dies leaves no sum that is half updated. */
-  get held(): number {
-    let sum = 0;
-    for (let holder = 0; holder < this.#holders; holder++) {
-      sum += this.#numbers[this.at + HELD + holder] ?? 0;
-    }
-    return sum;
-  }
-
-  addHeld(amount: number): void {
-    const place = this.at + HELD + this.#holder;
-    this.#numbers[place] = Math.max(0, (this.#numbers[place] ?? 0) + amount);
-  }
-
-  dropHeld(): void {
-    this.#numbers.fill(0, this.at + HELD, this.at + HELD + this.#holders);
-  }
-
-  dropHeldOf(holder: number): void {
-    if (holder < this.#holders) this.#numbers[this.at + HELD + holder] = 0;
   }
 }

@@ -72,12 +72,12 @@ class StoredMeter implements UsageMeter {
   readonly api: "responses" | undefined;
   readonly countsParts = true;
   readonly counts = new RequestCounts();
+  cancellation: Cancellation | undefined;
   readonly #output: StoredOutput;
   readonly #options: MeterOptions;
   readonly #listeners: readonly UsageListener[];
   #charged = 0;
   #reading: Promise<void> | undefined;
-  #cancellation: Cancellation | undefined;
 
   constructor(
     output: StoredOutput,
@@ -90,16 +90,12 @@ class StoredMeter implements UsageMeter {
     this.#listeners = listeners;
   }
 
-  get cancellation(): Cancellation | undefined {
-    return this.#cancellation;
-  }
-
   async prepare({ headers, cancellation }: RequestMessage): Promise<void> {
     const { prices, counted, clock } = this.#options;
     if (!prices.isLoaded) await prices.load();
     if (this.#listeners.length > 0) {
       // A client that leaves before the usage has the output nevertheless.
-      this.#cancellation = outlive(cancellation, clock);
+      this.cancellation = outlive(cancellation, clock);
       // The whole output is read, and without limits of decoding.
       for (const name of rangeFields) headers.delete(name);
       headers.set("accept-encoding", "identity");
@@ -128,7 +124,7 @@ class StoredMeter implements UsageMeter {
         this.#reading = this.#end(reader, decoder, isComplete);
         counts.counting ??= this.#reading;
       },
-      drain: this.#cancellation && {
+      drain: this.cancellation && {
         clock: this.#options.clock,
         isNeeded: () => true,
         started: (draining) => {

@@ -15,7 +15,7 @@ import { outputKey } from "../../../llm/batch/stored_output.ts";
 import { FormModel } from "../../../llm/request/form_model.ts";
 import type { RequestContent } from "../../../llm/request/request_content.ts";
 import { readRequestFacts } from "../../../llm/request/request_facts.ts";
-import { hasOutput, isTokenStream } from "../../../llm/usage/first_output.ts";
+import { isTokenStream, timedOutput } from "../../../llm/usage/first_output.ts";
 import {
   addUsage,
   readUsageHeaders,
@@ -79,7 +79,8 @@ export class TokenMeter implements UsageMeter {
   readonly #listeners: readonly UsageListener[];
   readonly #rules: UsageRules;
   readonly #discarded: MeteredRequest["discarded"];
-  #api: LlmApi | undefined;
+  api: LlmApi | undefined;
+  cancellation: Cancellation | undefined;
   /** As the provider gets it. */
   #target = "";
   /** Estimated tokens of the request. */
@@ -93,7 +94,6 @@ export class TokenMeter implements UsageMeter {
   /** Usage in the head of the response. */
   #stated: TokenUsage | undefined;
   #decoding: Promise<void> | undefined;
-  #cancellation: Cancellation | undefined;
 
   constructor(
     api: LlmApi | undefined,
@@ -102,18 +102,10 @@ export class TokenMeter implements UsageMeter {
     discarded: MeteredRequest["discarded"] = undefined,
   ) {
     this.#discarded = discarded;
-    this.#api = api;
+    this.api = api;
     this.#options = options;
     this.#listeners = listeners;
     this.#rules = rules;
-  }
-
-  get api(): LlmApi | undefined {
-    return this.#api;
-  }
-
-  get cancellation(): Cancellation | undefined {
-    return this.#cancellation;
   }
 
   /** Requests usage where a provider reports it only then. */
@@ -123,7 +115,7 @@ export class TokenMeter implements UsageMeter {
   ): Promise<void> | undefined {
     // The path may have been rewritten to the one that the provider knows.
     this.#target = request.target;
-    this.#api ??= detectLlmApi(request.method, request.target);
+    this.api ??= detectLlmApi(request.method, request.target);
     this.#watchForm(request);
     const { prices } = this.#options;
     if (this.#listeners.length > 0) {
@@ -149,7 +141,7 @@ export class TokenMeter implements UsageMeter {
       this.#denyUnknown('it has "background", so the response comes later');
     }
     if (this.#rules.drains) {
-      this.#cancellation = outlive(request.cancellation, this.#options.clock);
+      this.cancellation = outlive(request.cancellation, this.#options.clock);
     }
     if (content === undefined || this.api === undefined) return;
     if (!llmApiFacts(this.api).needsIncludeUsage) return;
@@ -180,7 +172,7 @@ export class TokenMeter implements UsageMeter {
   /** Finds the model of a form while its body passes. */
   #watchForm(request: RequestMessage): void {
     const { body, headers } = request;
-    if (this.#api !== "transcriptions" || body === undefined) return;
+    if (this.api !== "transcriptions" || body === undefined) return;
     const form = FormModel.create(headers.getJoined("content-type"));
     if (form === undefined) return;
     this.#form = form;
@@ -219,10 +211,9 @@ export class TokenMeter implements UsageMeter {
       this.#cannotCount();
       return;
     }
-    const end = (isComplete: boolean) =>
-      this.#end(scanner, decoder, coding, isComplete);
-    const filter = this.#createFilter(contentType, coding);
-    const drain = this.#cancellation === undefined ? undefined : {
+    const isHidden = this.#requested.isHidden && coding === "identity" &&
+      /^text\/event-stream/i.test(contentType ?? "");
+    const drain = this.cancellation === undefined ? undefined : {
       clock: this.#options.clock,
       isNeeded: () => this.api !== undefined || scanner.mayHaveUsage,
       started: (draining: Promise<void>) => {
@@ -230,9 +221,11 @@ export class TokenMeter implements UsageMeter {
       },
     };
     response.body = new MeteredBody(body, {
-      sink: isTokenStream(contentType) ? this.#timed(decoder, coding) : decoder,
-      filter,
-      end,
+      sink: isTokenStream(contentType)
+        ? timedOutput(decoder, coding, this.counts, this.#options.clock)
+        : decoder,
+      filter: isHidden ? new UsageChunkFilter() : undefined,
+      end: (isComplete) => this.#end(scanner, decoder, coding, isComplete),
       drain,
     });
   }
@@ -244,36 +237,9 @@ export class TokenMeter implements UsageMeter {
 
   /** Estimates a request to whose response nothing is known. */
   #estimateInput(): TokenUsage | undefined {
-    if (this.#input === undefined) return undefined;
-    const tracker = new UsageTracker(this.api);
-    return tracker.estimate(this.#input ?? 0);
-  }
-
-  /** Records the time of the first output. */
-  #timed(
-    decoder: ContentDecoder,
-    coding: string,
-  ): Pick<ContentDecoder, "push"> {
-    const { counts } = this;
-    const { clock } = this.#options;
-    return {
-      push: (bytes) => {
-        if (
-          counts.firstOutputAt === undefined &&
-          (coding !== "identity" || hasOutput(bytes))
-        ) counts.firstOutputAt = clock.monotonic();
-        decoder.push(bytes);
-      },
-    };
-  }
-
-  #createFilter(
-    contentType: string | undefined,
-    coding: string,
-  ): UsageChunkFilter | undefined {
-    const isHidden = this.#requested.isHidden && coding === "identity" &&
-      /^text\/event-stream/i.test(contentType ?? "");
-    return isHidden ? new UsageChunkFilter() : undefined;
+    return this.#input === undefined
+      ? undefined
+      : new UsageTracker(this.api).estimate(this.#input);
   }
 
   #end(
@@ -344,16 +310,15 @@ export class TokenMeter implements UsageMeter {
     this.#charge(addUsage(this.#discarded?.usage, used));
   }
 
-  #charge(used: TokenUsage): void {
+  #charge(used: TokenUsage | undefined): void {
+    if (used === undefined) return;
     for (const listener of this.#listeners) listener.settle(used);
   }
 
   #cannotCount(): void {
     if (this.#listeners.length === 0) return;
     this.counts.uncounted = { model: this.#model(undefined) };
-    if (this.#discarded?.usage !== undefined) {
-      this.#charge(this.#discarded.usage);
-    }
+    this.#charge(this.#discarded?.usage);
   }
 
   /** Returns the model that the response names, else that of the request: in the path, or in the body. */
