@@ -3,7 +3,11 @@ import * as s from "./schema/schema.ts";
 import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
 import { isEgressEntry } from "../base/wire/egress_rules.ts";
 import { listenAddress, parseAddress } from "./schema/address.ts";
-import { duration, parseDuration } from "./schema/duration.ts";
+import {
+  duration,
+  parseDuration,
+  positiveDuration,
+} from "./schema/duration.ts";
 import {
   headerName,
   httpUrl,
@@ -94,6 +98,33 @@ const kv = s.refine(
     ),
   }),
   s.exactlyOne("path", "url", "redis"),
+);
+
+const vault = s.refine(
+  s.object({
+    keys: s.field(
+      "Keys of at least 32 characters, usually as `${NAME}`: the first one seals, all of them open.",
+      s.optional(s.list(
+        s.refine(
+          s.secret(),
+          s.rule(
+            (secret) => secret.length >= 32,
+            "must have at least 32 characters",
+          ),
+        ),
+        { min: 1, max: 16 },
+      )),
+    ),
+    keyFile: s.field(
+      "File with such keys, one a line, in place of `keys`; a changed file applies within seconds.",
+      s.optional(s.text(4096)),
+    ),
+    maxAge: s.field(
+      "Time after which a record that nobody has changed is forgotten.",
+      s.withDefault(positiveDuration, "2160h"),
+    ),
+  }),
+  s.exactlyOne("keys", "keyFile"),
 );
 
 const limits = s.object({
@@ -222,6 +253,10 @@ export const settingsSchema = s.refine(
         ),
       })),
     ),
+    vault: s.field(
+      "Keeps tokens of callers sealed in `kv`, which it needs, so that replicas and workers share them.",
+      s.optional(vault),
+    ),
     sessionSecret: s.field(
       "Seals the endpoint in cookies and headers of `sessionPersistence`, at least 32 characters, the same for every replica. Without it, routes of a cluster have keys of their own; routes of files have keys that whoever knows their names can find, and with them the addresses of endpoints.",
       s.optional(s.refine(
@@ -285,6 +320,11 @@ export const settingsSchema = s.refine(
     (settings) => ownPortAmong(settings) < 0,
     "is a port of the gateway itself, which backends must not reach",
     (settings) => ["loopbackPorts", ownPortAmong(settings)],
+  ),
+  s.rule(
+    ({ kv, vault }) => vault === undefined || kv !== undefined,
+    'needs "kv", the store',
+    () => ["vault"],
   ),
   s.rule(
     ({ otlp, tracing }) => tracing === undefined || otlp !== undefined,

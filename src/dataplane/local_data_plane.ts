@@ -293,7 +293,7 @@ export class LocalDataPlane implements DataPlane {
     this.#thread.debugging.tracing.close();
     await this.#thread.mcp.close();
     this.#thread.upstreams.close();
-    this.#tokens.close();
+    await this.#tokens.close();
     this.#compilations.release();
     this.#recorder.send();
     await this.#thread.state.close();

@@ -34,6 +34,7 @@ import {
 import { failingBackends, failingEndpoints } from "./endpoint_drills.ts";
 import { failingOver, limitedProvider } from "./failover_drills.ts";
 import { starvedBackend } from "./share_drills.ts";
+import { vaultSchedules } from "./vault_drills.ts";
 import { uiCost, uiFrames, uiMemory } from "./ui_drills.ts";
 import { reloads, soak } from "./worker_drills.ts";
 
@@ -58,6 +59,7 @@ const drills: Readonly<Record<string, () => Promise<Finding[]>>> = {
   failover: failingOver,
   limited: limitedProvider,
   reloads,
+  vault: vaultSchedules,
   shares: starvedBackend,
   soak,
   "ui-cost": uiCost,

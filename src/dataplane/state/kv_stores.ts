@@ -1,6 +1,8 @@
+import { parseDuration } from "../../api/schema/duration.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/log.ts";
+import { redactUrl } from "../../base/redaction.ts";
 import {
   type DocumentCache,
   KvDocumentCache,
@@ -20,11 +22,25 @@ import {
   type LoginState,
 } from "../../identity/oauth/grants/login_state.ts";
 
+import { Vault } from "../../identity/vault/vault.ts";
+import {
+  parseVaultKeys,
+  VaultKeyFile,
+} from "../../identity/vault/vault_keys.ts";
+import { type VaultKeys, VaultSeal } from "../../identity/vault/vault_seal.ts";
+import { KvStore } from "../../kv/kv_store.ts";
+import { openKv } from "../../kv/open_kv.ts";
+
 /** Dependencies of stores that processes may share. */
 export interface KvStoreOptions {
   readonly settings: Pick<Settings, "kv" | "egress" | "budgetWebhook">;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** Dependencies of the vault. */
+interface VaultStoreOptions extends Omit<KvStoreOptions, "settings"> {
+  readonly settings: Pick<Settings, "kv" | "vault">;
 }
 
 /** Creates the state of logins: in Deno KV or Redis if `config.kv` is set, else in memory. */
@@ -82,6 +98,41 @@ export function createDocumentCache(
   const store = storeOf(kv);
   if (store === undefined) return noDocumentCache;
   return new KvDocumentCache({ store, clock, log: logger.module("identity") });
+}
+
+/**
+ * Opens the vault; `undefined` without `config.vault`.
+ * @throws {Error} When its keys cannot be read.
+ */
+export function createVault(
+  { settings: { kv, vault }, clock, logger }: VaultStoreOptions,
+): { readonly vault: Vault; close(): Promise<void> } | undefined {
+  const path = storeOf(kv);
+  if (path === undefined || vault === undefined) return undefined;
+  const { keys = [], keyFile, maxAge } = vault;
+  const log = logger.module("identity");
+  const source = keyFile === undefined
+    ? fixedKeys(parseVaultKeys(keys.join("\n")))
+    : new VaultKeyFile(keyFile, clock, log);
+  const random = Math.random;
+  const store = new KvStore({ open: () => openKv(path), clock, random });
+  store.open().catch((error) =>
+    log.warn("Cannot open the vault", { store: redactUrl(path), error })
+  );
+  return {
+    vault: new Vault({
+      store,
+      clock,
+      seal: new VaultSeal(() => source.keys()),
+      randomId: () => crypto.randomUUID(),
+      maxAgeMs: parseDuration(maxAge),
+    }),
+    close: () => store.close(),
+  };
+}
+
+function fixedKeys(keys: VaultKeys): Pick<VaultKeyFile, "keys"> {
+  return { keys: () => keys };
 }
 
 function storeOf(kv: Settings["kv"]): string | undefined {

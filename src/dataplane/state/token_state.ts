@@ -1,15 +1,19 @@
+import type { Settings } from "../../api/settings.ts";
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Logger } from "../../base/log.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { BackendTokens } from "../../identity/backend_tokens/backend_tokens.ts";
+import { SharedTokens } from "../../identity/backend_tokens/shared_tokens.ts";
 import { TokenEndpoints } from "../../identity/backend_tokens/token_endpoint.ts";
 import { TokenSource } from "../../identity/backend_tokens/token_source.ts";
 import type { TrafficMetrics } from "../../telemetry/metrics/gateway_metrics.ts";
+import { createVault } from "./kv_stores.ts";
 
 /** Dependencies of the tokens of a thread. */
 export interface TokenStateOptions {
+  readonly settings: Settings;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: TrafficMetrics;
@@ -22,14 +26,21 @@ export class TokenState {
   readonly tokens: BackendTokens;
   readonly #closing = new Cancellation();
 
-  constructor({ clock, logger, metrics, egress }: TokenStateOptions) {
+  readonly #vault: ReturnType<typeof createVault>;
+
+  /** @throws {Error} When the keys of the vault cannot be read. */
+  constructor(options: TokenStateOptions) {
+    const { clock, logger, metrics, egress } = options;
     const log = logger.module("identity");
+    this.#vault = createVault(options);
+    const vault = this.#vault?.vault;
     const cancellation = this.#closing;
     this.tokens = new BackendTokens({
       clock,
       source: new TokenSource(
         new TokenEndpoints({ clock, egress, cancellation }),
       ),
+      shared: vault && new SharedTokens({ vault, clock, log }),
       onRequested({ backend, kind }, error) {
         const result = error === undefined
           ? "issued"
@@ -49,8 +60,9 @@ export class TokenState {
     });
   }
 
-  /** Aborts token requests. */
-  close(): void {
+  /** Aborts token requests, and closes the vault. */
+  async close(): Promise<void> {
     this.#closing.cancel(new Error("the gateway is stopping"));
+    await this.#vault?.close();
   }
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import {
@@ -7,6 +8,7 @@ import {
   isPerCaller,
   type TokenCredentials,
 } from "./backend_credentials.ts";
+import type { SharedTokens } from "./shared_tokens.ts";
 import type { IssuedToken } from "./token_endpoint.ts";
 import { tokenError } from "./token_error.ts";
 import type { TokenSource } from "./token_source.ts";
@@ -21,6 +23,8 @@ export interface BackendToken {
 export interface BackendTokensOptions {
   readonly clock: Clock;
   readonly source: Pick<TokenSource, "fetch">;
+  /** Shares tokens of callers with other processes; `undefined` where there is no vault. */
+  readonly shared?: SharedTokens | undefined;
   /** Called after each token request. @param error `undefined` when there is a token. */
   onRequested(
     credentials: TokenCredentials,
@@ -44,7 +48,8 @@ interface Entry {
   current: KeptToken | undefined;
   pending: Promise<KeptToken> | undefined;
   failure: Failure | undefined;
-  /** When a rejected token was last replaced. */
+  /** The token that the backend has rejected last, and when it was replaced. */
+  rejected: string | undefined;
   replacedAt: number;
 }
 
@@ -114,6 +119,7 @@ export class BackendTokens {
       const now = this.#options.clock.monotonic();
       if (now < entry.replacedAt + RENEWAL_PAUSE_MS) return undefined;
       entry.replacedAt = now;
+      entry.rejected = rejected;
       entry.current = undefined;
     }
     return await this.get(credentials, caller);
@@ -130,6 +136,7 @@ export class BackendTokens {
       current: undefined,
       pending: undefined,
       failure: undefined,
+      rejected: undefined,
       replacedAt: -Infinity,
     };
     this.#entries.delete(key);
@@ -169,10 +176,17 @@ export class BackendTokens {
     credentials: TokenCredentials,
     caller: Caller | undefined,
   ): Promise<KeptToken> {
-    const { clock, source, onRequested } = this.#options;
-    try {
-      const issued = await source.fetch(credentials, caller);
+    const { clock, source, shared, onRequested } = this.#options;
+    const fetch = async (cancellation?: Cancellation) => {
+      const issued = await source.fetch(credentials, caller, cancellation);
       onRequested(credentials, undefined);
+      return issued;
+    };
+    try {
+      const issued = shared === undefined || caller === undefined ||
+          !isPerCaller(credentials)
+        ? await fetch()
+        : await shared.obtain(credentials, caller, entry.rejected, fetch);
       entry.failure = undefined;
       return entry.current = keep(issued, clock.monotonic());
     } catch (error) {

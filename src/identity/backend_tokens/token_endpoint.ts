@@ -27,6 +27,8 @@ export interface TokenRequest {
   readonly parameters: Readonly<Record<string, string>>;
   /** An error of the server may be about the caller, and not about the gateway. */
   readonly isOfCaller: boolean;
+  /** Aborts the request for the token. */
+  readonly cancellation?: Cancellation | undefined;
 }
 
 /** Dependencies of requests to authorization servers. */
@@ -67,7 +69,7 @@ export class TokenEndpoints {
    */
   async request(
     client: TokenClient,
-    { grantType, parameters, isOfCaller }: TokenRequest,
+    { grantType, parameters, isOfCaller, cancellation }: TokenRequest,
   ): Promise<IssuedToken> {
     const oauth = await loadLibrary();
     try {
@@ -79,7 +81,7 @@ export class TokenEndpoints {
         await authenticate(client.authentication, server, oauth),
         grantType,
         { ...client.parameters, ...parameters },
-        this.#fetchOptions(server.issuer, oauth),
+        this.#fetchOptions(server.issuer, oauth, cancellation),
       );
       return readToken(
         await oauth.processGenericTokenEndpointResponse(
@@ -134,7 +136,11 @@ export class TokenEndpoints {
   }
 
   /** A server that is asked over HTTPS is never asked in plain text, whatever its metadata says. */
-  #fetchOptions(issuer: string, oauth: typeof OAuth) {
+  #fetchOptions(
+    issuer: string,
+    oauth: typeof OAuth,
+    cancellation = this.#options.cancellation,
+  ) {
     return {
       [oauth.allowInsecureRequests]: new URL(issuer).protocol === "http:",
       [oauth.customFetch]: (
@@ -143,7 +149,7 @@ export class TokenEndpoints {
           readonly body?: URLSearchParams | undefined;
           readonly headers: Readonly<Record<string, string>>;
         },
-      ) => this.#fetch(url, headers, body?.toString()),
+      ) => this.#fetch(url, headers, body?.toString(), cancellation),
     };
   }
 
@@ -151,10 +157,12 @@ export class TokenEndpoints {
     url: string,
     sent: Readonly<Record<string, string>>,
     body: string | undefined,
+    cancellation: Cancellation,
   ): Promise<Response> {
     const { "content-type": contentType, authorization } = sent;
     const { status, headers, text } = await fetchDocument(addressOfUrl(url), {
       ...this.#options,
+      cancellation,
       authorization,
       ...(body !== undefined && { body }),
       ...(contentType !== undefined && { contentType }),

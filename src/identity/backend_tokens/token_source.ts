@@ -1,3 +1,4 @@
+import type { Cancellation } from "../../base/cancellation.ts";
 import { describeError } from "../../base/errors.ts";
 import { readFileText } from "../../base/regular_file.ts";
 import { readClaims } from "../keys/jose.ts";
@@ -32,42 +33,50 @@ export class TokenSource {
   /**
    * Gets a new token.
    * @param caller Whom the token is for, where the credentials depend on that.
+   * @param cancellation Aborts the requests.
    * @throws {GatewayError} Those of `TokenEndpoints`; `caller_rejected` without a caller.
    */
   async fetch(
     credentials: TokenCredentials,
     caller: Caller | undefined,
+    cancellation?: Cancellation,
   ): Promise<IssuedToken> {
     switch (credentials.kind) {
       case "clientCredentials":
-        return await this.#fetchOwn(credentials);
+        return await this.#fetchOwn(credentials, cancellation);
       case "tokenExchange":
         return await this.#exchange(
           credentials,
           requireCaller(credentials, caller),
+          cancellation,
         );
       case "jwtBearer":
-        return await this.#present(credentials, caller);
+        return await this.#present(credentials, caller, cancellation);
     }
   }
 
-  async #fetchOwn(client: TokenClient): Promise<IssuedToken> {
+  async #fetchOwn(
+    client: TokenClient,
+    cancellation: Cancellation | undefined,
+  ): Promise<IssuedToken> {
     return await this.#endpoints.request(client, {
       grantType: "client_credentials",
       parameters: {},
       isOfCaller: false,
+      cancellation,
     });
   }
 
   async #exchange(
     credentials: TokenClient & TokenExchange,
     caller: Caller,
+    cancellation: Cancellation | undefined,
   ): Promise<IssuedToken> {
     const { actor, subjectTokenType } = credentials;
     const actorToken = actor === undefined
       ? undefined
       : actor.file === undefined
-      ? await this.#fetchActor(credentials)
+      ? await this.#fetchActor(credentials, cancellation)
       : await readToken(actor.file, credentials);
     const issued = await this.#endpoints.request(credentials, {
       grantType: `${GRANT}token-exchange`,
@@ -83,6 +92,7 @@ export class TokenSource {
         }),
       },
       isOfCaller: true,
+      cancellation,
     });
     const { issuedTokenType: type } = issued;
     if (type !== tokenTypes.AccessToken && type !== tokenTypes.Jwt) {
@@ -94,16 +104,23 @@ export class TokenSource {
   }
 
   /** The token of the actor is for the authorization server, and not for the backend. */
-  async #fetchActor(client: TokenClient): Promise<string> {
+  async #fetchActor(
+    client: TokenClient,
+    cancellation: Cancellation | undefined,
+  ): Promise<string> {
     const { audience: _, resource: __, scope: ___, ...parameters } =
       client.parameters;
-    const { token } = await this.#fetchOwn({ ...client, parameters });
+    const { token } = await this.#fetchOwn(
+      { ...client, parameters },
+      cancellation,
+    );
     return token;
   }
 
   async #present(
     credentials: TokenClient & JwtBearer,
     caller: Caller | undefined,
+    cancellation: Cancellation | undefined,
   ): Promise<IssuedToken> {
     const { file } = credentials;
     const assertion = file === undefined
@@ -113,6 +130,7 @@ export class TokenSource {
       grantType: `${GRANT}jwt-bearer`,
       parameters: { assertion },
       isOfCaller: file === undefined,
+      cancellation,
     });
   }
 }

@@ -36,6 +36,7 @@ const clientKey = await exportPKCS8(
 /** A secret for each place, valid there; the characters differ in all encodings. */
 const secrets: Readonly<Record<string, string>> = {
   "config.adminToken": "planted/admin+token-7d1c",
+  "config.vault.keys.*": "planted/vault+key-0f6b1ce2-0f6b1ce2-771c",
   "config.sessionSecret": 'planted/"session"+secret-0f6b1ce2-0f6b1ce2',
   "config.budgetWebhook.authorization": "planted/webhook+token-3b81",
   "config.otlp.headers.*": "planted/collector+key-5521",
@@ -117,6 +118,7 @@ function configuration(collector: string, provider: string) {
         resourceAttributes: { place: "${PLANTED_ATTRIBUTE}" },
       },
       tracing: {},
+      vault: { keys: [secrets["config.vault.keys.*"]] },
       kv: { redis: `redis://user:${parts["config.kv.redis"]}@127.0.0.1:1` },
       metrics: { otlpInterval: "1s" },
     },

@@ -48,6 +48,16 @@ export class RedisServer implements AsyncDisposable {
     };
   }
 
+  /** Returns all that the server has written to its log of writes. */
+  async content(): Promise<string> {
+    const texts: string[] = [];
+    for await (const path of filesBelow(this.#folder)) {
+      const bytes = await Deno.readFile(path);
+      texts.push(new TextDecoder("latin1").decode(bytes));
+    }
+    return texts.join("\n");
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     await Deno.remove(this.#folder, { recursive: true });
@@ -85,5 +95,13 @@ export class RedisServer implements AsyncDisposable {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     throw new Error("redis-server is not ready after 30 s");
+  }
+}
+
+async function* filesBelow(folder: string): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = `${folder}/${name}`;
+    if (isDirectory) yield* filesBelow(path);
+    else yield path;
   }
 }
