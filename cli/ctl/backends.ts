@@ -14,6 +14,8 @@ export function backendsTable(dump: unknown): string {
   const endpoints = listOf(dump, "endpoints");
   const rows = listOf(dump, "backends").flatMap((backend) => {
     const own = endpointsOf(backend, endpoints);
+    // An endpoint of MCP servers has no address: its servers are backends.
+    if (fieldOf(backend, "mcp") !== undefined) return [];
     return own.length > 0
       ? own.map((endpoint) => ({ ...Object(endpoint), name: nameOf(backend) }))
       : [{

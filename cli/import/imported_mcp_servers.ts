@@ -1,10 +1,17 @@
 import { isReservedHeader } from "../../src/api/resources/mcp_backend.ts";
 import type { ImportedConfiguration } from "./agentgateway.ts";
 import { closed } from "./imported_routes.ts";
+import {
+  type Hide,
+  importProgram,
+  isSecretName,
+  withoutSource,
+} from "./imported_program.ts";
 import type { SourceNode } from "./source_node.ts";
 
-/** Values of `type` or `transport` that mean Streamable HTTP. */
-const httpTypes: readonly string[] = [
+/** Values of `type` or `transport` of servers with a URL: Streamable HTTP, and HTTP with SSE. */
+const types: readonly string[] = [
+  "sse",
   "http",
   "streamable-http",
   "streamableHttp",
@@ -44,7 +51,7 @@ function importServer(
     .find((each) => each !== undefined);
   const url = address?.text() ?? "";
   const problem = problemOf(source, url);
-  if (address === undefined || problem !== undefined) {
+  if (problem !== undefined) {
     source.reject(`server "${given}": ${problem}; it is left out`);
     return [];
   }
@@ -54,20 +61,30 @@ function importServer(
   }
   const hide: Hide = (field, words, value, place) =>
     hideSecret(field, () => names.variable(`${name} ${words}`), value, place);
+  if (address === undefined) {
+    return [{ name, stdio: importProgram(source, hide) }];
+  }
+  const field = typeOf(source) === "sse" ? "sse" : "url";
   return [{
     name,
-    url: importUrl(url, address, hide),
+    [field]: importUrl(url, address, hide),
     ...importHeaders(source.get("headers"), hide),
   }];
 }
 
+function typeOf(source: SourceNode): string | undefined {
+  return (source.get("type") ?? source.get("transport"))?.text();
+}
+
 /** Returns the reason why a server has no counterpart. */
 function problemOf(source: SourceNode, url: string): string | undefined {
-  if (source.has("command")) return "stdio is not supported yet";
   if (source.get("disabled")?.isTrue() === true) return "it is disabled";
-  const type = (source.get("type") ?? source.get("transport"))?.text();
-  if (type !== undefined && !httpTypes.includes(type)) {
-    return `expected Streamable HTTP, got "${type}"`;
+  const type = typeOf(source);
+  if (url === "" && source.get("command")?.text() !== undefined) {
+    return undefined;
+  }
+  if (type !== undefined && !types.includes(type)) {
+    return `its transport "${type}" has no counterpart`;
   }
   return /^https?:$/.test(URL.parse(url)?.protocol ?? "")
     ? undefined
@@ -101,14 +118,6 @@ function takeUnique(plain: string, joint: string, used: Set<string>): string {
   used.add(name.toLowerCase());
   return name;
 }
-
-/** Returns a value with its secret as a reference to a variable, whose name has the given words. */
-type Hide = (
-  field: string,
-  words: string,
-  value: string,
-  source: SourceNode,
-) => string;
 
 /** Keeps references; reports a value that the file has itself. */
 function hideSecret(
@@ -162,16 +171,8 @@ function importUrl(url: string, source: SourceNode, hide: Hide): string {
   return withoutSource(plain).replace(/#.*$/s, "").replaceAll(
     /([?&])([^=&]*)=([^&]+)/g,
     (whole, start: string, name: string, value: string) =>
-      /key|token|secret|auth|pass|sig|cred/i.test(name)
+      isSecretName(name)
         ? `${start}${name}=${hide(`url: ${name}`, name, value, source)}`
         : whole,
-  );
-}
-
-/** Writes `${env:NAME}` and `${input:name}` of clients as `${NAME}`. */
-function withoutSource(text: string): string {
-  return text.replaceAll(
-    /\$\{(?:env|input):([A-Za-z_][\w-]*)\}/g,
-    (_, name: string) => `\${${name.replaceAll("-", "_")}}`,
   );
 }

@@ -279,6 +279,10 @@ function describeBalancing(balancing: Backend["balancing"]) {
 function describeBackend(backend: Backend) {
   const { key, name, host, port, protocol, tls } = backend;
   if (backend.webUi !== undefined) return { key, name, webUi: backend.webUi };
+  // Its servers have addresses, and backends of their own.
+  if (backend.mcp !== undefined) {
+    return { key, name, mcp: describeMcp(backend.mcp) };
+  }
   return {
     key,
     name,
@@ -292,7 +296,6 @@ function describeBackend(backend: Backend) {
     dns: backend.lookups,
     credentials: describeCredentials(backend.credentials),
     llm: backend.llm && describeLlm(backend.llm),
-    mcp: backend.mcp && describeMcp(backend.mcp),
     maxConnections: backend.maxConnections,
     maxPendingRequests: backend.maxPendingRequests,
     connectTimeoutMs: backend.connectTimeoutMs,

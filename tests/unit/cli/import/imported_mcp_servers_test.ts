@@ -46,7 +46,12 @@ Deno.test("import converts the servers of a desktop client, without their secret
         },
         timeout: 30,
       },
-      files: { command: "npx", args: ["server"], env: { KEY: secret } },
+      files: {
+        command: "npx",
+        args: ["server", "--port=1", `--api-key=${secret}`, "--token", secret],
+        env: { KEY: secret, PLACE: "${env:PLACE}" },
+        cwd: "/srv",
+      },
       old: { type: "sse", url: "https://old.example.com/sse" },
       off: { url: "https://off.example.com/mcp", disabled: true },
     },
@@ -55,6 +60,10 @@ Deno.test("import converts the servers of a desktop client, without their secret
       MY_TICKETS_APIKEY: "b",
       MY_TICKETS_X_API_KEY: "c",
       TEAM: "d",
+      FILES_API_KEY: "e",
+      FILES_TOKEN: "f",
+      FILES_KEY: "g",
+      PLACE: "h",
     },
   );
 
@@ -74,7 +83,21 @@ Deno.test("import converts the servers of a desktop client, without their secret
     name: "My-tickets",
     url: "https://tickets.example.com/mcp?view=all&apiKey=${MY_TICKETS_APIKEY}",
     headers: { "X-Api-Key": "${MY_TICKETS_X_API_KEY}", "x-team": "${TEAM}" },
-  }]);
+  }, {
+    name: "files",
+    stdio: {
+      command: "npx",
+      args: [
+        "server",
+        "--port=1",
+        "--api-key=${FILES_API_KEY}",
+        "--token",
+        "${FILES_TOKEN}",
+      ],
+      env: { KEY: "${FILES_KEY}", PLACE: "${PLACE}" },
+      cwd: "/srv",
+    },
+  }, { name: "old", sse: "https://old.example.com/sse" }]);
   const leftOut = "its value is left out; set the environment variable";
   assert.deepEqual(notes, [
     `7 headers.Authorization: ${leftOut} GITHUB_TOKEN`,
@@ -84,9 +107,10 @@ Deno.test("import converts the servers of a desktop client, without their secret
     "14 headers.Accept: the gateway writes it itself",
     "16 headers.x-none: expected a string",
     "18 mcpServers.My tickets.timeout: no counterpart",
-    '20 server "files": stdio is not supported yet; it is left out',
-    '29 server "old": expected Streamable HTTP, got "sse"; it is left out',
-    '33 server "off": it is disabled; it is left out',
+    `25 args: api-key: ${leftOut} FILES_API_KEY`,
+    `27 args: token: ${leftOut} FILES_TOKEN`,
+    `30 env.KEY: ${leftOut} FILES_KEY`,
+    '39 server "off": it is disabled; it is left out',
   ]);
 });
 
@@ -118,7 +142,7 @@ Deno.test("import never gives two secrets one variable, and keeps references", a
 
 Deno.test("import of servers that all have no counterpart is a route that responds with 503", async () => {
   const { route, notes } = await imported({
-    files: { command: "npx" },
+    files: { command: "npx", disabled: true },
     none: {},
     file: { url: "file:///etc/passwd" },
   });
