@@ -13,6 +13,7 @@ import type {
 } from "../../identity/backend_tokens/backend_tokens.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { AttemptTarget } from "../balancing/attempt_target.ts";
+import { redactError, secretsIn } from "./redacted_error.ts";
 import { ReplayableBody } from "../body/replayable_body.ts";
 
 /** Dependencies of requests with credentials. */
@@ -146,7 +147,7 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     );
     // A client would follow it, and log in at the authorization server of the backend.
     response.headers.delete("www-authenticate");
-    return response;
+    return await redactError(response, () => secretsIn(own));
   }
 }
 

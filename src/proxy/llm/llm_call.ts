@@ -18,6 +18,7 @@ import { parseJson } from "../../base/json.ts";
 import { isFilterError } from "../../llm/withheld_answer.ts";
 import { readRequestContent } from "../../llm/request/request_content.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
+import { redactError, secretsIn } from "../credentials/redacted_error.ts";
 import { filterBetas, providerHeaders } from "./llm_headers.ts";
 
 /** A request to an LLM provider. */
@@ -99,7 +100,11 @@ export function sendAuthorized(
     sendInformational: (status, fields) =>
       request.sendInformational(status, fields),
   };
-  const send = () => upstream.send(own, body, cancellation);
+  const send = async () =>
+    await redactError(
+      await upstream.send(own, body, cancellation),
+      () => secretsIn(headers),
+    );
   return applied === undefined ? send() : applied.then(send);
 }
 

@@ -130,7 +130,7 @@ Deno.test("clients learn which limit is used up, and for how long", async () => 
   }
 });
 
-Deno.test("403, 413 and 404 have the form of the client's API", async () => {
+Deno.test("403 and 404 have the form of the client's API", async () => {
   await using llm = await open({ rateLimit: undefined });
 
   const forbidden = await llm.post("anthropic", key, { model: "secret" });
@@ -151,6 +151,41 @@ Deno.test("403, 413 and 404 have the form of the client's API", async () => {
   assert.equal(outside.response.status, 404);
   assert.equal(outside.body.error.code, "route_not_found");
 });
+
+for (
+  const [path, read] of [
+    ["/v1/chat/completions", ({ error }) => error.code],
+    ["/v1/messages", ({ error }) => error.type],
+    ["/v1beta/models/m:generateContent", ({ error }) => error.status],
+  ] satisfies readonly (readonly [
+    string,
+    (body: { readonly error: Record<string, string> }) => string | undefined,
+  ])[]
+) {
+  Deno.test(`413 of ${path} has the form of the client's API`, async () => {
+    await using provider = startProvider();
+    await using gateway = await startTestGateway({
+      config: { limits: { maxBodyBytes: 100 } },
+      routes: [{
+        backends: [{
+          llm: { provider: "OpenAI", host: provider.host, plainText: true },
+        }],
+      }],
+    });
+
+    const response = await fetch(gateway.origin + path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "m", padding: "x".repeat(1000) }),
+    });
+
+    assert.equal(response.status, 413);
+    assert.equal(response.headers.get("x-gateway-error"), "body_too_large");
+    const body = await response.json();
+    assert.match(body.error.message, /body|bytes/);
+    assert.ok(read(body), JSON.stringify(body));
+  });
+}
 
 Deno.test("an upstream that cannot be reached is an error of the client's API", async () => {
   await using gateway = await startTestGateway({
