@@ -55,7 +55,7 @@ export async function redactError(
   const { bytes } = read === undefined
     ? { bytes: undefined }
     : await readRequestContent(read, coding, MAX_ERROR_BYTES);
-  // What cannot be searched may have the secret.
+  // A body that cannot be searched may have the secret.
   const text = bytes === undefined ? "" : latin1(bytes);
   const shown = redactSecrets(text, hidden);
   if (bytes !== undefined && shown === text) return response;
