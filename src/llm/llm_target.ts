@@ -23,6 +23,8 @@ export interface LlmTarget {
   readonly changes: BodyChanges;
   /** Treatment of settings that the provider's API does not have, and that only advise it. */
   readonly unsupported: Unsupported;
+  /** Prompts without marks for a cache get some. */
+  readonly marksCaches: boolean;
 }
 
 /** Returns the model that a provider gets for the one that a client requests. */

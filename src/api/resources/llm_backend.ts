@@ -82,6 +82,11 @@ export const llmBackendSchema = s.object({
   overrides: requestFields(
     "Fields for all requests, in place of the client's.",
   ),
+  promptCaching: s.field(
+    "`Auto` marks prompts for the caches of Anthropic and Bedrock when the client has set no marks. `Client`: the marks of the client alone.",
+    s.optional(s.oneOf(["Client", "Auto"])),
+    "Client",
+  ),
   unsupported: s.field(
     "What happens to settings of a client that only advise the provider and that its API does not have, such as `user` or `strict`: leave them out, or reject the request. Others, which change the meaning of a request, are always rejected.",
     s.optional(s.oneOf(["Drop", "Reject"])),

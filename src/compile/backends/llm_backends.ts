@@ -86,6 +86,7 @@ export function compileLlm(
       aliases: new Map(Object.entries(llm.aliases ?? {})),
       changes: new BodyChanges(llm.defaults, llm.overrides),
       unsupported: llm.unsupported ?? "Drop",
+      marksCaches: llm.promptCaching === "Auto",
     },
   };
 }

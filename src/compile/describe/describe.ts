@@ -201,6 +201,7 @@ function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
     defaults: Object.keys(llm.changes.defaults),
     overrides: Object.keys(llm.changes.overrides),
     unsupported: llm.unsupported,
+    promptCaching: llm.marksCaches ? "Auto" : "Client",
   };
 }
 

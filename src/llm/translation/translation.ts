@@ -6,6 +6,8 @@ import {
 } from "../../base/json.ts";
 import type { LlmFamily, LlmOperation } from "../providers/operation.ts";
 import { objectOf } from "./conversation/answer_fields.ts";
+import { withAutomaticMarks } from "./conversation/automatic_marks.ts";
+import { converseFacts } from "./conversation/model_facts.ts";
 import { ChatWriter } from "./clients/chat_writer.ts";
 import { readChatRequest } from "./clients/read_chat.ts";
 import type {
@@ -55,6 +57,8 @@ interface TargetApi {
   readonly streamQuery: string;
   /** Names that it accepts. */
   readonly names: NameLimits;
+  /** Reports whether a model caches prompts that have marks; none does unless given. */
+  caches?(request: ChatRequest): boolean;
   write(request: ChatRequest, losses: Losses): JsonObject;
   createReader(request: ChatRequest, id: string): AnswerReader;
 }
@@ -99,6 +103,7 @@ const targetApis: Readonly<Record<LlmFamily, TargetApi>> = {
     operation: () => "messages",
     streamQuery: "",
     names: { tool: /^[\w-]{1,64}$/, id: /^[\w-]{1,256}$/, maxLength: 64 },
+    caches: () => true,
     write: writeMessagesRequest,
     createReader: (request) => new MessagesReader(request),
   },
@@ -117,6 +122,7 @@ const targetApis: Readonly<Record<LlmFamily, TargetApi>> = {
     operation: (stream) => stream ? "converse-stream" : "converse",
     streamQuery: "",
     names: { tool: /^[\w-]{1,64}$/, id: /^[\w.:-]{1,64}$/, maxLength: 64 },
+    caches: ({ model }) => converseFacts(model).caches,
     write: writeConverseRequest,
     createReader: (request, id) => new ConverseReader(request, id),
   },
@@ -151,6 +157,8 @@ export interface TranslationOptions {
   readonly now: number;
   /** Treatment of settings without a counterpart. */
   readonly unsupported: Unsupported;
+  /** Prompts without marks for a cache get some, where the provider needs them. */
+  readonly marksCaches?: boolean;
   /** Parts of earlier answers of the client. */
   readonly items?: ItemStore;
 }
@@ -164,15 +172,18 @@ const noItems: ItemStore = { keep: () => undefined, find: () => undefined };
 export function translate(
   { name }: LlmOperation,
   body: JsonObject,
-  { target, model, id, now, unsupported, items = noItems }: TranslationOptions,
+  { target, model, id, now, items = noItems, ...options }: TranslationOptions,
 ): Translation {
   const client = clientApis.get(name);
   if (client === undefined) throw noCounterpart(name);
   const api = targetApis[target];
-  const losses = new Losses(unsupported);
+  const losses = new Losses(options.unsupported);
   const named = model === undefined ? body : { ...body, model };
   const read = client.read(named, losses, items);
-  const { request, restore } = fitNames(read, api.names);
+  const marked = options.marksCaches === true && api.caches?.(read) === true
+    ? withAutomaticMarks(read)
+    : read;
+  const { request, restore } = fitNames(marked, api.names);
   return {
     operation: { family: target, name: api.operation(read.stream) },
     query: read.stream ? api.streamQuery : "",

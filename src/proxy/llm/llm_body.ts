@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { LlmApiError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { JsonProblem } from "../../base/json/json_ambiguity.ts";
@@ -18,6 +19,9 @@ import {
 } from "../../policy/expressions/readable_content.ts";
 import type { LlmCall } from "./llm_call.ts";
 
+/** Name of a mark for the prompt cache of Anthropic, on a request or a part of one. */
+const CACHE_MARK = "cache_control";
+
 /** Families whose requests have the model in the body. */
 const bodyFamilies: ReadonlySet<LlmFamily> = new Set(["openai", "anthropic"]);
 
@@ -37,7 +41,7 @@ export interface PreparedBody {
  */
 export function prepareBody(
   call: LlmCall,
-  { family }: LlmOperation,
+  { family, name }: LlmOperation,
   api: ProviderApi,
 ): PreparedBody | Promise<PreparedBody> {
   const { target, request, body } = call;
@@ -48,7 +52,10 @@ export function prepareBody(
   const needsModel = hasBodyModel &&
     (api.hasModelInPath === true || model !== undefined || aliases.size > 0 ||
       pathModel !== undefined);
-  const needsRead = needsModel || !changes.isEmpty;
+  // Only Anthropic itself marks the end of a prompt by a field of the request.
+  const addsMark = target.marksCaches && target.name === "Anthropic" &&
+    name === "messages";
+  const needsRead = needsModel || !changes.isEmpty || addsMark;
   const isFormBody = isForm(request.headers);
   // Some servers read JSON whatever its type is: a form must not get past the configuration.
   if (isFormBody && (model !== undefined || !changes.isEmpty)) {
@@ -59,7 +66,8 @@ export function prepareBody(
     );
   }
   if (needsRead && !isFormBody) {
-    return changeBody(call, { family, api, pathModel, hasBodyModel });
+    const facts = { family, api, pathModel, hasBodyModel, addsMark };
+    return changeBody(call, facts);
   }
   const unchanged = {
     body,
@@ -77,11 +85,13 @@ export function prepareBody(
 
 async function changeBody(
   call: LlmCall,
-  { family, api, pathModel, hasBodyModel }: {
+  { family, api, pathModel, hasBodyModel, addsMark }: {
     readonly family: LlmFamily;
     readonly api: ProviderApi;
     readonly pathModel: string | undefined;
     readonly hasBodyModel: boolean;
+    /** A prompt without marks for the cache gets one. */
+    readonly addsMark: boolean;
   },
 ): Promise<PreparedBody> {
   const { target, request } = call;
@@ -92,7 +102,12 @@ async function changeBody(
     throw invalid(family, '"model" must be a string');
   }
   const own = modelOf(target, requested);
-  const changed = changedFields(target.changes, read, own, hasBodyModel);
+  const changed: Record<string, JsonValue> = {
+    ...(addsMark && !Buffer.from(bytes).includes(CACHE_MARK) && {
+      [CACHE_MARK]: { type: "ephemeral" },
+    }),
+    ...changedFields(target.changes, read, own, hasBodyModel),
+  };
   const namesOthers = Boolean(read.fields["models"]) &&
     changed["models"] === undefined;
   if (target.model !== undefined && namesOthers) {

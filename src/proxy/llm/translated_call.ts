@@ -131,6 +131,7 @@ function translateOrReject(
         id: requestId,
         now: clock.now(),
         unsupported: target.unsupported,
+        marksCaches: target.marksCaches,
         items,
       }),
   );
