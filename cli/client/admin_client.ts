@@ -13,11 +13,11 @@ import { Failure } from "../process/exit.ts";
 /** Address of an admin interface. */
 export interface AdminAddress {
   /** Port on this machine. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** `host:port` or `unix:<path>`. */
-  readonly admin?: string;
+  readonly admin?: string | undefined;
   /** File with the admin token; default: environment variable `GATEWAY_ADMIN_TOKEN`. */
-  readonly tokenFile?: string;
+  readonly tokenFile?: string | undefined;
 }
 
 /** The admin interface returned an error. */

@@ -55,6 +55,19 @@ async function isListening(port: number): Promise<boolean> {
   }
 }
 
+/** Connects to the cluster of the user. @throws {ClusterAccessError} */
+export async function openCluster(
+  kubeconfig: string | undefined,
+): Promise<KubernetesApi> {
+  const access = await findClusterAccess({
+    environment: Deno.env.toObject(),
+    clock: systemClock,
+    kubeconfig,
+    startsPrograms: true,
+  });
+  return new KubernetesApi(access);
+}
+
 /** Calls `use` with the proxies of a gateway, forwarding their admin ports meanwhile; only the first, if `first` is true. */
 export async function withPods<Result>(
   { namespace, kubeconfig, tokenFile }: GatewayTarget,
@@ -62,16 +75,10 @@ export async function withPods<Result>(
   use: (pods: readonly ReachablePod[]) => Promise<Result>,
   { first = false } = {},
 ): Promise<Result> {
-  const access = await findClusterAccess({
-    environment: Deno.env.toObject(),
-    clock: systemClock,
-    kubeconfig,
-    startsPrograms: true,
-  });
-  using api = new KubernetesApi(access);
+  using api = await openCluster(kubeconfig);
   const found = await findGatewayPods(
     api,
-    namespace ?? access.namespace,
+    namespace ?? api.access.namespace,
     name,
   );
   await using forwards = new AsyncDisposableStack();
@@ -80,10 +87,7 @@ export async function withPods<Result>(
     const { address } = forwards.use(await forwardPort(api, pod, ADMIN_PORT));
     pods.push({
       ...pod,
-      address: {
-        admin: address,
-        ...(tokenFile !== undefined && { tokenFile }),
-      },
+      address: { admin: address, tokenFile },
     });
   }
   return await use(pods);

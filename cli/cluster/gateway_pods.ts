@@ -5,7 +5,6 @@ import {
   valueAt,
 } from "../../src/base/json.ts";
 import type { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
-import { ApiError } from "../../src/cluster/client/kubernetes_api.ts";
 import {
   controllerId,
   proxyLabels,
@@ -94,14 +93,11 @@ async function read(
   path: string,
   what: string,
 ): Promise<JsonObject> {
-  try {
-    const object = await api.request({ path });
-    if (isJsonObject(object)) return object;
-    throw new Failure(`Cannot read ${what}: the response is no object`);
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 404) {
-      throw new Failure(`Cannot find ${what}`);
-    }
-    throw error;
-  }
+  const object = await api.find({ path });
+  if (isJsonObject(object)) return object;
+  throw new Failure(
+    object === undefined
+      ? `Cannot find ${what}`
+      : `Cannot read ${what}: the response is no object`,
+  );
 }

@@ -72,8 +72,7 @@ export async function runCluster(options: ClusterRunOptions): Promise<number> {
     let cluster: Cluster | undefined;
     const connect = (write: (line: string) => void) => {
       cluster = createCluster(options, {
-        ...{ access, loaded, settings, write },
-        ...(proxies !== undefined && { proxies }),
+        ...{ access, loaded, settings, write, proxies },
       });
       return cluster.source;
     };
@@ -112,10 +111,8 @@ async function findAccess(
   environment: Readonly<Record<string, string>>,
 ): Promise<ClusterAccess> {
   if (controllerAccess === undefined) {
-    return await findClusterAccess({
-      ...{ environment, kubeconfig },
-      clock: systemClock,
-    });
+    const clock = systemClock;
+    return await findClusterAccess({ environment, kubeconfig, clock });
   }
   if (gateway === undefined || controllerAddress === undefined) {
     throw new UsageError(
@@ -135,7 +132,7 @@ function createCluster(
     readonly access: ClusterAccess;
     readonly loaded: LoadedConfig;
     readonly settings: ConfigurationSource;
-    readonly proxies?: ManagedProxies;
+    readonly proxies: ManagedProxies | undefined;
     readonly write: (line: string) => void;
   },
 ): Cluster {
@@ -162,15 +159,12 @@ function createCluster(
       ...controllerHost(options.controllerAddress),
     ],
     identity: `${Deno.hostname()}-${crypto.randomUUID().slice(0, 8)}`,
-    ...(proxies !== undefined && { proxies }),
-    ...(options.gateway !== undefined && { gateway: options.gateway }),
+    proxies,
+    gateway: options.gateway,
     isDelivered: options.controllerAccess !== undefined,
-    ...(options.clusterSnapshot !== undefined &&
-      { snapshot: options.clusterSnapshot }),
-    ...(options.publishService !== undefined &&
-      { service: options.publishService }),
-    ...(options.addressPool !== undefined &&
-      { addressPool: options.addressPool }),
+    snapshot: options.clusterSnapshot,
+    service: options.publishService,
+    addressPool: options.addressPool,
   });
 }
 

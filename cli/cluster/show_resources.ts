@@ -1,4 +1,3 @@
-import { systemClock } from "../../src/base/clock.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -6,11 +5,8 @@ import {
   objectsAt,
 } from "../../src/base/json.ts";
 import { POLICY_API_GROUP } from "../../src/api/resources/group.ts";
-import { findClusterAccess } from "../../src/cluster/client/cluster_access.ts";
-import {
-  ApiError,
-  KubernetesApi,
-} from "../../src/cluster/client/kubernetes_api.ts";
+import type { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
+import { openCluster } from "./for_proxies.ts";
 import { printAs } from "../output/print_as.ts";
 import { tableOf } from "../output/table.ts";
 import { print } from "../output/output.ts";
@@ -90,16 +86,10 @@ async function readObjects(
   { kubeconfig, namespace, allNamespaces }: ShowResourcesOptions,
   kinds: readonly ResourceKind[],
 ): Promise<readonly JsonObject[]> {
-  const access = await findClusterAccess({
-    environment: Deno.env.toObject(),
-    clock: systemClock,
-    kubeconfig,
-    startsPrograms: true,
-  });
-  using api = new KubernetesApi(access);
+  using api = await openCluster(kubeconfig);
   const folder = allNamespaces === true
     ? ""
-    : `namespaces/${namespace ?? access.namespace}/`;
+    : `namespaces/${namespace ?? api.access.namespace}/`;
   const paths = kinds.flatMap((kind) => collections[kind]).map((collection) => {
     const slash = collection.lastIndexOf("/") + 1;
     return `/apis/${collection.slice(0, slash)}${folder}${
@@ -115,18 +105,13 @@ async function list(
   api: KubernetesApi,
   path: string,
 ): Promise<readonly JsonObject[]> {
-  try {
-    const response = await api.request({ path });
-    const { kind, apiVersion } = objectAt(response);
-    return objectsAt(response, "items").map((item) => ({
-      ...item,
-      kind: String(kind).replace(/List$/, ""),
-      apiVersion,
-    }));
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 404) return [];
-    throw error;
-  }
+  const response = await api.find({ path });
+  const { kind, apiVersion } = objectAt(response);
+  return objectsAt(response, "items").map((item) => ({
+    ...item,
+    kind: String(kind).replace(/List$/, ""),
+    apiVersion,
+  }));
 }
 
 /** Returns the conditions of a resource: its own, and those of its listeners, parents or ancestors. */

@@ -26,13 +26,13 @@ export interface ClusterOptions
   extends Omit<ClusterSourceOptions, "api" | "addressPool" | "isManaged"> {
   readonly access: ClusterAccess;
   /** Such as `10.245.0.0/16`: each gateway gets an address of its own. */
-  readonly addressPool?: string;
+  readonly addressPool?: string | undefined;
   /** Addresses that gateways without their own publish. */
   readonly addresses: readonly string[];
   /** Service whose addresses they publish, as `namespace/name`. */
-  readonly service?: string;
+  readonly service?: string | undefined;
   /** Runs proxies for each gateway. */
-  readonly proxies?: ManagedProxies;
+  readonly proxies?: ManagedProxies | undefined;
   /** Unique among the replicas, such as the name of the pod. */
   readonly identity: string;
 }
@@ -70,8 +70,9 @@ export class Cluster implements AsyncDisposable {
       ...rest,
       api: this.#api,
       isManaged: options.proxies !== undefined || options.gateway !== undefined,
-      ...(addressPool !== undefined &&
-        { addressPool: parseAddressPool(addressPool) }),
+      addressPool: addressPool === undefined
+        ? undefined
+        : parseAddressPool(addressPool),
       onStatusChange: () => this.#status.onStatusChange(),
       onChange: () => this.#delivery?.onChange(),
     });

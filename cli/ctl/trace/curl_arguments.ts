@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { describeError } from "../../../src/base/errors.ts";
 import { VERSION } from "../../../src/base/version.ts";
 import { Failure, UsageError } from "../../process/exit.ts";
@@ -149,7 +150,9 @@ function rejectArgument(word: string): never {
 }
 
 function finish(url: URL, draft: Draft): PlainRequest {
-  const joined = draft.body.length === 0 ? undefined : concat(draft.body);
+  const joined = draft.body.length === 0
+    ? undefined
+    : new Uint8Array(Buffer.concat(draft.body));
   const isInQuery = draft.get && joined !== undefined;
   if (isInQuery) {
     const added = new TextDecoder().decode(joined);
@@ -220,16 +223,4 @@ function withoutLineEnds(bytes: Uint8Array): Uint8Array {
 
 function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text);
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(
-    parts.reduce((length, part) => length + part.byteLength, 0),
-  );
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.byteLength;
-  }
-  return bytes;
 }

@@ -15,13 +15,13 @@ import { readLines } from "./lines.ts";
 /** Selection of requests to trace. */
 export interface TraceQuery {
   /** CEL expression over the arriving request. */
-  readonly filter?: string;
+  readonly filter?: string | undefined;
   /** Number of requests; default 1. */
-  readonly count?: number;
+  readonly count?: number | undefined;
   /** Only requests of this gateway. */
-  readonly gateway?: string;
+  readonly gateway?: string | undefined;
   /** Only requests to this port. */
-  readonly port?: number;
+  readonly port?: number | undefined;
 }
 
 /** An active trace; disposing it disconnects. */
@@ -58,11 +58,12 @@ export async function openTrace(
 }
 
 function pathFor({ filter, count, gateway, port }: TraceQuery): string {
-  const query = new URLSearchParams();
-  if (filter !== undefined) query.set("filter", filter);
-  if (count !== undefined) query.set("count", String(count));
-  if (gateway !== undefined) query.set("gateway", gateway);
-  if (port !== undefined) query.set("port", String(port));
+  const given = Object.entries({ filter, count, gateway, port });
+  const query = new URLSearchParams(
+    given.flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, `${value}`]]
+    ),
+  );
   return query.size === 0 ? "/debug/trace" : `/debug/trace?${query}`;
 }
 

@@ -73,11 +73,7 @@ export function planTrace(
   const filter = options.filter ?? options.expression;
   const follow = options.follow === true;
   const where = {
-    address: {
-      ...(adminPort !== undefined && { port: adminPort }),
-      ...(tokenFile !== undefined && { tokenFile }),
-      ...(admin !== undefined && { admin }),
-    },
+    address: { port: adminPort, tokenFile, admin },
     gateway: gatewayOf(words),
     port,
   };
@@ -161,12 +157,7 @@ const ENDLESS = 100_000;
 export function queryOf(plan: WatchPlan): TraceQuery {
   const { filter, gateway, port } = plan;
   const count = plan.follow ? ENDLESS : plan.count;
-  return {
-    ...(filter !== undefined && { filter }),
-    ...(count !== undefined && { count }),
-    ...(gateway !== undefined && { gateway }),
-    ...(port !== undefined && { port }),
-  };
+  return { filter, count, gateway, port };
 }
 
 /** Reports whether the trace may have several requests. */

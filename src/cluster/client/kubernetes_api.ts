@@ -34,6 +34,7 @@ export interface ApiRequest {
 }
 
 const UNAUTHORIZED = 401;
+const NOT_FOUND = 404;
 const REQUEST_TIMEOUT_MS = 15_000;
 /** Messages of the API server quote the object that it rejects. */
 const MAX_MESSAGE = 500;
@@ -123,6 +124,18 @@ export class KubernetesApi implements Disposable {
     );
     const response = await this.open({ ...request, signal: deadline.signal });
     return await response.json();
+  }
+
+  /** Returns the body of the response; `undefined` for 404. @throws {ApiError} @throws {TypeError} When the server cannot be reached. */
+  async find(request: ApiRequest): Promise<unknown> {
+    try {
+      return await this.request(request);
+    } catch (error) {
+      if (error instanceof ApiError && error.code === NOT_FOUND) {
+        return undefined;
+      }
+      throw error;
+    }
   }
 
   /** Merges `object` into what is there as the fields of `manager` (server-side apply), and takes over fields of others. */

@@ -140,14 +140,9 @@ class Candidate {
   }
 
   async #read(): Promise<KubernetesObject | undefined> {
-    try {
-      const lease = await this.#options.api.request({ path: this.#path });
-      if (isKubernetesObject(lease)) return lease;
-      throw new TypeError("The API server sent an invalid Lease");
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 404) return undefined;
-      throw error;
-    }
+    const lease = await this.#options.api.find({ path: this.#path });
+    if (lease === undefined || isKubernetesObject(lease)) return lease;
+    throw new TypeError("The API server sent an invalid Lease");
   }
 
   async #takeOrRenew(): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { objectsAt, stringMember } from "../../base/json.ts";
-import { ApiError, type KubernetesApi } from "./kubernetes_api.ts";
+import type { KubernetesApi } from "./kubernetes_api.ts";
 
 /** Returns the versions in which the API server has a kind, such as `gateway.networking.k8s.io/v1alpha3`, by its name in paths. */
 export async function servedVersions(
@@ -19,10 +19,5 @@ export async function servedVersions(
 }
 
 async function listOf(api: KubernetesApi, path: string, field: string) {
-  try {
-    return objectsAt(await api.request({ path }), field);
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 404) return [];
-    throw error;
-  }
+  return objectsAt(await api.find({ path }), field);
 }

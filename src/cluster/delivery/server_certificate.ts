@@ -2,7 +2,6 @@ import { valueAt } from "../../base/json.ts";
 import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
 import { createSelfSigned, type KeyPair } from "./self_signed.ts";
 
-const NOT_FOUND = 404;
 const CONFLICT = 409;
 
 /**
@@ -23,11 +22,8 @@ export async function readServerCertificate(
   },
 ): Promise<KeyPair> {
   const path = `/api/v1/namespaces/${namespace}/secrets`;
-  try {
-    return decode(await api.request({ path: `${path}/${name}` }));
-  } catch (error) {
-    if (!hasCode(error, NOT_FOUND)) throw error;
-  }
+  const found = await api.find({ path: `${path}/${name}` });
+  if (found !== undefined) return decode(found);
   const { cert, key } = createSelfSigned(host, now);
   try {
     await api.request({
@@ -44,7 +40,7 @@ export async function readServerCertificate(
     return { cert, key };
   } catch (error) {
     // Another replica was faster.
-    if (!hasCode(error, CONFLICT)) throw error;
+    if (!(error instanceof ApiError && error.code === CONFLICT)) throw error;
     return decode(await api.request({ path: `${path}/${name}` }));
   }
 }
@@ -58,8 +54,4 @@ function decode(secret: unknown): KeyPair {
     );
   };
   return { cert: read("tls.crt"), key: read("tls.key") };
-}
-
-function hasCode(error: unknown, code: number): boolean {
-  return error instanceof ApiError && error.code === code;
 }

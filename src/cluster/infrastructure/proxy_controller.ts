@@ -8,7 +8,7 @@ import {
 } from "../../compile/outcomes/listener_outcomes.ts";
 import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import { Informer } from "../client/informer.ts";
-import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
+import type { KubernetesApi } from "../client/kubernetes_api.ts";
 import {
   type KubernetesObject,
   objectKey,
@@ -275,11 +275,10 @@ export class ProxyController {
     const { api, template, log } = this.#options;
     const path = `${collectionOf(kind, template.namespace)}/${name}`;
     try {
-      await api.request({ method: "DELETE", path });
+      await api.find({ method: "DELETE", path });
       log.info("Deleted", { kind, resource: `${template.namespace}/${name}` });
       return true;
     } catch (error) {
-      if (error instanceof ApiError && error.code === 404) return true;
       if (signal.aborted) return true;
       log.warn("Cannot delete", { kind, resource: name, error });
       return false;

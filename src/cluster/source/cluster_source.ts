@@ -53,15 +53,15 @@ export interface ClusterSourceOptions {
   /** Namespaces to watch; empty for all. */
   readonly namespaces: readonly string[];
   /** Gives each gateway without `spec.addresses` an address of its own. */
-  readonly addressPool?: AddressPool;
+  readonly addressPool?: AddressPool | undefined;
   /** The only gateway to serve, as `namespace/name`. */
-  readonly gateway?: string;
+  readonly gateway?: string | undefined;
   /** Each gateway has proxies of its own, which listen on all their addresses and have parameters. */
   readonly isManaged: boolean;
   /** `api` is a controller, which delivers the objects of `gateway`. */
   readonly isDelivered?: boolean;
   /** Path of a file with what was read last, for a start while the API server is away. */
-  readonly snapshot?: string;
+  readonly snapshot?: string | undefined;
   /** Addresses that backends must not reach, besides those that the cluster says. */
   readonly reserved?: readonly ReservedAddress[];
   /** Source of the settings. */
