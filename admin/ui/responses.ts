@@ -1,6 +1,11 @@
 /** JSON of the endpoints that the page uses. The page imports these types, so that both sides agree. */
 import type { PartsResult } from "../../src/policy/cel/evaluate_parts.ts";
-import type { TaskTree } from "../../src/dataplane/calls/descriptions.ts";
+import type { HttpMatch } from "../../src/api/resources/http_match.ts";
+import type {
+  DataPlaneDescription,
+  TaskTree,
+} from "../../src/dataplane/calls/descriptions.ts";
+import type { PolicyStateDescription } from "../../src/dataplane/state/state_descriptions.ts";
 import type {
   DraftResult,
   ShownSource,
@@ -25,7 +30,10 @@ export interface UiResponses {
   readonly status: UiStatus;
   readonly config: ShownConfiguration;
   readonly budgets: BudgetSelection;
-  readonly keys: ShownKeys;
+  readonly keys: Pick<
+    PolicyStateDescription,
+    "keySets" | "providerMetadata"
+  >;
   readonly memory: MemoryReport;
   readonly tasks: TaskTree;
   readonly usage: UsageReport;
@@ -60,83 +68,24 @@ export interface UiSource extends ShownSource {
   readonly needsToken: boolean;
 }
 
-/** The configuration in force, as far as the page uses it. */
-export interface ShownConfiguration {
-  readonly listeners: readonly ShownListener[];
+/** The configuration in force. */
+export interface ShownConfiguration
+  extends Pick<DataPlaneDescription, "listeners" | "backends" | "policies"> {
   readonly routes: readonly ShownRoute[];
-  readonly backends: readonly ShownBackend[];
   readonly endpoints?: TaskTree["upstreams"];
-  readonly policies: readonly { readonly key?: string }[];
 }
 
 /** A listener of the configuration in force. */
-export interface ShownListener {
-  readonly key: string;
-  readonly gatewayName: string;
-  readonly gatewayNamespace: string;
-  readonly listenerName: string;
-  readonly hostname: string;
-  readonly port: number;
-  readonly protocol: string;
-  readonly policies: readonly ShownPolicy[];
-  readonly routes: readonly string[];
-}
+export type ShownListener = DataPlaneDescription["listeners"][number];
 
 /** A route of the configuration in force. */
-export interface ShownRoute {
-  readonly key: string;
-  readonly name: string;
-  readonly ruleName?: string;
-  readonly listener: string;
-  readonly hostnames: readonly string[];
-  readonly matches: readonly {
-    readonly path: { readonly type: string; readonly value: string };
-    readonly method?: string;
-    readonly headers?: readonly unknown[];
-    readonly queryParams?: readonly unknown[];
-  }[];
-  readonly backends: readonly {
-    readonly backend?: string;
-    readonly problem?: string;
-  }[];
-  readonly policies: readonly ShownPolicy[];
+export interface ShownRoute
+  extends Omit<DataPlaneDescription["routes"][number], "matches"> {
+  readonly matches: readonly HttpMatch[];
 }
 
 /** A policy in force: what it is made of, and where that comes from. */
-export interface ShownPolicy {
-  readonly kind: string;
-  /** Such as `GatewayPolicy/default/name`. */
-  readonly source: string;
-  readonly config: unknown;
-}
+export type ShownPolicy = ShownRoute["policies"][number];
 
 /** A backend of the configuration in force. */
-export interface ShownBackend {
-  readonly key: string;
-  readonly name: string;
-  readonly target: string;
-  readonly tls?: unknown;
-  readonly llm?: unknown;
-}
-
-/** Documents of identity providers. */
-export interface ShownKeys {
-  readonly keySets: readonly ShownDocument[];
-  readonly providerMetadata: readonly ShownDocument[];
-}
-
-/** A document of an identity provider; an inline one has no history. */
-export interface ShownDocument {
-  readonly source: string;
-  readonly lastError?: string | null;
-  readonly leftOutKeys?: readonly string[];
-  readonly issuers?: readonly string[];
-  readonly keys?: number;
-  readonly kids?: readonly string[];
-  readonly fetchedAt?: string | null;
-  readonly ageSeconds?: number | null;
-  readonly refreshes?: number;
-  readonly failures?: number;
-  readonly retryAt?: string | null;
-  readonly refreshAt?: string | null;
-}
+export type ShownBackend = DataPlaneDescription["backends"][number];

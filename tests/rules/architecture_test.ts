@@ -25,6 +25,7 @@ const table: ImportTable = {
   ],
   "admin/ui/responses.ts": [
     "admin",
+    "src/api",
     "src/telemetry",
     "src/dataplane",
     "src/gateway",

@@ -26,13 +26,7 @@ import {
 } from "../../api/redact_configuration.ts";
 
 /** Description of the data plane in `/config_dump`, as plain JSON. */
-export interface Description {
-  readonly binds: readonly unknown[];
-  readonly listeners: readonly unknown[];
-  readonly routes: readonly unknown[];
-  readonly backends: readonly unknown[];
-  readonly policies: readonly unknown[];
-}
+export type Description = Awaited<ReturnType<typeof describe>>;
 
 /** Description while no configuration is in force. */
 export const emptyDescription: Description = {
@@ -49,7 +43,7 @@ export const emptyDescription: Description = {
 export async function describe(
   { resources, ports, listeners, backends, policies }: CompiledModel,
   sensitiveHeaders: Iterable<string>,
-): Promise<Description> {
+) {
   const { schemas } = policies;
   const redact = createRedaction({
     sensitiveHeaders: createSensitiveHeaders(sensitiveHeaders),

@@ -1,3 +1,5 @@
+import type { KeySetState } from "../../identity/keys/remote_keys.ts";
+
 /** State that policies keep and fetch. */
 export interface PolicyStateDescription {
   /** State of the keys of identity providers: issuers, source, key IDs, age, next refresh, last error. */
@@ -8,11 +10,14 @@ export interface PolicyStateDescription {
   readonly budgets: readonly BudgetDescription[];
 }
 
-/** Keys or metadata of an identity provider; see `DocumentState` for the other fields. */
-export interface DocumentDescription {
+/** Keys or metadata of an identity provider; inline ones have no history, and metadata has no keys. */
+export interface DocumentDescription extends Partial<KeySetState> {
   /** URL, file or `inline`. */
   readonly source: string;
-  readonly [more: string]: unknown;
+  /** Issuers whose tokens are verified. */
+  readonly issuers?: readonly string[];
+  /** Policies that use it, as `namespace/name`. */
+  readonly policies?: readonly string[];
 }
 
 /** A limit; fields beyond these depend on its kind. */

@@ -50,7 +50,7 @@ export class FakeTarget implements AdminTarget {
   readonly dataPlane = new FakeDataPlane({
     describe: {
       ...emptyDescription,
-      listeners: [{ key: "http" }],
+      listeners: JSON.parse('[{ "key": "http" }]'),
       ...emptyState,
     },
     describeState: emptyState,

@@ -145,12 +145,13 @@ Deno.test("relatedTo returns all items of a route's chain and nothing else", asy
     policies: [{ kind: "cors", source: `HTTPRoute/d/${name}`, config: {} }],
   });
 
-  const model = await readModel({
+  const received = JSON.parse(JSON.stringify({
     listeners: [listener],
     routes: [route("a", "d/one"), route("b")],
     backends: [{ key: "d/one", name: "one", target: "h:1" }],
     policies: [],
-  }, () => Promise.resolve());
+  }));
+  const model = await readModel(received, () => Promise.resolve());
 
   assert.deepEqual([...relatedTo(model, "route d/a/0")].sort(), [
     "backend d/one",

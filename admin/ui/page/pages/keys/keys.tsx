@@ -1,10 +1,12 @@
 /** Keys and metadata of identity providers: source, age and errors. */
-import type { ShownDocument } from "../../../responses.ts";
+import type { UiResponses } from "../../../responses.ts";
 import { Fact, Facts, Time } from "../../kit/data.tsx";
 import { duration } from "../../kit/format.ts";
 import type { ComponentChildren } from "../../kit/framework.ts";
 import { Badge, Empty, PageHead, Problem } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
+
+type ShownDocument = UiResponses["keys"]["keySets"][number];
 
 /** The page of identity providers. */
 export function IdentityProviders() {

@@ -258,11 +258,12 @@ function backendItem(
   backend: ShownBackend,
   endpoints: NonNullable<ShownConfiguration["endpoints"]>,
 ): Item {
+  const { target = "" } = backend;
   return {
     id: `backend ${backend.key}`,
     column: "backends",
     title: backend.name,
-    subtitle: backend.tls ? `${backend.target} TLS` : backend.target,
+    subtitle: backend.tls ? `${target} TLS` : target,
     detail: { ...backend, endpoints },
   };
 }
