@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/base/clock.ts";
+import { type Clock, inTime } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
 import { escapeControls } from "../../src/base/log_text.ts";
 import type { TraceQuery } from "../../src/dataplane/calls/debugging.ts";
@@ -83,7 +83,7 @@ function eventStream(
     },
     async pull(controller) {
       next ??= events.next();
-      const result = await nextOrKeepalive(next, clock).catch((error) => {
+      const result = await inTime(clock, KEEPALIVE_MS, next).catch((error) => {
         const text = escapeControls(describeError(error));
         controller.enqueue(encoder.encode(`: invalid filter: ${text}\n\n`));
         return { done: true, value: undefined } as const;
@@ -101,14 +101,4 @@ function eventStream(
     },
     cancel: () => trace.stop(),
   });
-}
-
-/** Awaits the next event; returns `undefined` when a keep-alive comment is due. */
-async function nextOrKeepalive<T>(
-  next: Promise<T>,
-  clock: Clock,
-): Promise<T | undefined> {
-  const due = Promise.withResolvers<undefined>();
-  const stopTimer = clock.setTimer(() => due.resolve(undefined), KEEPALIVE_MS);
-  return await Promise.race([next, due.promise]).finally(stopTimer);
 }

@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { Clock } from "../../src/base/clock.ts";
+import { type Clock, pause } from "../../src/base/clock.ts";
 import type { DataPlane } from "../../src/dataplane/data_plane.ts";
 import {
   type CpuProfile,
@@ -34,32 +34,12 @@ export async function takeCpuProfile(
     thread: "main",
     clock,
   });
-  const isOver = await pause(seconds * 1000, clock, signal);
+  await pause(clock, seconds * 1000, signal);
   const own = await sampling.stop();
   const all = [own, ...await workers.call("stopCpuProfiles")];
-  if (!isOver) return undefined;
+  if (signal.aborted) return undefined;
   const used = process.cpuUsage(usedBefore);
   return { ...own, samples: samplesOf(all, used.user + used.system) };
-}
-
-/** Waits; returns false when aborted. */
-function pause(
-  durationMs: number,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<boolean> {
-  return new Promise((resolve) => {
-    const onAbort = () => {
-      cancelTimer();
-      resolve(false);
-    };
-    const cancelTimer = clock.setTimer(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve(true);
-    }, durationMs);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { type Clock, pause, systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import {
   anthropic,
@@ -56,7 +56,9 @@ export function startLlmServer(
     const compress = acceptsGzip(request.headers);
     try {
       const knobs = readKnobs(request.headers);
-      const sleep = createSleep(clock, request.signal);
+      const sleep = async (ms: number) => {
+        if (ms > 0) await pause(clock, ms, request.signal);
+      };
       await sleep(knobs.delayMs);
       const { json, events } = handleCall(route, { id, body, dialect, knobs });
       return json === undefined
@@ -141,23 +143,6 @@ function sendJson(
   if (!compress) return new Response(bytes, { status, headers });
   headers.set("content-encoding", "gzip");
   return new Response(gzip(bytes), { status, headers });
-}
-
-/** Returns a function that sleeps until the time is over or the client has disconnected. */
-function createSleep(
-  clock: Clock,
-  signal: AbortSignal,
-): (ms: number) => Promise<void> {
-  return async (ms) => {
-    if (ms === 0 || signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancelTimer = clock.setTimer(resolve, ms);
-    const wake = () => resolve();
-    signal.addEventListener("abort", wake);
-    await promise;
-    signal.removeEventListener("abort", wake);
-    cancelTimer();
-  };
 }
 
 async function fingerprint(text: string): Promise<string> {

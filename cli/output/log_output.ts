@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/base/clock.ts";
+import { type Clock, inTime } from "../../src/base/clock.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import { LineWriter } from "../../src/telemetry/log/line_writer.ts";
 import { shortAccessLines } from "./access_line.ts";
@@ -69,11 +69,8 @@ export class LogOutput implements AsyncDisposable {
 
   /** Flushes; waits only briefly for a reader that does not read. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const cancelTimer = this.#clock.setTimer(late.resolve, FLUSH_TIMEOUT_MS);
     const flushed = this.#writers().map(([, writer]) => writer.flush());
-    await Promise.race([Promise.all(flushed), late.promise]);
-    cancelTimer();
+    await inTime(this.#clock, FLUSH_TIMEOUT_MS, Promise.all(flushed));
   }
 
   #writers(): readonly (readonly [name: string, writer: LineWriter])[] {

@@ -54,6 +54,17 @@ export function tickingClock(exact: Clock = systemClock): Clock {
   };
 }
 
+/** Returns the result of `work`; `undefined` after `limitMs` without one. */
+export async function inTime<T>(
+  clock: Pick<Clock, "setTimer">,
+  limitMs: number,
+  work: Promise<T>,
+): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const cancel = clock.setTimer(() => late.resolve(undefined), limitMs);
+  return await Promise.race([work, late.promise]).finally(cancel);
+}
+
 /** Resolves after `delayMs`, or as soon as `signal` aborts. */
 export function pause(
   clock: Clock,

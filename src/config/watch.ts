@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, pause } from "../base/clock.ts";
 import { readFileBytes } from "../base/regular_file.ts";
 import { listConfigFiles } from "./config_files.ts";
 
@@ -58,7 +58,7 @@ async function* changes(
         continue;
       }
     }
-    await sleep(clock, pollMs, signal);
+    await pause(clock, pollMs, signal);
   }
 }
 
@@ -70,7 +70,7 @@ async function settle(
 ): Promise<string> {
   let last = found;
   for (let round = 0; round < 2 && !signal.aborted; round++) {
-    await sleep(clock, debounceMs, signal);
+    await pause(clock, debounceMs, signal);
     const next = await poll(spec, files());
     if (next === last) break;
     last = next;
@@ -92,23 +92,6 @@ async function metadataOf(path: string): Promise<string> {
   } catch {
     return path;
   }
-}
-
-function sleep(
-  clock: Clock,
-  delayMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      cancel();
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const cancel = clock.setTimer(done, delayMs);
-    signal.addEventListener("abort", done);
-  });
 }
 
 async function configFiles(spec: string): Promise<readonly string[]> {

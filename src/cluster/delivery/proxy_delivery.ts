@@ -3,6 +3,7 @@ import { splitHostPort } from "../../base/wire/host_port.ts";
 import type { Log } from "../../base/log.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
 import { objectKey } from "../client/kubernetes_object.ts";
+import { WakeUp } from "../client/wake_up.ts";
 import { controllerId, proxyName } from "../infrastructure/proxy_objects.ts";
 import type { ClusterSource, ClusterState } from "../source/cluster_source.ts";
 import { Deliveries, type DeliveryOptions } from "./deliveries.ts";
@@ -100,10 +101,7 @@ export class ProxyDelivery {
       gatewayOf: (account) => this.#gatewayOf(account),
       isReady: () => isReady,
     });
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await new WakeUp().wait(signal);
   }
 
   get #address(): { readonly host: string; readonly port: number } {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, inTime } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import type { KvHandle } from "../../kv/kv_handle.ts";
@@ -42,7 +42,8 @@ export class KvCountedOutputs implements CountedOutputs {
         return undefined;
       });
     const ofProcess = await this.#options.memory.count(id);
-    await this.#inTime(this.#succeeds(read));
+    // A request waits for the store, but not for one that fails: `claim` finds what was charged before, too.
+    await inTime(this.#options.clock, MAX_WAIT_MS, this.#succeeds(read));
     return Math.max(count, ofProcess);
   }
 
@@ -61,13 +62,6 @@ export class KvCountedOutputs implements CountedOutputs {
 
   close(): Promise<void> {
     return this.#store.close();
-  }
-
-  /** A request waits for the store, but not for one that fails: `claim` finds what was charged before, too. */
-  #inTime(reading: Promise<unknown>): Promise<unknown> {
-    const late = Promise.withResolvers<void>();
-    const cancel = this.#options.clock.setTimer(late.resolve, MAX_WAIT_MS);
-    return Promise.race([reading, late.promise]).finally(cancel);
   }
 
   async #succeeds(action: () => Promise<void>): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, inTime } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { KvHandle } from "../../kv/kv_handle.ts";
 import { openKv } from "../../kv/open_kv.ts";
@@ -68,10 +68,7 @@ export class KvUsageBook implements UsageBook {
     this.#isClosed = true;
     this.#cancelFlush?.();
     const { clock } = this.#options;
-    const late = Promise.withResolvers<void>();
-    const cancel = clock.setTimer(late.resolve, CLOSE_MS);
-    await Promise.race([this.#flush(), late.promise]);
-    cancel();
+    await inTime(clock, CLOSE_MS, this.#flush());
     await this.#store.close();
   }
 

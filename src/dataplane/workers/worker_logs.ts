@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, inTime } from "../../base/clock.ts";
 import { LineWriter } from "../../telemetry/log/line_writer.ts";
 import type { MetricRegistry } from "../../telemetry/metrics/metrics.ts";
 import type { Channel } from "../state/channel.ts";
@@ -42,11 +42,8 @@ export class WorkerLogs {
 
   /** Resolves when the control thread has all lines, or does not take them within a second. */
   async flush(): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const cancelTimer = this.#clock.setTimer(late.resolve, FLUSH_TIMEOUT_MS);
     const flushed = Promise.all([this.log.flush(), this.access.flush()]);
-    await Promise.race([flushed, late.promise]);
-    cancelTimer();
+    await inTime(this.#clock, FLUSH_TIMEOUT_MS, flushed);
   }
 
   #writer(
