@@ -3,6 +3,7 @@ import {
   signal,
   useEffect,
   useMemo,
+  useRef,
   useState,
 } from "../kit/framework.ts";
 import {
@@ -13,7 +14,7 @@ import {
   type ResponseOf,
 } from "./api.ts";
 
-/** The latest response of an endpoint that is requested repeatedly. */
+/** What a page requests repeatedly. */
 export interface Polled<T> {
   /** `undefined` until the first response; unchanged responses do not change it. */
   readonly data: ReadonlySignal<T | undefined>;
@@ -23,47 +24,57 @@ export interface Polled<T> {
   readonly refresh: () => void;
 }
 
-/** Options of `usePolled`. */
-export interface PollOptions<T> {
-  /** Parses the response; by default, JSON. */
-  readonly parse?: (text: string) => T;
-}
-
 /**
- * Requests `GET api/path` every `intervalMs` while the component is shown, not concurrently, and not while the page is hidden.
- * A changed path discards the data.
+ * Updates data every `intervalMs` while the component is shown, not concurrently, and not while the page is hidden.
+ * @param key Of what the data depend on: another one discards them.
+ * @param update Returns the data that follow those before.
  */
-export function usePolled<Path extends string, T = ResponseOf<Path>>(
-  path: Path,
+export function useRepeated<T>(
+  key: string,
   intervalMs: number,
-  { parse = JSON.parse }: PollOptions<T> = {},
+  update: (signal: AbortSignal, before: T | undefined) => Promise<T>,
 ): Polled<T> {
   const state = useMemo(() => ({
     data: signal<T | undefined>(undefined),
     error: signal(""),
     refresh: () => {},
-  }), [path]);
+  }), [key]);
   useEffect(() => {
     const leaving = new AbortController();
-    let shown: string | undefined;
-    const update = async () => {
+    const run = async () => {
       try {
-        const text = await getText(path, leaving.signal);
-        if (text !== shown) state.data.value = parse(text);
-        shown = text;
+        state.data.value = await update(leaving.signal, state.data.peek());
         state.error.value = "";
       } catch (error) {
         if (!leaving.signal.aborted) state.error.value = messageOf(error);
       }
     };
-    state.refresh = () => void update();
-    repeat(intervalMs, leaving.signal, update);
+    state.refresh = () => void run();
+    repeat(intervalMs, leaving.signal, run);
     return () => leaving.abort();
-  }, [path, intervalMs]);
+  }, [key, intervalMs]);
   return state;
 }
 
-/** The response of an endpoint that is requested once. */
+/**
+ * Requests `GET api/path` repeatedly, see `useRepeated`.
+ * @param parse Parses the response; by default, as JSON.
+ */
+export function usePolled<Path extends string, T = ResponseOf<Path>>(
+  path: Path,
+  intervalMs: number,
+  parse: (text: string) => T = JSON.parse,
+): Polled<T> {
+  const shown = useRef("");
+  return useRepeated<T>(path, intervalMs, async (signal, before) => {
+    const text = await getText(path, signal);
+    if (before !== undefined && text === shown.current) return before;
+    shown.current = text;
+    return parse(text);
+  });
+}
+
+/** What a page requests once. */
 export interface Fetched<T> {
   readonly data?: T;
   /** Reason for which the request failed; empty if it did not. */
@@ -77,22 +88,32 @@ export function useFetched<Path extends string>(
   path: Path,
   version = "",
 ): Fetched<ResponseOf<Path>> {
-  const [state, setState] = useState<Fetched<ResponseOf<Path>>>({
+  return useLoaded(`${path} ${version}`, (signal) => getJson(path, signal));
+}
+
+/** Loads data when the component is shown, and again when `key` changes; the data stays until then. */
+export function useLoaded<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+): Fetched<T> {
+  const [state, setState] = useState<Fetched<T>>({
     problem: "",
     isGone: false,
   });
   useEffect(() => {
     const leaving = new AbortController();
-    getJson(path, leaving.signal).then(
-      (data) => setState({ data, problem: "", isGone: false }),
+    const show = (change: (old: Fetched<T>) => Fetched<T>) => {
+      if (!leaving.signal.aborted) setState(change);
+    };
+    load(leaving.signal).then(
+      (data) => show(() => ({ data, problem: "", isGone: false })),
       (error: unknown) => {
-        if (leaving.signal.aborted) return;
         const isGone = error instanceof ApiError && error.status === 404;
-        setState((old) => ({ ...old, problem: messageOf(error), isGone }));
+        show((old) => ({ ...old, problem: messageOf(error), isGone }));
       },
     );
     return () => leaving.abort();
-  }, [path, version]);
+  }, [key]);
   return state;
 }
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import {
   addPage,
   MAX_REQUESTS,
-  type RequestLog,
 } from "../../../../admin/ui/page/pages/requests/request_line.ts";
 import type {
   LoggedRequest,
+  RequestPage,
   RequestReport,
 } from "../../../../src/telemetry/requests/logged_request.ts";
 import { phasesOf } from "../../../../admin/ui/page/pages/requests/request_phases.ts";
@@ -40,14 +40,14 @@ function line(recordedAt: number, record = `0-s${recordedAt}`): LoggedRequest {
 }
 
 function add(
-  log: RequestLog | undefined,
+  log: RequestPage | undefined,
   requests: readonly LoggedRequest[],
   successes = 100,
-): RequestLog {
+): RequestPage {
   return addPage(log, { takenAt: 0, requests, successes, sampled: 1 });
 }
 
-function timesOf({ requests }: RequestLog): readonly number[] {
+function timesOf({ requests }: RequestPage): readonly number[] {
   return requests.map(({ recordedAt }) => recordedAt);
 }
 

@@ -26,9 +26,11 @@ const shownMetrics = new URLSearchParams(
 /** The first page. */
 export function Overview({ status }: PageProps) {
   const recorder = useMemo(() => new Recorder(Date.now), []);
-  const { data, error } = usePolled(`metrics?${shownMetrics}`, 2000, {
-    parse: (text) => recorder.add(text),
-  });
+  const { data, error } = usePolled(
+    `metrics?${shownMetrics}`,
+    2000,
+    (text) => recorder.add(text),
+  );
   return (
     <>
       <PageHead title="Overview" about="This gateway, right now." />

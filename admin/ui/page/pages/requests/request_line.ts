@@ -14,17 +14,15 @@ export function nameOf(
   return `${method} ${host}${path}`.trim() || id;
 }
 
-/** The log, newest first, and how much of the traffic it has. */
-export type RequestLog = Omit<RequestPage, "takenAt">;
-
 /** Older requests leave the tab. */
 export const MAX_REQUESTS = 1000;
 
-/** Adds the news of a page; the list stays the same if there are none. */
+/** Adds the news of a page to the log; the list stays the same if there are none. */
 export function addPage(
-  log: RequestLog | undefined,
-  { requests, successes, sampled }: RequestPage,
-): RequestLog {
+  log: RequestPage | undefined,
+  page: RequestPage,
+): RequestPage {
+  const { requests, successes } = page;
   const before = log?.requests ?? [];
   // A restart of the gateway begins again.
   const isRestarted = log !== undefined && successes < log.successes;
@@ -33,9 +31,9 @@ export function addPage(
     ? requests
     : requests.filter(({ record }) => !known.has(record));
   if (log !== undefined && news.length === 0) {
-    return { requests: before, successes, sampled };
+    return { ...page, requests: before };
   }
   const all = [...news, ...isRestarted ? [] : before]
     .sort((a, b) => b.recordedAt - a.recordedAt);
-  return { requests: all.slice(0, MAX_REQUESTS), successes, sampled };
+  return { ...page, requests: all.slice(0, MAX_REQUESTS) };
 }

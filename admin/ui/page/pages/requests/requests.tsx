@@ -1,15 +1,17 @@
 /** The live log of requests. */
+import type { RequestPage } from "../../../../../src/telemetry/requests/logged_request.ts";
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo, remember } from "../../navigation/place.ts";
 import { number, percent } from "../../kit/format.ts";
 import { useRef } from "../../kit/framework.ts";
 import { Button } from "../../kit/inputs.tsx";
 import { Empty, PageHead, Problem } from "../../kit/layout.tsx";
+import { getJson } from "../../server/api.ts";
+import { useRepeated } from "../../server/poll.ts";
 import { RequestDrawer } from "./request_drawer.tsx";
 import { RequestFilters } from "./request_filters.tsx";
 import { RequestList } from "./request_list.tsx";
-import type { RequestLog } from "./request_line.ts";
-import { useRequestLog } from "./request_log.ts";
+import { addPage, MAX_REQUESTS } from "./request_line.ts";
 import {
   noFilter,
   queryOf,
@@ -18,6 +20,8 @@ import {
   writeView,
 } from "./request_view.ts";
 
+const INTERVAL_MS = 1000;
+
 /** The page of requests, with the one that is open. */
 export function Requests({ argument }: PageProps) {
   const view = readView(argument);
@@ -25,12 +29,23 @@ export function Requests({ argument }: PageProps) {
   const change = (next: Partial<RequestView>) =>
     remember("requests", writeView({ ...view, ...next }));
   const query = queryOf(filter);
-  const { log, error } = useRequestLog(query);
+  const { data, error } = useRepeated<RequestPage>(
+    query,
+    INTERVAL_MS,
+    async (signal, log) =>
+      addPage(
+        log,
+        await getJson(
+          `requests?${query}&limit=${MAX_REQUESTS}&since=${log?.takenAt ?? 0}`,
+          signal,
+        ),
+      ),
+  );
   // Another filter keeps the last list on the page until the next has arrived.
-  const latest = useRef<{ log: RequestLog; query: string } | undefined>(
+  const latest = useRef<{ log: RequestPage; query: string } | undefined>(
     undefined,
   );
-  if (log.value !== undefined) latest.current = { log: log.value, query };
+  if (data.value !== undefined) latest.current = { log: data.value, query };
   const shown = latest.current?.log;
   return (
     <>
@@ -69,7 +84,7 @@ export function Requests({ argument }: PageProps) {
 }
 
 /** Says which part of the traffic the log has. */
-function coverage({ successes, sampled }: RequestLog): string {
+function coverage({ successes, sampled }: RequestPage): string {
   return sampled === successes
     ? "So far, every success was recorded."
     : `${percent(sampled / successes)} of ${

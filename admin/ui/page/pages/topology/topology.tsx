@@ -6,8 +6,8 @@ import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
 import { Button, Find } from "../../kit/inputs.tsx";
 import { Badge, Empty, PageHead, Problem } from "../../kit/layout.tsx";
 import { VirtualList } from "../../kit/virtual_list.tsx";
-import { getJson, messageOf } from "../../server/api.ts";
-import { usePolled } from "../../server/poll.ts";
+import { getJson } from "../../server/api.ts";
+import { useLoaded, usePolled } from "../../server/poll.ts";
 import { toneOfHealth } from "../runtime/tasks.tsx";
 import { type Box, drawChains } from "./connectors.ts";
 import {
@@ -27,7 +27,7 @@ const ROW_HEIGHT = 48;
 
 /** The page of routes. */
 export function Topology({ argument, status }: PageProps) {
-  const { model, problem } = useModel(status.hash);
+  const { data: model, problem } = useLoaded(status.hash, loadModel);
   const [filter, setFilter] = useState("");
   const selected = argument === "" ? undefined : argument;
   const select = (id: string | undefined) => remember("topology", id ?? "");
@@ -78,28 +78,13 @@ export function Topology({ argument, status }: PageProps) {
   );
 }
 
-/** Loads the model again when the configuration in force has another hash. */
-function useModel(hash: string) {
-  const [model, setModel] = useState<Model | undefined>(undefined);
-  const [problem, setProblem] = useState("");
-  useEffect(() => {
-    const leaving = new AbortController();
-    const load = async () => {
-      // Thousands of routes are parsed, read and drawn in tasks of their own, so that the page stays fluid.
-      const dump = await getJson("config", leaving.signal);
-      await nextTask();
-      const next = await readModel(dump, nextTask);
-      await nextTask();
-      if (leaving.signal.aborted) return;
-      setModel(next);
-      setProblem("");
-    };
-    load().catch((error: unknown) => {
-      if (!leaving.signal.aborted) setProblem(messageOf(error));
-    });
-    return () => leaving.abort();
-  }, [hash]);
-  return { model, problem };
+/** Parses, reads and draws thousands of routes in tasks of their own, so that the page stays fluid. */
+async function loadModel(signal: AbortSignal): Promise<Model> {
+  const dump = await getJson("config", signal);
+  await nextTask();
+  const model = await readModel(dump, nextTask);
+  await nextTask();
+  return model;
 }
 
 function nextTask(): Promise<void> {
