@@ -1,4 +1,5 @@
 import { isConfidential } from "../../src/base/wire/host_port.ts";
+import { serverMetadataUrls } from "../../src/base/wire/server_metadata_urls.ts";
 import {
   type JsonObject,
   stringMember,
@@ -84,7 +85,7 @@ export async function inspectServer(
     });
     return undefined;
   }
-  const found = await findDocument(metadataUrls(parsed), findings, {
+  const found = await findDocument(serverMetadataUrls(parsed), findings, {
     id: "no-server-metadata",
     rule: "The authorization server has metadata",
     source: "RFC 8414 section 3",
@@ -211,15 +212,6 @@ async function findDocument(
   }
   findings.check(false, { ...expectation, seen: seen.join("; ") });
   return undefined;
-}
-
-/** Returns the addresses in the order of the clients (MCP authorization, authorization server metadata discovery). */
-function metadataUrls({ origin, pathname }: URL): string[] {
-  const path = pathname.replace(/\/$/, "");
-  const oauth = `${origin}/.well-known/oauth-authorization-server${path}`;
-  const inserted = `${origin}/.well-known/openid-configuration${path}`;
-  const appended = `${origin}${path}/.well-known/openid-configuration`;
-  return [...new Set([oauth, inserted, appended])];
 }
 
 /** Returns whether clients accept a `resource` for their URL: the same URL, or a parent path of the same origin. */

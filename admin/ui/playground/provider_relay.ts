@@ -3,6 +3,7 @@ import {
   parseJson,
   stringMember,
 } from "../../../src/base/json.ts";
+import { serverMetadataUrls } from "../../../src/base/wire/server_metadata_urls.ts";
 import type { PlaygroundRequest, RelayedResponse } from "./relayed.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -37,7 +38,7 @@ export async function sendToProvider(
   return {
     status: response.status,
     headers: [...response.headers],
-    body: response.body ?? new ReadableStream({ start: (it) => it.close() }),
+    body: response.body ?? ReadableStream.from<Uint8Array>([]),
   };
 }
 
@@ -89,14 +90,9 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
   }
 }
 
-/** Returns the URLs of an issuer's metadata: RFC 8414 section 3.1, and OpenID Connect Discovery section 4. */
 function metadataUrls(issuer: string): readonly string[] {
   const url = URL.parse(issuer);
-  if (url === null || !/^https?:$/.test(url.protocol)) return [];
-  const path = url.pathname.replace(/\/$/, "");
-  return [
-    `${url.origin}/.well-known/oauth-authorization-server${path}`,
-    `${url.origin}${path}/.well-known/openid-configuration`,
-    `${url.origin}/.well-known/openid-configuration${path}`,
-  ];
+  return url !== null && /^https?:$/.test(url.protocol)
+    ? serverMetadataUrls(url)
+    : [];
 }

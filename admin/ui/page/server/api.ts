@@ -21,7 +21,7 @@ export class ApiError extends Error {
 export interface RequestOptions {
   readonly method?: "GET" | "POST";
   readonly body?: unknown;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** JSON of the endpoint of a path, such as `usage?by=key`. */
@@ -75,11 +75,7 @@ export async function postJson<Path extends string>(
   body: unknown,
   signal?: AbortSignal,
 ): Promise<ResponseOf<Path>> {
-  const options: RequestOptions = { method: "POST", body };
-  const response = await request(
-    path,
-    signal ? { ...options, signal } : options,
-  );
+  const response = await request(path, { method: "POST", body, signal });
   return decode(await response.text());
 }
 
@@ -117,8 +113,7 @@ async function send(
   const token = sessionStorage.getItem(TOKEN_KEY);
   const headers = new Headers();
   if (token !== null) headers.set("authorization", `Bearer ${token}`);
-  const init: RequestInit = { method, headers };
-  if (signal !== undefined) init.signal = signal;
+  const init: RequestInit = { method, headers, signal: signal ?? null };
   if (typeof body === "string") init.body = body;
   else if (body !== undefined) {
     headers.set("content-type", "application/json");
@@ -146,18 +141,38 @@ export async function* traceEvents(
   options: { readonly signal: AbortSignal; readonly onReady?: () => void },
 ): AsyncGenerator<TraceEvent> {
   const { body } = await request(`trace?${query}`, { signal: options.signal });
-  if (body === null) return;
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const blocks = (rest + value).split("\n\n");
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      if (block === ": ready") options.onReady?.();
-      if (block.startsWith("data: ")) yield decode(block.slice(6));
+  for await (const block of blocksOf(partsOf(body))) {
+    if (block === ": ready") options.onReady?.();
+    if (block.startsWith("data: ")) yield decode(block.slice(6));
+  }
+}
+
+/** Yields a body as text as it comes, and cancels it when nobody wants more. */
+export async function* partsOf(
+  body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
+): AsyncGenerator<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
     }
+  } finally {
+    await reader.cancel();
+  }
+}
+
+/** Yields the blocks of a stream of events; one without an end is left out. */
+export async function* blocksOf(
+  parts: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  let rest = "";
+  for await (const part of parts) {
+    const blocks = (rest + part).split(/\r?\n\r?\n/);
+    rest = blocks.pop() ?? "";
+    yield* blocks;
   }
 }
 

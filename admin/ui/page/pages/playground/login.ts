@@ -1,4 +1,5 @@
 /** Logs in to a protected MCP server as its clients do: OAuth 2.1 with PKCE. */
+import { serverMetadataUrls } from "../../../../../src/base/wire/server_metadata_urls.ts";
 import { type RelayRequest, type Sender, textOf } from "./relay.ts";
 
 /** Name of the channel on which the tab of the login reports its outcome. */
@@ -118,15 +119,8 @@ export class OAuthClient {
 
   /** Reads the metadata at the locations and in the order that MCP specifies. */
   async #readMetadata(issuer: string): Promise<Metadata> {
-    const { origin, pathname } = new URL(issuer);
-    const path = pathname.replace(/\/$/, "");
-    const urls = new Set([
-      `${origin}/.well-known/oauth-authorization-server${path}`,
-      `${origin}/.well-known/openid-configuration${path}`,
-      `${origin}${path}/.well-known/openid-configuration`,
-    ]);
     let problem: unknown;
-    for (const url of urls) {
+    for (const url of serverMetadataUrls(new URL(issuer))) {
       try {
         return await this.#json<Metadata>("server metadata", url);
       } catch (error) {

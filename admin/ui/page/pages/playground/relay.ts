@@ -1,5 +1,5 @@
 /** Sends requests through the admin server to listeners of this gateway: the page itself may call no other origin. */
-import { request } from "../../server/api.ts";
+import { blocksOf, partsOf, request } from "../../server/api.ts";
 
 /** A route to try. */
 export interface Target {
@@ -41,7 +41,7 @@ export async function relay(
     body: wanted,
     signal,
   });
-  const parts = decodeParts(body);
+  const parts = partsOf(body);
   let head = "";
   while (!head.includes("\n")) {
     const { done, value } = await parts.next();
@@ -56,7 +56,7 @@ export async function relay(
   return {
     status,
     headers: new Headers(headers),
-    parts: joined(head.slice(end + 1), parts),
+    parts: concat([head.slice(end + 1)], parts),
   };
 }
 
@@ -67,46 +67,18 @@ export async function textOf({ parts }: Relayed): Promise<string> {
   return text;
 }
 
-/** Yields the data of server-sent events. */
+/** Yields the data of server-sent events; the last one may have no end. */
 export async function* eventsOf({ parts }: Relayed): AsyncGenerator<string> {
-  let rest = "";
-  for await (const part of parts) {
-    const blocks = (rest + part).split(/\r?\n\r?\n/);
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const data = dataOf(block);
-      if (data !== "") yield data;
-    }
-  }
-  const data = dataOf(rest);
-  if (data !== "") yield data;
-}
-
-function dataOf(block: string): string {
-  return block.split(/\r?\n/).filter((line) => line.startsWith("data:"))
-    .map((line) => line.slice(5).replace(/^ /, "")).join("\n");
-}
-
-async function* decodeParts(
-  body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
-): AsyncGenerator<string> {
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
-  if (reader === undefined) return;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    await reader.cancel();
+  for await (const block of blocksOf(concat(parts, ["\n\n"]))) {
+    const data = block.split(/\r?\n/)
+      .filter((line) => line.startsWith("data:"))
+      .map((line) => line.slice(5).replace(/^ /, "")).join("\n");
+    if (data !== "") yield data;
   }
 }
 
-async function* joined(
-  first: string,
-  parts: AsyncGenerator<string>,
+async function* concat(
+  ...all: readonly (AsyncIterable<string> | Iterable<string>)[]
 ): AsyncGenerator<string> {
-  if (first !== "") yield first;
-  yield* parts;
+  for (const parts of all) yield* parts;
 }
