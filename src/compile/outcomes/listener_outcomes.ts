@@ -133,22 +133,16 @@ function tlsConditions(
     each?.mode === "AllowInsecureFallback"
   );
   return [
-    ...(backend === undefined ? [] : [
-      reference === undefined
-        ? conditionYes("ResolvedRefs")
-        : failed("ResolvedRefs", reference),
-    ]),
-    ...(isInsecure
-      ? [
-        conditionYes(
-          "InsecureFrontendValidationMode",
-          "ConfigurationChanged",
-          "Clients are accepted without a valid certificate",
-        ),
-      ]
-      : []),
+    ...(backend === undefined ? [] : [unless(reference, "ResolvedRefs")]),
+    ...(isInsecure ? [insecureFrontend] : []),
   ];
 }
+
+const insecureFrontend = conditionYes(
+  "InsecureFrontendValidationMode",
+  "ConfigurationChanged",
+  "Clients are accepted without a valid certificate",
+);
 
 /** Derives the conditions of a listener set, as `describeGateway` does. */
 export function describeListenerSet(
@@ -202,6 +196,14 @@ export function failed(
   { reason = "Invalid", message }: ResourceDiagnostic,
 ): Condition {
   return conditionNo(type, reason, message);
+}
+
+/** Returns a condition that holds unless compilation reported a problem. */
+export function unless(
+  problem: ResourceDiagnostic | undefined,
+  type: string,
+): Condition {
+  return problem === undefined ? conditionYes(type) : failed(type, problem);
 }
 
 function acceptedWithout(invalid: readonly ListenerOutcome[]): Condition {
@@ -260,14 +262,10 @@ function describeListener(
     "InvalidCertificateRef",
     "RefNotPermitted",
   ]);
-  const resolved = reference !== undefined
-    ? failed("ResolvedRefs", reference)
-    : kinds > supportedKinds.length
-    ? invalidKinds()
-    : conditionYes("ResolvedRefs");
-  const accepted = rejection === undefined
-    ? conditionYes("Accepted")
-    : failed("Accepted", rejection);
+  const resolved = reference === undefined && kinds > supportedKinds.length
+    ? invalidKinds
+    : unless(reference, "ResolvedRefs");
+  const accepted = unless(rejection, "Accepted");
   return {
     name,
     supportedKinds,
@@ -293,20 +291,17 @@ type RouteKinds = NonNullable<Listener["allowedRoutes"]>["kinds"];
 
 /** Returns the number of kinds of routes that are allowed, and those of them that can be. */
 function routeKindsOf(allowed: RouteKinds) {
-  const kinds = allowed?.map((
-    { group = GATEWAY_API_GROUP, kind },
-  ) => ({ group, kind })) ??
-    routeKinds.map((kind) => ({ group: GATEWAY_API_GROUP, kind }));
+  const kinds =
+    (allowed ?? routeKinds.map((kind) => ({ kind, group: undefined })))
+      .map(({ group = GATEWAY_API_GROUP, kind }) => ({ group, kind }));
   const supportedKinds = kinds.filter(({ group, kind }) =>
     group === GATEWAY_API_GROUP && routeKinds.includes(kind)
   );
   return { kinds: kinds.length, supportedKinds };
 }
 
-function invalidKinds(): Condition {
-  return conditionNo(
-    "ResolvedRefs",
-    "InvalidRouteKinds",
-    `Routes can be ${routeKinds.join(" and ")}`,
-  );
-}
+const invalidKinds = conditionNo(
+  "ResolvedRefs",
+  "InvalidRouteKinds",
+  `Routes can be ${routeKinds.join(" and ")}`,
+);

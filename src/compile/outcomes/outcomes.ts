@@ -10,13 +10,12 @@ import { areSame } from "../memory/compile_memory.ts";
 import {
   type Condition,
   conditionNo,
-  conditionYes,
   describeGateway,
   describeListenerSet,
-  failed,
   type GatewayOutcome,
   listenerKey,
   type ListenerSetOutcome,
+  unless,
 } from "./listener_outcomes.ts";
 import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
 import type { GatewayPolicy } from "../../api/resources/gateway_policy_schema.ts";
@@ -142,19 +141,14 @@ function describeRoute(
   reports: readonly ResourceDiagnostic[],
 ): RouteOutcome {
   const reference = reports.find(({ path }) => path[1] === "rules");
-  const resolved = reference === undefined
-    ? conditionYes("ResolvedRefs")
-    : failed("ResolvedRefs", reference);
+  const resolved = unless(reference, "ResolvedRefs");
   const parents = route.spec.parentRefs.flatMap((parentRef, index) => {
     const { kind, name, namespace = route.metadata.namespace } = parentRef;
     if (!known.has(`${kind}/${namespace}/${name}`)) return [];
     const report = reports.find(({ path }) =>
       path[1] === "parentRefs" && path[2] === index
     );
-    const accepted = report === undefined
-      ? conditionYes("Accepted")
-      : failed("Accepted", report);
-    return [{ index, conditions: [accepted, resolved] }];
+    return [{ index, conditions: [unless(report, "Accepted"), resolved] }];
   });
   return { kind: route.kind, name: namespacedName(route), parents };
 }
@@ -278,9 +272,7 @@ function policyConditions(
   const missing = reports.find(({ reason }) => reason === "TargetNotFound");
   const invalid = missing ??
     reports.find(({ severity }) => severity === "error");
-  return ["Accepted", "Attached"].map((type) =>
-    invalid === undefined ? conditionYes(type) : failed(type, invalid)
-  );
+  return ["Accepted", "Attached"].map((type) => unless(invalid, type));
 }
 
 /** Gateway API `BackendTLSPolicyConditionResolvedRefs`. */
@@ -290,17 +282,8 @@ function tlsConditions(
   const reference = reports.find(({ reason = "" }) =>
     ["InvalidCACertificateRef", "InvalidKind"].includes(reason)
   );
-  if (reference !== undefined) {
-    return [
-      conditionNo("Accepted", "NoValidCACertificate", reference.message),
-      failed("ResolvedRefs", reference),
-    ];
-  }
-  const [rejection] = reports;
-  return [
-    rejection === undefined
-      ? conditionYes("Accepted")
-      : failed("Accepted", rejection),
-    conditionYes("ResolvedRefs"),
-  ];
+  const accepted = reference === undefined
+    ? unless(reports[0], "Accepted")
+    : conditionNo("Accepted", "NoValidCACertificate", reference.message);
+  return [accepted, unless(reference, "ResolvedRefs")];
 }

@@ -26,14 +26,17 @@ import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
 import type { Forwarding } from "../policies/effective_policy.ts";
 import { type Attached, backendOf, policiesAt } from "../attach/lookups.ts";
-import { type Inputs, mayRefer } from "../resolve/references.ts";
+import {
+  type Inputs,
+  mayRefer,
+  namespacedName,
+} from "../resolve/references.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
 import { groupBackends } from "./backend_groups.ts";
 import { findWebUi } from "./compile_web_ui.ts";
 import { createHmac } from "node:crypto";
 import type { SessionPersistence } from "../../api/resources/session_persistence.ts";
-import { parseDuration } from "../../api/schema/duration.ts";
-import { namespacedName } from "../resolve/references.ts";
+import { optionalDuration } from "../../api/schema/duration.ts";
 
 /** Dependencies of resolving references. */
 export interface ForwardingContext {
@@ -252,18 +255,15 @@ function resolveGatewayBackend(
     const problem = `Backend "${key}" has no port ${port}`;
     return unresolved(NOT_FOUND, "port", problem, String(backend.port));
   }
-  const isInvalid = attached.read(({ invalidBackends }) =>
-    invalidBackends.has(key)
+  const denial = attached.read(({ invalidBackends }) =>
+    invalidBackends.has(key) ? invalidBackends.get(key) ?? "" : undefined
   );
-  if (!isInvalid) {
+  if (denial === undefined) {
     const suggestion = suggestBackend(name, attached.all.backends, report);
     const problem = `Backend "${key}" not found`;
     return unresolved(NOT_FOUND, "name", problem, suggestion);
   }
-  const denial = attached.read(({ invalidBackends }) =>
-    invalidBackends.get(key)
-  );
-  return denial === undefined
+  return denial === ""
     ? unresolved(NOT_FOUND, "name", `Backend "${key}" is invalid`)
     : unresolved("AddressDenied", "name", `Backend "${key}": ${denial}`);
 }
@@ -311,9 +311,7 @@ export function compileSessions(
       (type === "Header"
         ? "x-gateway-session"
         : `gateway-session-${ownName.slice(0, 8)}`),
-    lifetimeMs: absoluteTimeout === undefined
-      ? undefined
-      : parseDuration(absoluteTimeout),
+    lifetimeMs: optionalDuration(absoluteTimeout),
     isPermanent: cookieConfig?.lifetimeType === "Permanent",
     key,
   };
