@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
+import { type JsonObject, objectAt, valueAt } from "../../../src/base/json.ts";
 
 /** A call that the "model" asks for. */
 export interface ToolCall {
@@ -15,24 +15,13 @@ export function toolCallFor(
   if (!Array.isArray(tools)) return undefined;
   const words = question.toLowerCase().split(/[^\w-]+/);
   for (const tool of tools) {
-    const { name, parameters } = isJsonObject(tool) &&
-        isJsonObject(tool.function)
-      ? tool.function
-      : {};
+    const { name, parameters } = objectAt(tool, "function");
     if (typeof name !== "string" || !words.includes(name.toLowerCase())) {
       continue;
     }
-    const properties = isJsonObject(parameters) ? parameters.properties : {};
-    return {
-      name,
-      arguments: JSON.stringify(
-        argumentsFor(
-          question,
-          name,
-          isJsonObject(properties) ? properties : {},
-        ),
-      ),
-    };
+    const properties = objectAt(parameters, "properties");
+    const given = argumentsFor(question, name, properties);
+    return { name, arguments: JSON.stringify(given) };
   }
   return undefined;
 }
@@ -47,7 +36,7 @@ function argumentsFor(
   const at = question.toLowerCase().indexOf(name.toLowerCase());
   const rest = question.slice(at + name.length).trim();
   const given = Object.entries(properties).map(([property, schema]) => {
-    const type = isJsonObject(schema) ? schema.type : undefined;
+    const type = valueAt(schema, "type");
     const isNumber = type === "number" || type === "integer";
     return [property, isNumber ? Number(numbers.shift() ?? 0) : rest];
   });
