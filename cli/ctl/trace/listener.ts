@@ -6,7 +6,7 @@ import {
   unexpectedResponse,
 } from "../../client/admin_client.ts";
 import { Failure } from "../../process/exit.ts";
-import { isJsonObject } from "../../../src/base/json.ts";
+import { objectAt, valueAt } from "../../../src/base/json.ts";
 
 /** A port of a gateway. */
 export interface ListenerPort {
@@ -29,16 +29,14 @@ export async function listListeners(
       );
     },
   );
-  const listeners = isJsonObject(dump) ? dump["listeners"] : undefined;
+  const listeners = valueAt(dump, "listeners");
   if (!Array.isArray(listeners)) {
     throw new Failure(
       'Cannot find the listeners: expected a list of "listeners" in /config_dump',
     );
   }
   return listeners.flatMap((listener) => {
-    const { gatewayName, port, protocol } = isJsonObject(listener)
-      ? listener
-      : {};
+    const { gatewayName, port, protocol } = objectAt(listener);
     if (typeof gatewayName !== "string" || typeof port !== "number") return [];
     const isTls = protocol === "HTTPS" || protocol === "TLS";
     return [{ gateway: gatewayName, port, isTls }];
