@@ -191,7 +191,7 @@ export function describeListenerSet(
 }
 
 /** Returns a condition that does not hold, as compilation reported it. */
-export function failed(
+function failed(
   type: string,
   { reason = "Invalid", message }: ResourceDiagnostic,
 ): Condition {

@@ -14,7 +14,7 @@ import {
   type ResponseOf,
 } from "./api.ts";
 
-/** What a page requests repeatedly. */
+/** Data that a page requests repeatedly. */
 export interface Polled<T> {
   /** `undefined` until the first response; unchanged responses do not change it. */
   readonly data: ReadonlySignal<T | undefined>;
@@ -74,7 +74,7 @@ export function usePolled<Path extends string, T = ResponseOf<Path>>(
   });
 }
 
-/** What a page requests once. */
+/** Data that a page requests once. */
 export interface Fetched<T> {
   readonly data?: T;
   /** Reason for which the request failed; empty if it did not. */
