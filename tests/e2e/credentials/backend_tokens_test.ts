@@ -456,3 +456,36 @@ Deno.test("a backend of a cluster has its secrets in Secrets, and reads no files
     assert.match(text, expected);
   }
 });
+
+Deno.test("a backend with tokens of the caller on a route without a login is a warning", async () => {
+  const issuer = "https://idp.example/";
+  const tokenExchange = { issuer, clientId: "a" };
+  const login = {
+    jwtAuthentication: {
+      providers: [{ issuer, audiences: ["a"], jwks: { url: issuer } }],
+    },
+  };
+  const messagesOf = async (credentials: Fields, policies: Fields) => {
+    const { diagnostics } = await validateConfiguration(
+      textSource(JSON.stringify({
+        gateways: { default: { port: 1 } },
+        routes: [{
+          policies,
+          backends: [{
+            mcp: {
+              servers: [{ name: "a", url: "http://127.0.0.1:2/", credentials }],
+            },
+          }],
+        }],
+      })),
+      {},
+    );
+    return diagnostics.map(({ message }) => message);
+  };
+
+  const [warning = "", ...others] = await messagesOf({ tokenExchange }, {});
+  assert.match(warning, /gets tokens of the caller, whom no policy verifies/);
+  assert.deepEqual(others, []);
+  assert.deepEqual(await messagesOf({ tokenExchange }, login), []);
+  assert.deepEqual(await messagesOf({ key: "k" }, {}), []);
+});
