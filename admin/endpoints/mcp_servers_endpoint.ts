@@ -5,3 +5,8 @@ import type { AdminTarget } from "../target/target.ts";
 export async function listMcpServers(target: AdminTarget): Promise<Response> {
   return json({ servers: await target.dataPlane.call("mcpServers") });
 }
+
+/** Returns the tools of the MCP servers of all backends, for those who approve them. */
+export async function listMcpTools(target: AdminTarget): Promise<Response> {
+  return json({ servers: await target.dataPlane.call("mcpTools") });
+}

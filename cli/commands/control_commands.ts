@@ -43,7 +43,7 @@ export function addControlCommands(
   addTraceCommand(program, name, call, true);
   addExplainCommand(program, name);
   addAccessCommands(program, name);
-  addMcpCommands(program, name);
+  addMcpCommands(program, name, call);
   addResourceCommands(program, call);
   program.on("command:*", ([word = ""]: readonly string[]) => {
     const isNested = proxy.commands.some((command) => command.name() === word);

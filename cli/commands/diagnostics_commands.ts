@@ -19,8 +19,13 @@ const descriptions: Readonly<Record<ViewName, string>> = {
 };
 
 /** Adds the command of a view. @param name Name of the program. */
-export function addView(parent: Command, view: ViewName, name: string) {
-  const command = withGatewayOptions(parent.command(view))
+export function addView(
+  parent: Command,
+  view: ViewName,
+  name: string,
+  commandName: string = view,
+) {
+  const command = withGatewayOptions(parent.command(commandName))
     .description(descriptions[view])
     .addHelpText("after", examplesOf(view, name));
   return printsTables<ViewOptions>(command, async () => {

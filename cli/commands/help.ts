@@ -144,6 +144,13 @@ Examples:
 Examples:
   ${name} proxy mcp
   ${name} proxy mcp -o json | jq '.[] | select(.state == "failed")'`,
+  lock: (name: string) => `
+A lock file has the definitions of tools that you approve; see "lock" of the
+backend. The exit code is 1 while tools wait for approval.
+
+Examples:
+  ${name} mcp lock                         what has changed, what is suspicious
+  ${name} mcp lock --write mcp.lock.json   approve all tools as they are now`,
   memory: (name: string) => `
 Examples:
   ${name} proxy memory

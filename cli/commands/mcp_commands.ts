@@ -1,13 +1,22 @@
-import { type Command, Option } from "./command.ts";
+import { type Call, type Command, Option } from "./command.ts";
 import type { DoctorOptions } from "../mcp/doctor.ts";
 import type { ToolOptions } from "../mcp/use_tools.ts";
+import type { LockOptions } from "../ctl/lock_tools.ts";
+import { withAdminOptions } from "./admin_options.ts";
+import { addView } from "./diagnostics_commands.ts";
 import * as help from "./help.ts";
 
-/** Adds `mcp`, about any MCP server: it needs no running gateway. */
-export function addMcpCommands(program: Command, name: string): void {
+/** Adds `mcp`, about any MCP server, and about those behind a running gateway. */
+export function addMcpCommands(
+  program: Command,
+  name: string,
+  call: Call,
+): void {
   const mcp = program.command("mcp").description(
     "Examine and use an MCP server as a client",
   );
+  addView(mcp, "mcp", name, "servers");
+  addLockCommand(mcp, name, call);
   mcp.command("doctor")
     .description("Check each step of a login, and which clients get in")
     .argument("<url>", "MCP server, such as https://mcp.example.com/mcp")
@@ -23,6 +32,7 @@ export function addMcpCommands(program: Command, name: string): void {
     .description("List the tools that you may call; logs in when needed")
     .argument("<url>", "MCP server")
     .addOption(clientIdOption())
+    .addOption(apiKeyOption())
     .option("--json", "print JSON")
     .action(async (url: string, options: ToolOptions) => {
       const { listTools } = await import("../mcp/use_tools.ts");
@@ -34,6 +44,7 @@ export function addMcpCommands(program: Command, name: string): void {
     .argument("<tool>", "name of the tool")
     .argument("[arguments]", "JSON object with its arguments")
     .addOption(clientIdOption())
+    .addOption(apiKeyOption())
     .action(
       async (
         url: string,
@@ -45,6 +56,25 @@ export function addMcpCommands(program: Command, name: string): void {
         await callTool(url, tool, argument, options);
       },
     );
+}
+
+function addLockCommand(mcp: Command, name: string, call: Call): void {
+  withAdminOptions(mcp.command("lock"))
+    .description("Show tools that wait for approval, and approve all")
+    .option("--backend <key>", "backend, if several have MCP servers")
+    .option("--write <file>", "write the lock file: approves all tools")
+    .addHelpText("after", help.examplesOf("lock", name))
+    .action(async (options: LockOptions) => {
+      const { lockTools } = await import("../ctl/lock_tools.ts");
+      call.finish(await lockTools(options));
+    });
+}
+
+function apiKeyOption(): Option {
+  return new Option(
+    "--api-key-env <name>",
+    "environment variable with an API key, in place of a login",
+  );
 }
 
 function clientIdOption(): Option {

@@ -19,16 +19,18 @@ import { ProbeError } from "./probe.ts";
 export interface ToolOptions {
   readonly json?: boolean;
   readonly clientId?: string;
+  /** Name of the environment variable with an API key. */
+  readonly apiKeyEnv?: string;
 }
 
 /** Lists the tools that the user may call. @throws {Failure} */
 export async function listTools(
   address: string,
-  { json = false, clientId }: ToolOptions,
+  { json = false, ...options }: ToolOptions,
 ): Promise<void> {
   const tools = await withSession(
     readServerUrl(address),
-    clientId,
+    options,
     (session) => session.listTools(),
   );
   await print(
@@ -47,7 +49,7 @@ export async function callTool(
   address: string,
   name: string,
   argument: string | undefined,
-  { clientId }: ToolOptions,
+  options: ToolOptions,
 ): Promise<void> {
   const parsed = parseJson(argument ?? "{}");
   if (!isJsonObject(parsed)) {
@@ -57,7 +59,7 @@ export async function callTool(
   }
   const result = await withSession(
     readServerUrl(address),
-    clientId,
+    options,
     (session) => session.request("tools/call", { name, arguments: parsed }),
   );
   await print(printableJson(JSON.stringify(result, null, 2)) + "\n");
@@ -66,14 +68,17 @@ export async function callTool(
   }
 }
 
-/** Opens a session with the cached login, a refreshed or a new one, or without a token if the server needs none. */
+/** Opens a session with an API key, the cached login, a refreshed or a new one, or without a token if the server needs none. */
 async function withSession<T>(
   url: string,
-  clientId: string | undefined,
+  { clientId, apiKeyEnv }: ToolOptions,
   action: (session: McpSession) => Promise<T>,
 ): Promise<T> {
   try {
-    const session = await McpSession.open(url, await findToken(url, clientId));
+    const token = apiKeyEnv === undefined
+      ? await findToken(url, clientId)
+      : readApiKey(apiKeyEnv);
+    const session = await McpSession.open(url, token);
     const result = await action(session);
     await session.close();
     return result;
@@ -83,6 +88,13 @@ async function withSession<T>(
     }
     throw error;
   }
+}
+
+/** @throws {UsageError} */
+function readApiKey(name: string): string {
+  const key = Deno.env.get(name)?.trim();
+  if (key !== undefined && key !== "") return key;
+  throw new UsageError(`Environment variable "${name}" is not set`);
 }
 
 async function findToken(

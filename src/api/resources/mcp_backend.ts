@@ -199,6 +199,15 @@ export const mcpBackendSchema = s.object({
     s.optional(s.oneOf(["Full", "Search"])),
     "Full",
   ),
+  lock: s.field(
+    "Approved definitions of tools. Tools that are not in it, or have changed, are neither listed nor called.",
+    s.optional(s.object({
+      file: s.field(
+        "File that `gwctl mcp lock` has written, in configuration files; a changed file applies at once.",
+        s.text(4096),
+      ),
+    })),
+  ),
   pinned: s.field(
     "Tools that `Search` lists too, by the names that clients use; a `*` at the end stands for any rest.",
     s.optional(s.list(s.text(256), { max: 64 })),

@@ -5,12 +5,15 @@ import type {
 } from "../../api/resources/mcp_backend.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
+import { describeReadError } from "../../base/regular_file.ts";
+import { readLockFile, type ToolLock } from "../../mcp/approval/tool_lock.ts";
 import type { McpTimeouts } from "../../mcp/servers/mcp_settings.ts";
 import type {
   Backend,
   McpTargetServer,
   McpTransport,
 } from "../../snapshot/snapshot.ts";
+import { readFileOf } from "../resolve/references.ts";
 import type { BackendContext } from "./backend_context.ts";
 import { TransportCompiler } from "./mcp_transports.ts";
 
@@ -24,11 +27,13 @@ const UNLIMITED_MS = 2 ** 31 - 1;
 /** Compiles the servers of an endpoint; reports those that cannot be used, and returns `undefined` then. */
 export function compileMcp(
   resource: GatewayBackend,
-  { servers, prefix = "Auto", discovery, pinned = [] }: McpBackend,
+  { servers, prefix = "Auto", discovery, pinned = [], lock }: McpBackend,
   context: BackendContext,
 ): Pick<Backend, "host" | "port" | "tls" | "mcp"> | undefined {
   const isPrefixed = prefix === "Always" ||
     prefix === "Auto" && servers.length > 1;
+  const locks = lock && readLocks(resource, lock.file, context);
+  if (locks === "invalid") return undefined;
   const compiled = servers.map((server, index): McpTargetServer | undefined => {
     const path: DiagnosticPath = ["spec", "mcp", "servers", index];
     const { name, tools, descriptions = {} } = server;
@@ -48,6 +53,7 @@ export function compileMcp(
         name,
         prefix: server.prefix ?? (isPrefixed ? name : ""),
         tools,
+        lock: locks && (locks.get(name) ?? new Map()),
         descriptions: new Map(Object.entries(descriptions)),
         timeouts,
       },
@@ -65,6 +71,27 @@ export function compileMcp(
       ...(discovery === "Search" && { discovery: { pinned } }),
     },
   };
+}
+
+/** Returns the approved tools by server; reports a file that cannot be used. */
+function readLocks(
+  resource: GatewayBackend,
+  file: string,
+  { inputs, report }: BackendContext,
+): ReadonlyMap<string, ToolLock> | "invalid" {
+  try {
+    if (resource.metadata.uid !== undefined) {
+      throw new TypeError("a backend of the cluster cannot have one");
+    }
+    return readLockFile(readFileOf(inputs)(file));
+  } catch (error) {
+    const path = ["spec", "mcp", "lock", "file"];
+    const problem = describeReadError(error);
+    const message =
+      `Cannot read the lock file: ${problem}; "gwctl mcp lock --write" creates it`;
+    report.error(resource, { path, message });
+    return "invalid";
+  }
 }
 
 /** Returns the backends that requests to a server go to. */

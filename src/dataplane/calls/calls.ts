@@ -159,6 +159,15 @@ const dataPlaneCalls = {
     },
     merge: (results) => mergeMcpServers(results.map(({ part }) => part)),
   }),
+  /** Lists the tools of the servers of all backends, with what is held back or suspicious. */
+  mcpTools: define({
+    threads: "one",
+    run: async ({ compiled, mcp }: TrafficThread) => {
+      const snapshot = compiled()?.snapshot;
+      return snapshot === undefined ? [] : await mcp.describeTools(snapshot);
+    },
+    merge: (results) => results.flatMap(({ part }) => part),
+  }),
   /** Lists what is kept in memory, with its capacity. */
   stores: define({
     run: describeStores,

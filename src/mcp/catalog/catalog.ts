@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
+import { type ListedTools, ToolGuard } from "../approval/described_tools.ts";
 import type { Log } from "../../base/log.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
 import { listFacts, type ListKind } from "../servers/list_items.ts";
@@ -70,6 +71,7 @@ const SEARCH_AGE_MS = 60_000;
 export class Catalog {
   readonly #servers: readonly CatalogServer[];
   readonly #log: Log;
+  readonly #guard: ToolGuard;
   /** Places where items were found last, by kind and exposed name. */
   readonly #known = new Map<string, Place>();
   /** Logs each collision once. */
@@ -78,6 +80,7 @@ export class Catalog {
   constructor(servers: readonly CatalogServer[], log: Log) {
     this.#servers = servers;
     this.#log = log;
+    this.#guard = new ToolGuard(log);
   }
 
   /** Lists the items of all servers that respond in time. */
@@ -122,7 +125,8 @@ export class Catalog {
     if (only === undefined) return undefined;
     const { server } = only;
     const original = originalName(server.settings.prefix, exposed);
-    if (others.length === 0 && original !== undefined) {
+    const isLocked = server.settings.lock !== undefined && kind === "tools";
+    if (others.length === 0 && original !== undefined && !isLocked) {
       const isHidden = kind === "tools" &&
         !allowsTool(server.settings, original);
       return isHidden ? undefined : { server, key: original };
@@ -135,7 +139,44 @@ export class Catalog {
       SEARCH_AGE_MS,
     ) ??
       await this.#search(candidates, kind, reader, exposed) ??
-      this.#findLost(kind, exposed);
+      this.#findLost(kind, exposed) ??
+      (isLocked
+        ? await this.#rejectHeld(candidates, reader, exposed)
+        : undefined);
+  }
+
+  /** Returns the tools that the servers list now, those that are held back too. */
+  async listedTools(reader: CatalogReader): Promise<readonly ListedTools[]> {
+    return await Promise.all(this.#servers.map(async (each) => {
+      const { name, settings: { lock } } = each.server;
+      try {
+        const { items } = await this.#listOf(each, "tools", reader);
+        const tools = [...items.values()];
+        return { server: name, lock, items: tools, error: undefined };
+      } catch (error) {
+        if (!(error instanceof ServerFailure)) throw error;
+        return { server: name, lock, items: [], error: error.message };
+      }
+    }));
+  }
+
+  /** @throws {ServerFailure} For a tool that is held back. */
+  async #rejectHeld(
+    candidates: readonly CatalogServer[],
+    reader: CatalogReader,
+    exposed: string,
+  ): Promise<undefined> {
+    for (const each of candidates) {
+      const { name, settings: { lock, prefix } } = each.server;
+      if (lock === undefined) continue;
+      const list = await this.#listOf(each, "tools", reader, SEARCH_AGE_MS);
+      const isHeld = list.items.keys().some((key) =>
+        exposedName(prefix, key) === exposed
+      );
+      if (!isHeld) continue;
+      const problem = `has a tool "${exposed}" that waits for approval`;
+      throw new ServerFailure(name, "failed", problem);
+    }
   }
 
   /** Returns where an item was, if its server does not respond now. */
@@ -243,9 +284,19 @@ export class Catalog {
     const list = await this.#listOf(each, kind, reader, maxAgeMs);
     const entries = entriesOfList.getOrInsertComputed(
       list,
-      () => expose(each.server, kind, list),
+      () => expose(each.server, kind, this.#admitted(each, kind, list)),
     );
     return { entries, list };
+  }
+
+  #admitted(
+    { server: { name, settings } }: CatalogServer,
+    kind: ListKind,
+    { items }: ServerList,
+  ): ServerList["items"] {
+    return kind === "tools"
+      ? this.#guard.admitted(name, settings.lock, items)
+      : items;
   }
 
   async #listOf(
@@ -301,7 +352,7 @@ const entriesOfList = new WeakMap<ServerList, Entry[]>();
 function expose(
   server: McpServer,
   kind: ListKind,
-  { items }: ServerList,
+  items: ServerList["items"],
 ): Entry[] {
   const { settings } = server;
   const { prefix, descriptions } = settings;

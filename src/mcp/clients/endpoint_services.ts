@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Seal } from "../../base/sealed_values.ts";
-import type { CatalogServer } from "../catalog/catalog.ts";
+import type { Catalog, CatalogServer } from "../catalog/catalog.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import type { McpSealPurpose } from "./list_cursors.ts";
 import type { Methods } from "./methods.ts";
@@ -10,6 +10,7 @@ import type { CommonConnections } from "./common_connections.ts";
 /** Services that the parts of an endpoint share. */
 export interface EndpointServices {
   readonly servers: readonly CatalogServer[];
+  readonly catalog: Catalog;
   readonly methods: Methods;
   readonly common: CommonConnections;
   readonly seal: Seal<McpSealPurpose>;

@@ -96,6 +96,7 @@ export function createEndpoint(
   const catalog = new Catalog(created, log);
   const services = {
     servers: created,
+    catalog,
     methods: new Methods(
       catalog,
       new ListCursors(seal),

@@ -37,6 +37,10 @@ import {
   ModernRequests,
 } from "../requests/modern_requests.ts";
 import type { SeesTools } from "../servers/server_connection.ts";
+import {
+  type DescribedServerTools,
+  describeTools,
+} from "../approval/described_tools.ts";
 import type { McpServerStatus } from "../servers/server_status.ts";
 import { newNonce, type SessionFacts } from "../sessions/session_id.ts";
 import { ClientSessions } from "../sessions/client_sessions.ts";
@@ -121,6 +125,18 @@ export class McpEndpoint {
   describeServers(): readonly McpServerStatus[] {
     return this.#services.servers.map(({ server, lists }) =>
       server.describe(lists.countTools(server.settings))
+    );
+  }
+
+  /** Describes the tools of the servers for those who approve them. */
+  async describeTools(): Promise<readonly DescribedServerTools[]> {
+    const { common, catalog } = this.#services;
+    const client = { user: "", capabilities: {} };
+    return describeTools(
+      await catalog.listedTools({
+        ...client,
+        connect: (server) => common.get(server, client),
+      }),
     );
   }
 

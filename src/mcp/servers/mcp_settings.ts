@@ -1,3 +1,5 @@
+import type { ToolLock } from "../approval/tool_lock.ts";
+
 /** Settings of one server of an MCP endpoint, as compiled. */
 export interface McpServerSettings {
   /** Name in the configuration, such as `github`. */
@@ -8,6 +10,8 @@ export interface McpServerSettings {
   readonly tools: readonly string[] | undefined;
   /** Descriptions that replace those of the server, by name of the tool. */
   readonly descriptions: ReadonlyMap<string, string>;
+  /** Approved definitions of its tools, of which clients get no others; `undefined` without a lock file. */
+  readonly lock?: ToolLock | undefined;
   readonly timeouts: McpTimeouts;
 }
 

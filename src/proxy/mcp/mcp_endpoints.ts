@@ -6,6 +6,7 @@ import type { Body } from "../../http/body.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { McpEndpoint } from "../../mcp/endpoint/federating_endpoint.ts";
 import { createEndpoint } from "../../mcp/endpoint/create_endpoint.ts";
+import type { DescribedServerTools } from "../../mcp/approval/described_tools.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
 import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
 import { callerOf } from "../../policy/authentication/request_identity.ts";
@@ -173,6 +174,21 @@ export class McpEndpoints {
         : mcp.servers.map(unusedServer);
       for (const server of servers) yield { backend, ...server };
     }
+  }
+
+  /** Describes the tools of the servers of all backends for those who approve them; connects to servers if it has to. */
+  async describeTools({ backends }: Snapshot): Promise<
+    readonly (DescribedServerTools & { readonly backend: string })[]
+  > {
+    const described = [...backends.values()].map(async (backend) => {
+      if (backend.mcp === undefined || backend.mcp.servers.some(seesCaller)) {
+        return [];
+      }
+      const endpoint = this.#endpointOf(backend, backend.mcp, undefined);
+      return (await endpoint.describeTools())
+        .map((each) => ({ backend: backend.key, ...each }));
+    });
+    return (await Promise.all(described)).flat();
   }
 
   /** Retires the endpoints of backends that are not in the snapshot, or have changed; requests under way finish. */

@@ -271,6 +271,8 @@ const rows: readonly Row[] = [
   ["HEAD", "/debug/trace", 405, ""],
   ["GET", "/mcp/servers", 200, '{\n  "servers": []\n}\n'],
   ["POST", "/mcp/servers", ...wrongMethod],
+  ["GET", "/mcp/tools", 200, '{\n  "servers": []\n}\n'],
+  ["POST", "/mcp/tools", ...wrongMethod],
   ["GET", "/memory", 200, /^\{\n {2}"takenAt": ".*"stores": \[/s],
   ["HEAD", "/memory", 200, ""],
   ["POST", "/memory", ...wrongMethod],

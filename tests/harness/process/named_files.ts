@@ -1,10 +1,13 @@
 import { createAuthority } from "../login/certificates.ts";
 
-/** Creates the certificates and keys that a configuration names, in its directory. */
+/** Creates the certificates, keys and lock files that a configuration names, in its directory. */
 export async function writeFilesOf(
   config: string,
   directory: string,
 ): Promise<void> {
+  for (const [, path] of config.matchAll(/\block: \{ file: ([\w.]+) \}/g)) {
+    await writeFile(`${directory}/${path}`, '{"servers": {}}');
+  }
   const certificates = [...config.matchAll(/\b([\w/.-]+)\.(?:crt|pem)\b/g)];
   if (certificates.length > 0) {
     const authority = await createAuthority();
