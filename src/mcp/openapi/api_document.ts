@@ -4,7 +4,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import { readBytes } from "./calls/rest_response.ts";
-import { convertInThread } from "./conversion_thread.ts";
+import { convertOnce } from "./conversion_thread.ts";
 import type {
   ConvertedDocument,
   OperationSelection,
@@ -49,11 +49,6 @@ export class ApiDocument {
   #loaded: LoadedDocument | undefined;
   #loadedAt = -Infinity;
   #loading: Promise<LoadedDocument> | undefined;
-  /** Content that could not be converted: it is not tried again. */
-  #failed:
-    | { readonly digest: string; readonly failure: ServerFailure }
-    | undefined;
-
   /** @param onChange Called when the document is another one. */
   constructor(
     source: DocumentSource,
@@ -111,15 +106,14 @@ export class ApiDocument {
 
   async #convert(text: string, digest: string): Promise<ConvertedDocument> {
     const { clock, closing, log, settings: { name } } = this.#options;
-    if (this.#failed?.digest === digest) throw this.#failed.failure;
-    const task = { text, ...this.#selection };
-    const outcome = await convertInThread(task, clock, closing);
+    const outcome = await unlessCancelled(
+      convertOnce(text, digest, this.#selection, clock),
+      closing,
+    );
     if ("problem" in outcome) {
       const problem =
         `has an OpenAPI document that cannot be used: ${outcome.problem}`;
-      const failure = new ServerFailure(name, "unreachable", problem);
-      this.#failed = { digest, failure };
-      throw failure;
+      throw new ServerFailure(name, "unreachable", problem);
     }
     const { converted } = outcome;
     if (converted.problems.length > 0) {

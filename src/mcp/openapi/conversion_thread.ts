@@ -1,27 +1,52 @@
 import { Worker } from "node:worker_threads";
-import { type Cancellation, unlessCancelled } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type {
   ConversionOutcome,
   ConversionTask,
+  OperationSelection,
 } from "./document/rest_tool.ts";
 
 /** Limits of a conversion; GitHub's document of 13 MB needs 2 s and 300 MB. */
 const MAX_MS = 120_000;
 const MAX_MEGABYTES = 1024;
 
-/** Converts a document in a thread of its own, so that requests go on. Failures are outcomes. */
-export async function convertInThread(
+/** Outcomes by the selection of operations, which belongs to one server of a configuration. */
+const known = new WeakMap<OperationSelection, KnownOutcome>();
+
+interface KnownOutcome {
+  readonly digest: string;
+  readonly outcome: Promise<ConversionOutcome>;
+}
+
+/**
+ * Converts a document in a thread of its own, so that requests go on; once for all endpoints of a server. Failures are outcomes.
+ * @param digest Names the text.
+ */
+export async function convertOnce(
+  text: string,
+  digest: string,
+  selection: OperationSelection,
+  clock: Clock,
+): Promise<ConversionOutcome> {
+  const latest = known.get(selection);
+  if (latest?.digest === digest) return await latest.outcome;
+  const outcome = convertInThread({ text, ...selection }, clock);
+  known.set(selection, { digest, outcome });
+  return await outcome;
+}
+
+async function convertInThread(
   task: ConversionTask,
   clock: Clock,
-  cancellation: Cancellation,
 ): Promise<ConversionOutcome> {
   const { promise, resolve } = Promise.withResolvers<ConversionOutcome>();
   const worker = new Worker(program(), {
     workerData: task,
     resourceLimits: { maxOldGenerationSizeMb: MAX_MEGABYTES },
   });
+  // A gateway that stops does not wait for it.
+  worker.unref();
   worker.on("message", resolve);
   worker.on("error", (error) => resolve({ problem: describeError(error) }));
   worker.on("exit", () => resolve({ problem: "its conversion ended early" }));
@@ -30,7 +55,7 @@ export async function convertInThread(
     MAX_MS,
   );
   try {
-    return await unlessCancelled(promise, cancellation);
+    return await promise;
   } finally {
     stop();
     await worker.terminate();

@@ -36,7 +36,7 @@ export function createRestRequest(
 ): RestRequest {
   checkArguments(call, args);
   const { method, parameters, body, accept } = call;
-  const query: string[] = [];
+  const query: string[] = call.query === "" ? [] : [call.query];
   const cookies: string[] = [];
   const headers: [string, string][] = [["accept", accept]];
   for (const parameter of parameters) {

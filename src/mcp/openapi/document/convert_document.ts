@@ -32,6 +32,7 @@ const MAX_LIST_BYTES = 4 * 1024 * 1024;
 const MIN_SCHEMA_BYTES = 4096;
 const MAX_SCHEMA_BYTES = 32 * 1024;
 const HASH_LENGTH = 8;
+const targetPattern = /^[\w.~!$&'()*+,;=:@/?%-]+$/;
 
 /** An operation that becomes a tool. */
 interface Operation extends SelectedOperation {
@@ -170,9 +171,12 @@ class OperationConverter {
       located,
       this.#maxBytes / 2,
     );
+    // Some documents tell operations apart by a fragment or a query.
+    const [template = "", query = ""] = (path.split("#")[0] ?? "").split("?");
     const call: RestCall = {
       method,
-      path,
+      path: template,
+      query: targetPattern.test(query) ? query : "",
       parameters: parameters.map(({ request }) => request),
       body: body?.request,
       security: this.#schemes.placesOf(located.value),

@@ -8,7 +8,11 @@ import {
   placeOf,
 } from "./openapi_document.ts";
 import { isBinary } from "./schema_bundles.ts";
-import { argumentName, isJsonType } from "./operation_parameters.ts";
+import {
+  argumentName,
+  bodyParameter,
+  isJsonType,
+} from "./operation_parameters.ts";
 
 /** The body of an operation, in the document and in requests. */
 export interface DocumentedBody {
@@ -35,11 +39,11 @@ export function readBody(
   taken: Set<string>,
 ): DocumentedBody | undefined {
   const { requestBody } = operation.value;
-  if (requestBody === undefined) return undefined;
-  const { value, place } = document.resolve(
-    requestBody,
-    placeOf(operation.place, "requestBody"),
-  );
+  const located = requestBody === undefined
+    ? bodyParameter(document, operation)
+    : document.resolve(requestBody, placeOf(operation.place, "requestBody"));
+  if (located === undefined) return undefined;
+  const { value, place } = located;
   const { content, required, description } = value;
   if (!isJsonObject(content) || Object.keys(content).length === 0) {
     throw new DocumentError(`${place}: "content" has no media type`);

@@ -74,6 +74,7 @@ export function readParameters(
     }
     for (const [index, each] of parameters.entries()) {
       const located = document.resolve(each, placeOf(listPlace, String(index)));
+      if (isBody(located)) continue;
       const { in: location, name } = located.value;
       found.set(`${String(location)} ${String(name)}`, located);
     }
@@ -85,6 +86,25 @@ export function readParameters(
       ? []
       : [parameter];
   });
+}
+
+/** Reports whether a parameter of Swagger 2.0 has become a body. */
+function isBody({ value }: Located): boolean {
+  return value["in"] === undefined && isJsonObject(value["content"]);
+}
+
+/** Returns the parameter of an operation that has become its body, as an upgrade of Swagger 2.0 leaves it. */
+export function bodyParameter(
+  document: OpenApiDocument,
+  { value, place }: Located,
+): Located | undefined {
+  const { parameters } = value;
+  const listed: readonly unknown[] = Array.isArray(parameters)
+    ? parameters
+    : [];
+  return listed.map((each) =>
+    document.resolve(each, placeOf(place, "parameters"))
+  ).find(isBody);
 }
 
 function readParameter(

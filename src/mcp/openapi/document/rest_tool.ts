@@ -13,6 +13,8 @@ export interface RestCall {
   readonly method: string;
   /** Template of the path below the base URL, such as `/pets/{id}`. */
   readonly path: string;
+  /** Query that all requests have, such as `beta=true`; empty for none. */
+  readonly query: string;
   readonly parameters: readonly RestParameter[];
   readonly body: RestBody | undefined;
   /** Places of the credential, by preference; empty for an operation that takes none. */

@@ -262,6 +262,35 @@ Deno.test("the credential of the gateway is no argument, wherever the document w
   assert.deepEqual(basic?.call.security, [{ in: "basic" }]);
 });
 
+Deno.test("operations of Swagger 2.0 have bodies, also those that they share", () => {
+  const { tools, problems } = convertDocument(
+    JSON.stringify({
+      swagger: "2.0",
+      info: {},
+      consumes: ["application/json"],
+      paths: {
+        "/a": { post: { ...ok, parameters: [{ $ref: "#/parameters/b" }] } },
+        "/b": {
+          post: {
+            ...ok,
+            parameters: [{ name: "x", in: "body", schema: { type: "object" } }],
+          },
+        },
+      },
+      parameters: {
+        b: { name: "b", in: "body", schema: { type: "object" } },
+      },
+    }),
+    everything,
+  );
+
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    tools.map(({ call: { body } }) => [body?.argument, body?.form]),
+    [["body", "json"], ["body", "json"]],
+  );
+});
+
 Deno.test("parameters with the same name in two places are different arguments", () => {
   const { inputSchema } = definitionOf({
     paths: {

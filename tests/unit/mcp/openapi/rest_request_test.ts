@@ -93,6 +93,20 @@ for (const [location, style, explode, ...expected] of styles) {
   });
 }
 
+Deno.test("the fragment of a path is not sent, and its query stays one", () => {
+  const parameters = [
+    { name: "id", in: "path", required: true, schema: {} },
+    { name: "q", in: "query", schema: {} },
+  ];
+
+  const { target } = requestOf("/a/{id}?beta=true#share", { parameters }, {
+    id: "x?y",
+    q: 1,
+  });
+
+  assert.equal(target, "/base/a/x%3Fy?beta=true&q=1");
+});
+
 Deno.test("deep objects have names that frameworks read", () => {
   const { target } = requestOf("/a", {
     parameters: [{ name: "f", in: "query", style: "deepObject", schema: {} }],

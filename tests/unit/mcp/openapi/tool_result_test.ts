@@ -8,6 +8,7 @@ import type { RestCall } from "../../../../src/mcp/openapi/document/rest_tool.ts
 const call: RestCall = {
   method: "GET",
   path: "/",
+  query: "",
   parameters: [],
   body: undefined,
   security: [],
