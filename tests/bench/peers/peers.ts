@@ -14,7 +14,14 @@ import {
 } from "../measure.ts";
 import { startUpstream } from "../nginx.ts";
 import { describeMachine } from "./machine.ts";
-import { type Peer, type PeerRow, type Site, sites } from "./sites.ts";
+import {
+  GET_ROW,
+  type Peer,
+  type PeerRow,
+  type Site,
+  sites,
+  SMALL_POST_ROW,
+} from "./sites.ts";
 
 const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 5);
 const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 4);
@@ -28,6 +35,9 @@ type Line = Readonly<Partial<Record<Peer["name"], string>>> & {
   /** The gateway compared with agentgateway. */
   readonly ratio?: string;
 };
+
+/** CPU times per request in microseconds, by row and proxy. */
+const cpuTimes = new Map<string, ReadonlyMap<Peer["name"], number>>();
 
 async function measureSite(site: Site): Promise<Line[]> {
   const lines: Line[] = [];
@@ -55,10 +65,19 @@ async function measureRow(
   }
   const rateOf = (name: Peer["name"]) =>
     median((speeds.get(name) ?? []).map(({ rate }) => rate));
-  const cells = peers.map(({ name }) => {
-    const cpu = median((speeds.get(name) ?? []).map((each) => each.cpuMicros));
-    return [name, `${format(rateOf(name))}/s, ${cpu.toFixed(1)} µs`] as const;
-  });
+  const cpu = new Map(peers.map(({ name }) =>
+    [
+      name,
+      median((speeds.get(name) ?? []).map(({ cpuMicros }) => cpuMicros)),
+    ] as const
+  ));
+  cpuTimes.set(row.name, cpu);
+  const cells = peers.map(({ name }) =>
+    [
+      name,
+      `${format(rateOf(name))}/s, ${cpu.get(name)?.toFixed(1)} µs`,
+    ] as const
+  );
   return {
     name: row.name,
     ...Object.fromEntries(cells),
@@ -66,13 +85,22 @@ async function measureRow(
   };
 }
 
-/** Measures the memory of proxies that have just been loaded. */
-async function measureMemory({ peers }: Site): Promise<Line> {
+/** Measures the memory of proxies now. */
+async function measureMemory({ peers }: Site, name: string): Promise<Line> {
   const cells: [string, string][] = [];
-  for (const { name, target } of peers) {
-    cells.push([name, `${Math.round(await residentMiB(target.pid))} MiB`]);
+  for (const { name: peer, target } of peers) {
+    cells.push([peer, `${Math.round(await residentMiB(target.pid))} MiB`]);
   }
-  return { name: "memory after these rows", ...Object.fromEntries(cells) };
+  return { name, ...Object.fromEntries(cells) };
+}
+
+/** Compares two rows by requests per second of CPU time. */
+function compareRows(row: string, base: string): Line {
+  const cells = [...cpuTimes.get(row) ?? []].map(([peer, cpu]) => {
+    const share = (cpuTimes.get(base)?.get(peer) ?? NaN) / cpu;
+    return [peer, share.toFixed(2)] as const;
+  });
+  return { name: `${row} / ${base}, per CPU`, ...Object.fromEntries(cells) };
 }
 
 /** Measures what each proxy adds to the time of a response, at 1,000 requests per second. */
@@ -147,10 +175,13 @@ async function main(): Promise<void> {
   const lines: Line[] = [];
   for (const start of sites) {
     await using site = await start(upstream.port);
-    const measured = await measureSite(site);
-    if (lines.length === 0) {
+    const isPlain = lines.length === 0;
+    const idle = isPlain ? [await measureMemory(site, "memory, idle")] : [];
+    const measured = [...idle, ...await measureSite(site)];
+    if (isPlain) {
       measured.push(
-        await measureMemory(site),
+        compareRows(SMALL_POST_ROW, GET_ROW),
+        await measureMemory(site, "memory after these rows"),
         await measureLatency(site, upstream.port),
       );
     }

@@ -28,6 +28,10 @@ export interface Site extends AsyncDisposable {
 const CHAT = "/v1/chat/completions";
 const SIZES = [["66 B", 66], ["1 KiB", 1024], ["16 KiB", 16384]] as const;
 
+/** Names of rows that are compared with each other. */
+export const GET_ROW = "GET, 300-byte response";
+export const SMALL_POST_ROW = "POST 66 B";
+
 /** Starts a site. */
 export type StartSite = (upstreamPort: number) => Promise<Site>;
 
@@ -42,7 +46,7 @@ export const sites: readonly StartSite[] = [
 /** Forwards without policies. The path of the POST requests is that of an LLM API, whose tokens the gateway counts. */
 function plainSite(upstreamPort: number): Promise<Site> {
   return createSite([
-    { name: "GET, 300-byte response", requests: {} },
+    { name: GET_ROW, requests: {} },
     ...SIZES.map(([size, bytes]) => ({
       name: `POST ${size}`,
       requests: { path: CHAT, body: chat(bytes) },
