@@ -155,8 +155,8 @@ export class HeaderList {
   }
 }
 
-/** Compares character by character: most names differ in the first one, and lower-casing each would cost more. */
-function equalsIgnoringCase(candidate: string, lower: string): boolean {
+/** Compares a name with one in lower case, character by character: most names differ in the first one, and lower-casing each would cost more. */
+export function equalsIgnoringCase(candidate: string, lower: string): boolean {
   const { length } = candidate;
   if (length !== lower.length) return false;
   for (let i = 0; i < length; i++) {

@@ -1,4 +1,4 @@
-import type { HeaderList } from "./header_list.ts";
+import { equalsIgnoringCase, type HeaderList } from "./header_list.ts";
 
 /** Connection-specific options of a message. */
 export interface ConnectionFields {
@@ -69,17 +69,16 @@ export function takeConnectionFields(headers: HeaderList): ConnectionFields {
 function isHopByHop(name: string): boolean {
   switch (name.length) {
     case 2:
-      return name.toLowerCase() === "te";
+      return equalsIgnoringCase(name, "te");
     case 7:
-      return name.toLowerCase() === "upgrade";
-    case 10: {
-      const lower = name.toLowerCase();
-      return lower === "connection" || lower === "keep-alive";
-    }
+      return equalsIgnoringCase(name, "upgrade");
+    case 10:
+      return equalsIgnoringCase(name, "connection") ||
+        equalsIgnoringCase(name, "keep-alive");
     case 16:
-      return name.toLowerCase() === "proxy-connection";
+      return equalsIgnoringCase(name, "proxy-connection");
     case 17:
-      return name.toLowerCase() === "transfer-encoding";
+      return equalsIgnoringCase(name, "transfer-encoding");
     default:
       return false;
   }

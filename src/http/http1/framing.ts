@@ -70,14 +70,15 @@ export function responseFraming(
 }
 
 function contentLength(headers: HeaderList): number | undefined {
-  const value = headers.get("content-length");
+  const value = headers.getJoined("content-length");
   if (value === undefined) return undefined;
-  if (headers.count("content-length") > 1) {
-    throw malformed("Cannot accept two Content-Length headers");
-  }
   const length = parseDigits(value);
   if (length < 0) {
-    throw malformed("Cannot read Content-Length: expected digits");
+    throw malformed(
+      headers.count("content-length") > 1
+        ? "Cannot accept two Content-Length headers"
+        : "Cannot read Content-Length: expected digits",
+    );
   }
   if (value.length > MAX_SAFE_DIGITS) {
     throw new HttpSyntaxError(

@@ -35,8 +35,7 @@ function withFraming(
   body: Body | undefined,
 ): HeaderList {
   const length = lengthField(method, body);
-  const isCorrect = headers.get("content-length") === length &&
-    headers.count("content-length") <= 1 &&
+  const isCorrect = headers.getJoined("content-length") === length &&
     !headers.has("transfer-encoding");
   if (isCorrect && framingOf(body) !== "chunked") return headers;
   const framed = headers.copy();

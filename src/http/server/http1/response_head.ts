@@ -125,10 +125,9 @@ function framingOf(
 
 function setLength(headers: HeaderList, length: number): void {
   const text = String(length);
-  if (
-    headers.get("content-length") !== text ||
-    headers.count("content-length") > 1
-  ) headers.set("content-length", text);
+  if (headers.getJoined("content-length") !== text) {
+    headers.set("content-length", text);
+  }
 }
 
 function withoutTrailers(body: Body | undefined): Body | undefined {
