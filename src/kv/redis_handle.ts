@@ -1,6 +1,6 @@
 import { createClient } from "@redis/client";
 import { parseJson } from "../base/json.ts";
-import type { KvHandle } from "./kv_handle.ts";
+import type { KvChange, KvHandle } from "./kv_handle.ts";
 
 /** Reads version and value of a record, which are fields of a hash. */
 const READ = "return redis.call('HMGET', KEYS[1], 'version', 'value')";
@@ -93,15 +93,7 @@ export async function openRedis(url: string): Promise<KvHandle> {
           const list = next?.listed?.prefix ?? listedIn ?? key;
           return [nameOf(key), nameOf(list)];
         }),
-        arguments: changes.flatMap(({ version, next }) => [
-          version === undefined ? "" : `=${version ?? ""}`,
-          ...next === undefined ? ["", "", "", ""] : [
-            crypto.randomUUID(),
-            JSON.stringify(next.value),
-            expiryText(next.expireInMs),
-            next.listed === undefined ? "" : String(next.listed.time),
-          ],
-        ]),
+        arguments: changes.flatMap(argumentsOf),
       });
       return reply === 1;
     },
@@ -127,6 +119,18 @@ export async function openRedis(url: string): Promise<KvHandle> {
     },
     close: () => client.destroy(),
   };
+}
+
+function argumentsOf({ version, next }: KvChange): readonly string[] {
+  return [
+    version === undefined ? "" : `=${version ?? ""}`,
+    ...next === undefined ? ["", "", "", ""] : [
+      crypto.randomUUID(),
+      JSON.stringify(next.value),
+      expiryText(next.expireInMs),
+      next.listed === undefined ? "" : String(next.listed.time),
+    ],
+  ];
 }
 
 function expiryText(expireInMs: number | undefined): string {

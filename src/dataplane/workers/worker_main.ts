@@ -41,6 +41,7 @@ export async function runWorker(): Promise<void> {
     filter: parseLogFilter(logFilter),
   });
   surviveErrors(logger.module("process"));
+  const base = { settings, clock, logger };
   const metrics = createTrafficMetrics();
   logs.countLosses(metrics.registry);
   const ports = new PortRecord();
@@ -48,10 +49,8 @@ export async function runWorker(): Promise<void> {
   const connections = new SharedConnections(shared.connections, owner);
   const refusals = new Int32Array(shared.refusals);
   const dataPlane = new LocalDataPlane({
+    ...base,
     policies: builtInPolicies,
-    settings,
-    clock,
-    logger,
     metrics,
     telemetry: createTelemetry({
       clock,
@@ -63,14 +62,11 @@ export async function runWorker(): Promise<void> {
     random: Math.random,
     portObserver: ports,
     ...(start.hasWebUi && { webUi: createRemoteWebUi(control) }),
-    shared: createWorkerState(control, thread, { clock, settings }),
+    shared: createWorkerState(control, thread, base),
     workers: shared.workers,
     clientsOf: ({ key }) => connections.ofPort(key),
     bodyMemory: new BodyMemory(shared.bodyMemory, worker),
-    counted: createCountedOutputs(
-      { settings, clock, logger },
-      shared.countedOutputs,
-    ),
+    counted: createCountedOutputs(base, shared.countedOutputs),
     sessionSecret: shared.sessionSecret,
     mcpRelay: new WorkerRelay(shared.sessionSecret, worker, {
       clock,

@@ -89,7 +89,6 @@ export class WorkerPool implements DataPlane {
     });
     this.#state = new ControlState(options);
     this.#state.addMetrics(registry);
-    const log = logger.module("process");
     this.#configuration = new WorkerConfiguration({
       threads: () => this.#threads,
       portObserver: createPortLog(logger.module("proxy")),
@@ -126,7 +125,7 @@ export class WorkerPool implements DataPlane {
     this.#threads = new WorkerThreads({
       count,
       clock,
-      log,
+      log: logger.module("process"),
       start: (worker, onEnd) => this.#start(worker, onEnd),
       heartbeats: this.#shared.heartbeats,
       onEnd: (worker) => this.#onEnd(worker),

@@ -17,18 +17,9 @@ export class KvBucketTable {
   readonly #buckets = new Map<string, KvBucket>();
   readonly #definitions = new WeakMap<BudgetDefinition, string>();
   #latest: string | undefined;
-  #evicted = 0;
 
   constructor(options: KvBucketTableOptions) {
     this.#options = options;
-  }
-
-  get size(): number {
-    return this.#buckets.size;
-  }
-
-  get evicted(): number {
-    return this.#evicted;
   }
 
   /** Returns the most recently used buckets, the latest one last. */
@@ -100,7 +91,6 @@ export class KvBucketTable {
     if (this.#buckets.size <= this.#options.maxBudgets) return;
     const [oldest] = this.#buckets.keys();
     if (oldest !== undefined) this.#buckets.delete(oldest);
-    this.#evicted++;
   }
 }
 

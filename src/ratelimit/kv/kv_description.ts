@@ -1,4 +1,3 @@
-import { describeError } from "../../base/errors.ts";
 import {
   type BudgetDefinition,
   type BudgetReading,
@@ -6,29 +5,6 @@ import {
 } from "../budget/budget.ts";
 import type { GlobalLimit, LimitState } from "../limiter/global_limiter.ts";
 import type { KvBucket } from "./kv_bucket.ts";
-import type { KvStoreCounters } from "../../kv/kv_store.ts";
-
-/** State of a limiter over Deno KV, for `/config_dump` and metrics. */
-export interface KvLimiterState {
-  readonly domain: string;
-  /** Last error of the store; `undefined` while it works. */
-  readonly error: unknown;
-  /** Budgets in memory. */
-  readonly kept: number;
-  readonly counters: KvLimiterCounters;
-  /** Least recently used first. */
-  readonly budgets: readonly KvBudgetState[];
-}
-
-/** Counts since the limiter was created. */
-export interface KvLimiterCounters extends KvStoreCounters {
-  /** Requests that waited for the store. */
-  readonly waits: number;
-  /** Budgets evicted from memory. */
-  readonly evicted: number;
-  /** Tokens that were never settled because the store was down for too long. */
-  readonly lostDebits: number;
-}
 
 /** One global budget as this process sees it. */
 export interface KvBudgetState extends BudgetReading {
@@ -40,8 +16,6 @@ export interface KvBudgetState extends BudgetReading {
   readonly leased: number;
   /** Tokens used in this process and not yet visible to others. */
   readonly pendingDebits: number;
-  /** Error of the last exchange with the store; `undefined` after a successful one. */
-  readonly lastError: string | undefined;
 }
 
 /** Describes buckets, in the same order. */
@@ -55,9 +29,6 @@ export function describeBuckets(
     isKnown: bucket.isKnown,
     leased: bucket.leased,
     pendingDebits: bucket.pendingDebits,
-    lastError: bucket.error === undefined
-      ? undefined
-      : describeError(bucket.error),
   }));
 }
 

@@ -16,7 +16,7 @@ import { KvBucketTable } from "./kv_bucket_table.ts";
 import {
   describeBuckets,
   isBudgetOf,
-  type KvLimiterState,
+  type KvBudgetState,
   readKvLimit,
 } from "./kv_description.ts";
 import { FirstReadLimiter } from "./kv_first_reads.ts";
@@ -123,7 +123,7 @@ export class KvLimiter implements StoreLimiter {
     const decision = this.#decide(buckets, uses) ??
       this.#failImmediately(buckets) ?? this.#admitLater(buckets, uses);
     return this.#reserver.isNeeded(buckets, expected)
-      ? this.#reserve({ buckets, uses, expected }, decision)
+      ? this.#reserve(buckets, uses, expected, decision)
       : decision;
   }
 
@@ -150,22 +150,6 @@ export class KvLimiter implements StoreLimiter {
     }
   }
 
-  /** Describes the limiter and the `count` most recently used budgets. */
-  describe(count = 100): KvLimiterState {
-    return {
-      domain: this.domain,
-      error: this.#store.lastError,
-      kept: this.#table.size,
-      counters: {
-        ...this.#store.counters,
-        waits: this.#waits,
-        evicted: this.#table.evicted,
-        lostDebits: this.#sweeper.lostDebits,
-      },
-      budgets: describeBuckets(this.#table.latest(count)),
-    };
-  }
-
   get storeError(): unknown {
     return this.#store.lastError;
   }
@@ -184,8 +168,13 @@ export class KvLimiter implements StoreLimiter {
     };
   }
 
+  /** Budgets in memory, the least recently used one first. */
+  get budgets(): readonly KvBudgetState[] {
+    return describeBuckets(this.#table.latest(Infinity));
+  }
+
   readLimits(limits: readonly GlobalLimit[]): readonly LimitState[] {
-    const { budgets } = this.describe(Infinity);
+    const { budgets } = this;
     return limits.map((limit) => readKvLimit(limit, budgets));
   }
 
@@ -233,7 +222,9 @@ export class KvLimiter implements StoreLimiter {
 
   /** Reserves what an admitted request may use in each budget, or in none. */
   async #reserve(
-    { buckets, uses, expected }: ReservingRequest,
+    buckets: readonly KvBucket[],
+    uses: readonly DescriptorUse[],
+    expected: Use,
     undecided: LimiterDecision | Promise<LimiterDecision>,
   ): Promise<LimiterDecision> {
     const decision = await undecided;
@@ -336,13 +327,6 @@ export class KvLimiter implements StoreLimiter {
     await this.#sweeper.flush();
     await this.#store.close();
   }
-}
-
-/** A request whose budgets reserve what it may use. */
-interface ReservingRequest {
-  readonly buckets: readonly KvBucket[];
-  readonly uses: readonly DescriptorUse[];
-  readonly expected: Use;
 }
 
 function failed(reason: string): LimiterFailure {
