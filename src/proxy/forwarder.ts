@@ -307,7 +307,8 @@ export class Forwarder {
       return upstream.send(request, body, cancellation);
     }
     const { authority } = exchange.originalRequest;
-    const message = { request, authority, slots, body, cancellation };
+    const trace = exchange.trace?.policies;
+    const message = { request, authority, slots, body, cancellation, trace };
     return mcp.send(backend, backend.mcp, message);
   }
 }

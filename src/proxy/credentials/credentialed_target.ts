@@ -114,9 +114,11 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
   #report(from: string, more: Readonly<Record<string, number>> = {}): void {
     const { credentials, trace } = this.#options;
     if (trace === undefined) return;
-    const server = credentials.kind === "key"
-      ? {}
-      : { server: credentials.server.url, client: credentials.clientId };
+    const server = credentials.kind === "key" ? {} : {
+      backend: credentials.backend,
+      server: credentials.server.url,
+      client: credentials.clientId,
+    };
     trace.report(eventOf({ type: credentials.kind, ...server, from, ...more }));
   }
 

@@ -23,6 +23,7 @@ import {
   unusedServer,
 } from "../../mcp/servers/server_status.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
+import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Slots } from "../../policy/contract/slot.ts";
 import type {
   Backend,
@@ -37,6 +38,7 @@ import {
   createSend,
   seesCaller,
   type SendToServerOptions,
+  withTrace,
 } from "./send_to_server.ts";
 import { Programs } from "./programs.ts";
 import type { WorkerRelay } from "./worker_relay.ts";
@@ -78,6 +80,7 @@ export interface McpCall {
   readonly slots: Slots | undefined;
   readonly body: Body | undefined;
   readonly cancellation: Cancellation;
+  readonly trace: Pick<PolicyTrace, "report"> | undefined;
 }
 
 /** A server of a backend. */
@@ -110,7 +113,7 @@ export class McpEndpoints {
   async send(
     backend: Backend,
     target: McpTarget,
-    { request, authority, slots, body, cancellation }: McpCall,
+    { request, authority, slots, body, cancellation, trace }: McpCall,
   ): Promise<ResponseMessage> {
     const { method, headers, held, source, owners = [] } = request;
     if (isRebound(authority, request) && !this.#options.trustsPeer(source)) {
@@ -125,15 +128,17 @@ export class McpEndpoints {
     const caller = target.servers.some(seesCaller)
       ? callerOf(slots)
       : undefined;
-    const response = await this.#endpointOf(backend, target, caller).handle({
-      method,
-      headers,
-      text,
-      user: userOf(slots),
-      owners,
-      sees: slots && visibleTools(slots),
-      cancellation,
-    });
+    const endpoint = this.#endpointOf(backend, target, caller);
+    const response = await withTrace(trace, () =>
+      endpoint.handle({
+        method,
+        headers,
+        text,
+        user: userOf(slots),
+        owners,
+        sees: slots && visibleTools(slots),
+        cancellation,
+      }));
     hold(response, held);
     return response;
   }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
 import {
   type Caller,
@@ -6,6 +7,7 @@ import {
 import type { BackendTokens } from "../../identity/backend_tokens/backend_tokens.ts";
 import type { SendHttp } from "../../mcp/servers/http/http_transport.ts";
 import { ServerFailure } from "../../mcp/servers/server_failure.ts";
+import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Backend, McpTargetServer } from "../../snapshot/snapshot.ts";
 import type { Destination } from "../balancing/attempt_target.ts";
 import { CredentialedTarget } from "../credentials/credentialed_target.ts";
@@ -18,6 +20,17 @@ export interface SendToServerOptions {
   readonly tokens: Pick<BackendTokens, "get" | "replace">;
   /** Limit of bytes of a request. */
   readonly maxBufferBytes: number;
+}
+
+/** Trace of the request that is handled; what an endpoint sends for all, or later, belongs to none. */
+const traceOfRequest = new AsyncLocalStorage<Pick<PolicyTrace, "report">>();
+
+/** Handles a request, and reports the tokens that it needs in its trace. */
+export function withTrace<T>(
+  trace: Pick<PolicyTrace, "report"> | undefined,
+  handle: () => T,
+): T {
+  return trace === undefined ? handle() : traceOfRequest.run(trace, handle);
 }
 
 /** Reports whether a server gets tokens of the caller. */
@@ -47,7 +60,7 @@ export function createSend(
       tokens,
       held: undefined,
       maxReplayBytes: maxBufferBytes,
-      trace: undefined,
+      trace: traceOfRequest.getStore(),
     });
     try {
       return await credentialed.send(request, body, cancellation);

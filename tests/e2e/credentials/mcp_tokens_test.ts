@@ -7,6 +7,10 @@ import { decodeJwt } from "jose";
 import { objectSchema, text } from "../../../cli/dev/mcp/offer.ts";
 import { startMcpServer } from "../../../cli/dev/mcp_server.ts";
 import { startTestGateway } from "../../harness/gateway/gateway.ts";
+import {
+  eventsOf,
+  startTracedGateway,
+} from "../../harness/gateway/traced_gateway.ts";
 import { startOneEra } from "../../harness/mcp/one_era.ts";
 import { callModern } from "../../harness/mcp/modern_call.ts";
 import {
@@ -167,3 +171,64 @@ for (const workers of [1, 3]) {
     },
   });
 }
+
+Deno.test("the trace of a call to a server shows its token, without the token", async () => {
+  await using tokens = await startTokenServer();
+  const { users, idp } = tokens;
+  await using server = startServerOfUsers();
+  const provider = {
+    issuer: users.issuer,
+    audiences: ["https://gw.example/mcp"],
+    jwks: { inline: jwksOf(users) },
+  };
+  const tokenExchange = {
+    issuer: idp.issuer,
+    clientId: "gateway",
+    clientSecret: { key: CLIENT_SECRET },
+    resource: "https://mcp.example/",
+  };
+  await using gateway = await startTracedGateway({
+    routes: [{
+      policies: { jwtAuthentication: { providers: [provider] } },
+      backends: [{
+        mcp: {
+          servers: [{
+            name: "a",
+            url: server.url,
+            credentials: { tokenExchange },
+          }],
+        },
+      }],
+    }],
+  });
+  tokens.blocked.add("eve");
+  for (
+    const [sub, expected] of [
+      ["anna", { from: "server" }],
+      ["anna", { from: "cache" }],
+      ["eve", { error: /responds with 400, invalid_grant/ }],
+    ] as const
+  ) {
+    const authorization = `Bearer ${await users.sign({ sub })}`;
+    const watched = await gateway.watch();
+    await callModern(
+      `${gateway.origin}/mcp`,
+      "tools/call",
+      { name: "whoami" },
+      { headers: { authorization } },
+    );
+    const events = await eventsOf(watched);
+    const [first] = events.flatMap(({ message }) =>
+      message.type === "policyEvent" && message.kind === "credentials"
+        ? [Object(message.details)]
+        : []
+    );
+    if ("error" in expected) assert.match(first.error, expected.error);
+    else {
+      assert.equal(first.from, expected.from);
+      assert.equal(first.server, idp.issuer);
+      assert.match(first.backend, /#a$/);
+    }
+    assert(!/eyJ[\w-]+\.eyJ/.test(JSON.stringify(events)));
+  }
+});
