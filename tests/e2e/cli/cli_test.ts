@@ -294,6 +294,12 @@ const rows: readonly {
     stderr: /^gateway: .*expected bash, zsh, fish, got no shell\n$/,
   },
   {
+    args: ["complete", "--", "ctl", "mcp", ""],
+    code: 0,
+    stdout: /^servers\t.*\nlock\t.*\ndoctor\t.*\ntools\t.*\ncall\t.*\n:4\n$/,
+    stderr: nothing,
+  },
+  {
     args: ["complete", "--", "ctl", "proxy", ""],
     code: 0,
     stdout:

@@ -1,0 +1,55 @@
+/** `gwctl mcp servers`, and tools behind an API key. */
+import assert from "node:assert/strict";
+import { startMcpServer } from "../../../cli/dev/mcp_server.ts";
+import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
+import { gatewayCommand } from "../../harness/process/executable.ts";
+
+Deno.test("gwctl mcp tools and call send an API key, and servers shows what they have used", async () => {
+  const server = startMcpServer();
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => server.close());
+  await using gateway = await GatewayProcess.start({
+    config: {
+      routes: [{
+        policies: {
+          apiKeyAuthentication: { keys: [{ key: "planted-key-2c8a" }] },
+        },
+        backends: [{
+          mcp: { servers: [{ name: "demo", url: `${server.origin}/mcp` }] },
+        }],
+      }],
+    },
+  });
+  const url = `${gateway.origin}/mcp`;
+  const { port } = new URL(gateway.admin);
+  const run = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await gatewayCommand({
+      args: ["mcp", ...args],
+      env: { MCP_KEY: "planted-key-2c8a" },
+      asGwctl: true,
+    }).output();
+    const decoder = new TextDecoder();
+    return [code, decoder.decode(stdout), decoder.decode(stderr)] as const;
+  };
+  const key = ["--api-key-env", "MCP_KEY"];
+
+  const [listed, tools] = await run("tools", url, ...key);
+  const [called, result] = await run(
+    "call",
+    url,
+    "echo",
+    '{"message":"hi"}',
+    ...key,
+  );
+  const [missing, , problem] = await run("tools", url, "--api-key-env", "NONE");
+  const [shown, servers] = await run("servers", "-p", port);
+
+  assert.equal(listed, 0);
+  assert.match(tools, /^echo {2}/m);
+  assert.equal(called, 0);
+  assert.match(result, /hi/);
+  assert.notEqual(missing, 0);
+  assert.match(problem, /Environment variable "NONE" is not set/);
+  assert.equal(shown, 0);
+  assert.match(servers, / demo +127\S+ +up /);
+});
