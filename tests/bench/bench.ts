@@ -23,6 +23,7 @@ import { profilingRows } from "./profiling.ts";
 import { reloadRows } from "./reload.ts";
 import { formatRow, type Row, row } from "./row.ts";
 import { tokenRows } from "./tokens.ts";
+import { translationRows } from "./translation.ts";
 
 const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 7);
 const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 1);
@@ -44,6 +45,7 @@ const groups: Readonly<Record<string, (upstreamPort: number) => Rows>> = {
   limits: (port) => limitRows(port, repetition),
   observation: (port) => observationRows(port, repetition),
   tokens: () => tokenRows(ROUNDS),
+  translation: () => translationRows(repetition),
   profiling: (port) => profilingRows(port, repetition),
   reload: (port) => reloadRows(port, repetition),
   start: startUpRows,
