@@ -97,7 +97,7 @@ function endpointsOf(
 }
 
 /** Lists the objects of a kind by their IDs: `GET /access/keys?team=blue`. @throws {InvalidParameter} */
-async function listAccess(
+export async function listAccess(
   target: AdminTarget,
   kind: KeyObjectKind,
   request: Request,
@@ -125,7 +125,7 @@ async function showAccess(
 }
 
 /** Creates an object; the response has the new key, which nobody can read again. @throws {InvalidParameter} */
-async function createAccess(
+export async function createAccess(
   target: AdminTarget,
   kind: KeyObjectKind,
   request: Request,
@@ -135,7 +135,7 @@ async function createAccess(
 }
 
 /** Changes an object: `{"action": "rotate", "overlap": "24h"}`. @throws {InvalidParameter} */
-async function changeAccess(
+export async function changeAccess(
   target: AdminTarget,
   kind: KeyObjectKind,
   request: Request,

@@ -135,9 +135,10 @@ function requestEndpoints(
 ): readonly Endpoint[] {
   return [
     get("/usage", (request) => showUsage(target, clock, request), {
-      summary: "Use of LLM tokens and their cost by key, model or route",
+      summary:
+        "Use of LLM tokens and their cost by key, user, team, model or route",
       parameters: [
-        text("by", "What to add up: key, model or route"),
+        text("by", "What to add up: key, user, team, model or route"),
         text("since", "Age of the oldest hour, such as 24h or 7d"),
       ],
       ok: "The sums, the largest first",

@@ -10,7 +10,7 @@ import {
 import type { AdminTarget } from "../target/target.ts";
 import { groups, sumBy, type UsageReport } from "./usage_sums.ts";
 
-/** Returns who used what: sums by key, model or route, the largest first. */
+/** Returns who used what: sums by key, user, team, model or route, the largest first. */
 export async function showUsage(
   { dataPlane }: AdminTarget,
   clock: Clock,

@@ -4,13 +4,13 @@ import {
   mergeSums,
   type RequestSums,
 } from "../../src/telemetry/traffic/request_sums.ts";
-import type { UsageRow } from "../../src/telemetry/traffic/usage_table.ts";
+import type { OwnedUsage } from "../../src/dataplane/keyring/key_owners.ts";
 
 /** Columns that usage can be summed by. */
-export const groups = ["key", "model", "route"] as const;
+export const groups = ["key", "user", "team", "model", "route"] as const;
 type Group = typeof groups[number];
 
-/** Sums of use by key, model or route, the largest first. */
+/** Sums of use by one of them, the largest first. */
 export interface UsageReport {
   /** RFC 3339. */
   readonly since: string;
@@ -19,7 +19,7 @@ export interface UsageReport {
 }
 
 /** Sums the rows, the largest first. */
-export function sumBy(rows: readonly UsageRow[], by: Group) {
+export function sumBy(rows: readonly OwnedUsage[], by: Group) {
   const sums = new Map<string, RequestSums>();
   for (const row of rows) {
     mergeSums(sums.getOrInsertComputed(row[by], createSums), row);

@@ -6,6 +6,7 @@ import type {
   TaskTree,
 } from "../../src/dataplane/calls/descriptions.ts";
 import type { PolicyStateDescription } from "../../src/dataplane/state/state_descriptions.ts";
+import type { KeyObjectView } from "../../src/dataplane/keyring/keyring_views.ts";
 import type {
   DraftResult,
   ShownSource,
@@ -34,6 +35,11 @@ export interface UiResponses {
     PolicyStateDescription,
     "keySets" | "providerMetadata"
   >;
+  readonly "access/keys": KeyObjectList;
+  readonly "access/teams": KeyObjectList;
+  readonly "access/create/key": ChangedKeyObject;
+  readonly "access/create/team": ChangedKeyObject;
+  readonly "access/change/*": ChangedKeyObject;
   readonly memory: MemoryReport;
   readonly tasks: TaskTree;
   readonly usage: UsageReport;
@@ -47,6 +53,19 @@ export interface UiResponses {
   readonly "profiles/*": PageProfile;
 }
 
+/** Keys or teams in the store. */
+export interface KeyObjectList {
+  readonly objects: readonly KeyObjectView[];
+  readonly hasMore: boolean;
+}
+
+/** An object after a change. */
+export interface ChangedKeyObject {
+  readonly object: KeyObjectView;
+  /** A new key, which nobody can read again. */
+  readonly secret?: string;
+}
+
 /** The gateway and the access of the page. */
 export interface UiStatus extends Pick<GatewayStatus, "hash" | "appliedAt"> {
   readonly version: Readonly<Record<string, string>>;
@@ -58,6 +77,8 @@ export interface UiStatus extends Pick<GatewayStatus, "hash" | "appliedAt"> {
   readonly readOnly: boolean;
   /** Names of the profiles that can be taken. */
   readonly profiles: readonly string[];
+  /** The process has the store of `config.kv`, which keys can be in. */
+  readonly hasStore: boolean;
   /** The source of the configuration can be shown. */
   readonly hasSource: boolean;
 }

@@ -1,6 +1,11 @@
 import type { Clock } from "../../src/base/clock.ts";
 import type { Log } from "../../src/base/log.ts";
 import type { DataPlane } from "../../src/dataplane/data_plane.ts";
+import {
+  changeAccess,
+  createAccess,
+  listAccess,
+} from "../endpoints/access_endpoint.ts";
 import { dumpConfig } from "../endpoints/config_dump_endpoint.ts";
 import { showKeys } from "../endpoints/keys_endpoint.ts";
 import {
@@ -56,6 +61,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
     get("requests/*", (request) => showRequest(target, request)),
     stream("trace", (request) => traceRequests(target, clock, request)),
     logging(target, readOnly),
+    ...access(options),
     ...source(options),
     ...playground(options),
     ...Object.entries(profiles ?? {}).map(([name, handler]) =>
@@ -104,6 +110,24 @@ function source({ target, server }: UiOptions): readonly Endpoint[] {
   return [shown, post("source/check", check), post("source/apply", apply)];
 }
 
+/** Lists the endpoints for keys and teams in the store. Only the admin server, which has a token, shows and changes them. */
+function access({ target, server, readOnly }: UiOptions): readonly Endpoint[] {
+  if (server !== "admin" || readOnly) return [];
+  return [
+    get("access/keys", (request) => listAccess(target, "key", request)),
+    get("access/teams", (request) => listAccess(target, "team", request)),
+    post(
+      "access/create/key",
+      (request) => createAccess(target, "key", request),
+    ),
+    post(
+      "access/create/team",
+      (request) => createAccess(target, "team", request),
+    ),
+    post("access/change/*", (request) => changeAccess(target, "key", request)),
+  ];
+}
+
 /** Lists the endpoints of the playground. Only the admin server sends requests in the name of its user. */
 function playground({ target, server }: UiOptions): readonly Endpoint[] {
   if (server !== "admin") return [];
@@ -127,6 +151,7 @@ function describeStatus(
     server,
     readOnly,
     profiles: Object.keys(profiles ?? {}),
+    hasStore: target.settings.kv !== undefined,
     hasSource: target.editor !== undefined,
   };
 }

@@ -51,8 +51,8 @@ export function addLimitsCommand(proxy: Command, name: string): void {
 export function addUsageCommand(proxy: Command, name: string): void {
   addView(proxy, "usage", name)
     .addOption(
-      new Option("--by <group>", "add up by key, model or route")
-        .choices(["key", "model", "route"]).default("key"),
+      new Option("--by <group>", "add up by key, user, team, model or route")
+        .choices(["key", "user", "team", "model", "route"]).default("key"),
     )
     .option(
       "--since <age>",

@@ -9,7 +9,7 @@ import { backendsJson, backendsTable } from "./backends.ts";
 export interface ViewOptions extends TableOptions {
   /** Of `tasks`: maximum number of connections and requests. */
   readonly limit?: number;
-  /** Of `usage`: `key`, `model` or `route`. */
+  /** Of `usage`: `key`, `user`, `team`, `model` or `route`. */
   readonly by?: string;
   /** Of `usage`: `24h`, or `7d`. */
   readonly since?: string;

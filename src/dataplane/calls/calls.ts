@@ -9,6 +9,7 @@ import {
   type RequestQuery,
 } from "../../telemetry/requests/logged_request.ts";
 import type { TrafficQuery } from "../../telemetry/traffic/traffic_report.ts";
+import { withOwners } from "../keyring/key_owners.ts";
 import {
   type KeyringCommand,
   runKeyringCommand,
@@ -75,12 +76,13 @@ const dataPlaneCalls = {
     run: ({ state }: TrafficThread) => state.refetchKeys(),
     merge: nothing,
   }),
-  /** Returns who used what in hours that end after `since`, in milliseconds since the epoch. Rejects when the store cannot be read. */
+  /** Returns who used what, and whose keys they are, in hours that end after `since`, in milliseconds since the epoch. Rejects when the store cannot be read. */
   usage: define({
     threads: "none",
     settles: true,
     run: (_thread: TrafficThread, _since: number) => {},
-    merge: (_, { traffic }, since) => traffic.usage(since),
+    merge: async (_, { traffic, keyring }, since) =>
+      await withOwners(await traffic.usage(since), keyring),
   }),
   /** Lists or changes keys, users and teams in the store. */
   keyring: define({

@@ -49,7 +49,7 @@ export const protectedResource = defineSlot<ProtectedResource>(
 );
 
 /**
- * Returns a name of the client: the subject of the token (`<issuer>#<subject>` on a route with several issuers), the metadata of the API key without
+ * Returns a name of the client: the subject of the token (`<issuer>#<subject>` on a route with several issuers), the ID of the API key or its metadata without
  * lists and objects, or the name of the user; empty without identity.
  */
 export function clientOf(slots: Slots | undefined): string {
@@ -98,6 +98,11 @@ function digestRights(claims: object): string {
 /** The first `#` ends the issuer, so that two pairs never have the same name. */
 function qualified(issuer: string, subject: string): string {
   return `${issuer.replace(/[%#]/g, encodeURIComponent)}#${subject}`;
+}
+
+/** Names the client of a key by something that stays when its metadata changes. */
+export function nameKey(metadata: Claims, name: string): void {
+  keyNames.set(metadata, name);
 }
 
 /** Requests with the same key share its metadata. */

@@ -1,3 +1,4 @@
+import { nameKey } from "../authentication/request_identity.ts";
 import type { Claims } from "../contract/identity.ts";
 import type {
   KeyAllow,
@@ -60,16 +61,18 @@ export function createCaller(
     team: teamId,
     models,
   };
+  const metadata = {
+    ...Object.assign({}, ...objects.map(({ metadata }) => metadata)),
+    ...Object.fromEntries(
+      Object.entries(own).filter(([, value]) => value !== undefined),
+    ),
+  };
+  nameKey(metadata, key.id);
   return {
     id: key.id,
     user: key.user,
     team: teamId,
-    metadata: {
-      ...Object.assign({}, ...objects.map(({ metadata }) => metadata)),
-      ...Object.fromEntries(
-        Object.entries(own).filter(([, value]) => value !== undefined),
-      ),
-    },
+    metadata,
     problem: problemOf({ key, user, team }, teamId),
     expiresAt: Math.min(
       secret.expiresAt ?? Infinity,

@@ -254,7 +254,7 @@ const rows: readonly Row[] = [
     "GET",
     "/usage?by=color",
     400,
-    "invalid by: expected key, model or route\n",
+    "invalid by: expected key, user, team, model or route\n",
   ],
   ["POST", "/usage", ...wrongMethod],
   ["POST", "/limits/reset?key=anna", 200, '{\n  "reset": 0\n}\n'],

@@ -29,6 +29,7 @@ export type ResponseOf<Path extends string> = Path extends
   `${infer Endpoint}?${string}` ? ResponseOf<Endpoint>
   : Path extends keyof UiResponses ? UiResponses[Path]
   : Path extends `requests/${string}` ? UiResponses["requests/*"]
+  : Path extends `access/change/${string}` ? UiResponses["access/change/*"]
   : Path extends `profiles/${string}` ? UiResponses["profiles/*"]
   : never;
 

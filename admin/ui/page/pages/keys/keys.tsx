@@ -1,29 +1,33 @@
-/** Keys and metadata of identity providers: source, age and errors. */
+/** API keys; keys and metadata of identity providers: source, age and errors. */
 import type { UiResponses } from "../../../responses.ts";
 import { Fact, Facts, Time } from "../../kit/data.tsx";
 import { duration } from "../../kit/format.ts";
 import type { ComponentChildren } from "../../kit/framework.ts";
 import { Badge, Empty, PageHead, Problem } from "../../kit/layout.tsx";
+import type { PageProps } from "../../navigation/page.ts";
 import { usePolled } from "../../server/poll.ts";
+import { ApiKeys, NoStore } from "./api_keys.tsx";
 
 type ShownDocument = UiResponses["keys"]["keySets"][number];
 
-/** The page of identity providers. */
-export function IdentityProviders() {
+/** The page of API keys and identity providers. */
+export function IdentityProviders({ status }: PageProps) {
   const { data, error } = usePolled("keys", 3000);
   const keys = data.value;
   return (
     <>
       <PageHead
         title="Keys"
-        about="Documents of identity providers, with which tokens are verified."
+        about="API keys in the store, and documents of identity providers, with which tokens are verified."
       />
+      {status.server === "admin" &&
+        (status.hasStore ? <ApiKeys /> : <NoStore />)}
       <Problem>{error}</Problem>
       {keys && keys.keySets.length + keys.providerMetadata.length === 0 && (
         <Empty title="No policy verifies tokens" isPanel>
           Add <code>jwtAuthentication</code>{" "}
           to a route or a gateway; the keys of its provider and their age appear
-          here. API keys are in the configuration.
+          here.
         </Empty>
       )}
       {keys && <Documents title="Token keys" documents={keys.keySets} />}

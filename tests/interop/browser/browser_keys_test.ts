@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import {
+  keyedPolicies,
+  untilStatus,
+} from "../../harness/gateway/stored_keys.ts";
+import { startTracedGateway } from "../../harness/gateway/traced_gateway.ts";
+import { openUi } from "../../harness/browser/ui_page.ts";
+
+Deno.test("a key is made, used, rotated and revoked on the page Keys, which shows it once", async () => {
+  await using gateway = await startTracedGateway({
+    config: { kv: { path: ":memory:" } },
+    routes: [{ name: "r", policies: keyedPolicies }],
+  });
+  await using ui = await openUi(`${gateway.admin}/ui/#keys`);
+  const { page } = ui;
+  const press = (name: string | RegExp) =>
+    page.getByRole("button", { name }).click();
+  const newKey = page.getByRole("region", { name: "New key" });
+  const readKey = () =>
+    newKey.getByRole("textbox", { name: "Key" }).inputValue();
+
+  await page.getByRole("textbox", { name: "New team" }).fill("blue");
+  await press("Create team");
+  await page.getByRole("option", { name: "blue" }).waitFor({
+    state: "attached",
+  });
+  await page.getByRole("combobox", { name: "Team" }).selectOption("blue");
+  await page.getByRole("textbox", { name: "Name" }).fill("ci");
+  await press("Create key");
+  const first = await readKey();
+  await untilStatus(gateway.origin, first, 200);
+  await press("Done");
+  await newKey.waitFor({ state: "detached" });
+  const row = page.getByRole("table", { name: "API keys" }).getByRole("row")
+    .nth(1);
+  await row.getByText("blue").waitFor();
+  assert(!(await page.content()).includes(first));
+  const screenshot = Deno.env.get("SCREENSHOT");
+  if (screenshot !== undefined) await page.screenshot({ path: screenshot });
+
+  await press(/^Rotate key_/);
+  const second = await readKey();
+  assert.notEqual(second, first);
+  await untilStatus(gateway.origin, second, 200);
+  await untilStatus(gateway.origin, first, 200);
+
+  await press(/^Revoke key_/);
+  await press(/^Revoke key_.* for good$/);
+  await row.getByText("revoked").waitFor();
+  await untilStatus(gateway.origin, second, 401);
+});
+
+Deno.test("without a store, the page Keys says what is missing", async () => {
+  await using gateway = await startTracedGateway({
+    routes: [{ name: "r", policies: { directResponse: { status: 200 } } }],
+  });
+  await using ui = await openUi(`${gateway.admin}/ui/#keys`);
+
+  await ui.page.getByText("No store for API keys").waitFor();
+});
