@@ -43,7 +43,7 @@ export function describeValues(
 ): ShownValues {
   return fields.filter(({ path }) => !unshown.has(path.join("."))).map(
     ({ path, value }) => ({
-      name: nameOf(path),
+      name: secrets.hide(nameOf(path)),
       value: isSecret(path, secrets) && value !== undefined
         ? REDACTION_MARKER
         : shownValue(withoutQuery(path, value), secrets),

@@ -62,6 +62,7 @@ const cases: readonly (readonly [string, Readonly<Record<string, string>>])[] =
       "request.pathAndQuery": '"/a?access_token=…&b=…"',
     }],
     ["jwt.scope == 'a'", { "jwt.scope": '"<redacted>"' }],
+    ["jwt['from-env'] == 'a'", { 'jwt["<redacted>"]': "not set" }],
     ["mcp.sessionId == 's2'", { "mcp.sessionId": "<redacted>" }],
     ["mcp.tool.arguments.table == 'a' && mcp.tool.arguments.password == 'b'", {
       "mcp.tool.arguments.table": '"users"',
