@@ -61,6 +61,8 @@ const secrets: Readonly<Record<string, string>> = {
   "llm.credentials.key": "planted/provider+key-e2c1",
   "mcp.servers.*.credentials.key": "planted/server+key-77d0",
   "mcp.servers.*.headers.*": "planted/server+header-19b4",
+  "mcp.servers.*.stdio.args.*": "planted/program+argument-64fd",
+  "mcp.servers.*.stdio.env.*": "planted/program+variable-0c35",
   "tls.key": key,
   "tls.certificates.*.key": key,
 };
@@ -215,6 +217,22 @@ function configuration(collector: string, provider: string) {
           },
         }],
       },
+      {
+        name: "program",
+        matches: [{ path: { value: "/program" } }],
+        backends: [{
+          mcp: {
+            servers: [{
+              name: "planted",
+              stdio: {
+                command: Deno.execPath(),
+                args: ["eval", "0", secrets["mcp.servers.*.stdio.args.*"]],
+                env: { TOKEN: secrets["mcp.servers.*.stdio.env.*"] },
+              },
+            }],
+          },
+        }],
+      },
       ...routes,
       {
         name: "llm",
@@ -284,6 +302,7 @@ async function useAll(origin: string): Promise<void> {
   await get("/remote", `Bearer ${await issuer.sign()}`);
   await get("/limited");
   await initializeMcp(`${origin}/servers`);
+  await initializeMcp(`${origin}/program`);
   await get("/login", "Bearer wrong");
   await get("/.well-known/oauth-authorization-server/login");
   await get("/login/authorize?client_id=none");
