@@ -171,6 +171,31 @@ Deno.test("a request goes on to the next provider when both fail", async () => {
   assert.deepEqual(failed.toSorted(), ["one=503", "two=503"]);
 });
 
+Deno.test("a request that is too long to be kept goes to one provider", async () => {
+  const clock = new FakeClock();
+  await using first = heldProvider();
+  await using second = startProvider(answerChat);
+  await using gateway = await startModelGroup(
+    [[first], [second, { model: "second" }]],
+    {
+      clock,
+      ...hedged,
+      config: { ...hedged.config, limits: { maxBufferBytes: 65_536 } },
+    },
+  );
+  const content = "x".repeat(100_000);
+  const pending = chat(gateway, { messages: [{ role: "user", content }] });
+  await first.asked;
+
+  clock.advance(2000);
+  first.answer();
+
+  const response = await pending;
+  assert.match(await response.text(), /Hello/);
+  assert.equal(second.requests.length, 0);
+  assert(first.requests[0]?.body.includes(content));
+});
+
 Deno.test("a client that leaves cancels both attempts", async () => {
   await using first = heldProvider();
   await using second = heldProvider();
