@@ -33,6 +33,7 @@ import {
 
 import { failingBackends, failingEndpoints } from "./endpoint_drills.ts";
 import { failingOver, limitedProvider } from "./failover_drills.ts";
+import { failingServer, programStarts } from "./mcp_drills.ts";
 import { starvedBackend } from "./share_drills.ts";
 import { vaultSchedules } from "./vault_drills.ts";
 import { uiCost, uiFrames, uiMemory } from "./ui_drills.ts";
@@ -58,6 +59,8 @@ const drills: Readonly<Record<string, () => Promise<Finding[]>>> = {
   endpoints: failingEndpoints,
   failover: failingOver,
   limited: limitedProvider,
+  "mcp-programs": programStarts,
+  "mcp-servers": failingServer,
   reloads,
   vault: vaultSchedules,
   shares: starvedBackend,
