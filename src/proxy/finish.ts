@@ -104,6 +104,7 @@ function describe(
     retries: attempts?.retries ?? 0,
     failedOver: attempts?.failedOver,
     dropped: attempts?.dropped,
+    mcp: attempts?.mcp,
     trace: traceOf(exchange),
     usage: exchange.meter?.counts.usage,
     countedInParts: exchange.meter?.countsParts,

@@ -1,3 +1,8 @@
+import {
+  type McpMessage,
+  McpReader,
+  resolveTarget,
+} from "../policy/expressions/mcp_message.ts";
 import { type Cancellation, unlessCancelled } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
@@ -271,7 +276,7 @@ export class Forwarder {
   }
 
   /** Sends to the MCP servers, the LLM provider or the endpoint of a backend. @param traceparent Place of the attempt in a trace. */
-  #sendBody(
+  async #sendBody(
     call: Call,
     upstream: Pick<AttemptTarget, "send">,
     { unread, traceparent }: {
@@ -307,11 +312,38 @@ export class Forwarder {
       return upstream.send(request, body, cancellation);
     }
     const { authority } = exchange.originalRequest;
-    const trace = exchange.trace?.policies;
-    const message = { request, authority, slots, body, cancellation, trace };
-    return mcp.send(backend, backend.mcp, message);
+    return await mcp.send(backend, backend.mcp, {
+      request,
+      authority,
+      slots,
+      body,
+      cancellation,
+      trace: exchange.trace?.policies,
+      onRead: async (bytes) => {
+        attempts.mcp = await readTarget(exchange, bytes);
+      },
+    });
   }
 }
+
+/** Returns the target of a message to MCP servers, for people; `undefined` if it cannot be read. */
+async function readTarget(
+  { request, context }: Exchange,
+  bytes: Uint8Array,
+): Promise<McpMessage | undefined> {
+  try {
+    const body = new BytesBody(bytes);
+    const message = await mcpReader.read({ ...request, body });
+    return message && resolveTarget(message, context);
+  } catch (error) {
+    // The endpoint rejects it.
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+/** Reads the arguments of no tool. */
+const mcpReader = new McpReader({});
 
 /** Returns the hash by which a request keeps its endpoint; `undefined` when any will do. */
 function keyOf(exchange: Exchange, { balancing }: Backend): number | undefined {

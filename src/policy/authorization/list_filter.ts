@@ -9,7 +9,7 @@ import {
 } from "../expressions/message_body.ts";
 import { peekBody } from "../expressions/peeked_body.ts";
 import { contentProblem } from "../expressions/readable_content.ts";
-import { resolveTarget } from "../expressions/mcp_variable.ts";
+import { resolveTarget } from "../expressions/mcp_message.ts";
 import {
   RequestVariables,
   type VariableSource,

@@ -9,7 +9,7 @@ import { llmRequest, mcpMessage } from "./expression_slots.ts";
 import { detectLlmApi } from "../../llm/llm_api.ts";
 import { readLlmRequest } from "./llm_variable.ts";
 import { usageFields } from "./llm_usage.ts";
-import { McpReader, resolveTarget } from "./mcp_variable.ts";
+import { McpReader, resolveTarget } from "./mcp_message.ts";
 
 /** Variables that one or several expressions read from the body. */
 export interface BodyUse {

@@ -1,7 +1,7 @@
 import type { PolicyContext } from "../contract/policy.ts";
 import { defineSlot } from "../contract/slot.ts";
 import type { LlmRequest } from "./llm_variable.ts";
-import type { McpMessage } from "./mcp_variable.ts";
+import type { McpMessage } from "./mcp_message.ts";
 
 /** Value of the variable `llm`, once an expression has needed it and the body could be read. */
 export const llmRequest = defineSlot<LlmRequest>("llm");

@@ -1,4 +1,4 @@
-import type { McpMessage } from "../expressions/mcp_variable.ts";
+import type { McpMessage } from "../expressions/mcp_message.ts";
 
 /** Facts of a list that MCP servers return. */
 interface ListFacts {

@@ -81,6 +81,8 @@ export interface McpCall {
   readonly body: Body | undefined;
   readonly cancellation: Cancellation;
   readonly trace: Pick<PolicyTrace, "report"> | undefined;
+  /** Called with the body, before the request is handled. */
+  onRead(bytes: Uint8Array): Promise<void>;
 }
 
 /** A server of a backend. */
@@ -113,7 +115,7 @@ export class McpEndpoints {
   async send(
     backend: Backend,
     target: McpTarget,
-    { request, authority, slots, body, cancellation, trace }: McpCall,
+    { request, authority, slots, body, cancellation, trace, onRead }: McpCall,
   ): Promise<ResponseMessage> {
     const { method, headers, held, source, owners = [] } = request;
     if (isRebound(authority, request) && !this.#options.trustsPeer(source)) {
@@ -124,7 +126,9 @@ export class McpEndpoints {
         `Cannot serve "${authority}": a page of another host has reached the gateway over loopback`,
       );
     }
-    const text = await this.#readText({ body, held });
+    const bytes = await this.#read({ body, held });
+    await onRead(bytes);
+    const text = new TextDecoder().decode(bytes);
     const caller = target.servers.some(seesCaller)
       ? callerOf(slots)
       : undefined;
@@ -216,17 +220,13 @@ export class McpEndpoints {
     await this.#programs.close();
   }
 
-  async #readText(
+  async #read(
     message: Parameters<typeof peekBody>[0],
-  ): Promise<string> {
+  ): Promise<Uint8Array> {
     const { maxBufferBytes } = this.#options;
     const bytes = await peekBody(message, maxBufferBytes);
-    if (bytes !== undefined) {
-      const text = new TextDecoder().decode(bytes);
-      message.body?.cancel("read");
-      return text;
-    }
-    message.body?.cancel("too long");
+    message.body?.cancel(bytes === undefined ? "too long" : "read");
+    if (bytes !== undefined) return bytes;
     throw new GatewayError(
       "body_too_large",
       "downstream",

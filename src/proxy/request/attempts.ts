@@ -1,3 +1,4 @@
+import type { McpMessage } from "../../policy/expressions/mcp_message.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { WeightedBackend } from "../../snapshot/snapshot.ts";
@@ -45,6 +46,8 @@ export class Attempts {
   withheldUsage: TokenUsage | undefined;
   /** Fields of the client that the provider of the latest attempt did not get: `["tools[].strict"]`. */
   dropped: readonly string[] = none;
+  /** Target of a message to an endpoint of MCP servers. */
+  mcp: McpMessage | undefined;
   retries = 0;
   /** Target of the latest attempt. */
   target: AttemptTarget | undefined;

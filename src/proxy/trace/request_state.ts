@@ -15,7 +15,7 @@ import {
   llmRequest,
   mcpMessage,
 } from "../../policy/expressions/expression_slots.ts";
-import type { McpMessage } from "../../policy/expressions/mcp_variable.ts";
+import type { McpMessage } from "../../policy/expressions/mcp_message.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import type { Backend, Mirror, Snapshot } from "../../snapshot/snapshot.ts";
 

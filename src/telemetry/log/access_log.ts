@@ -78,6 +78,9 @@ export function createRecordLog(
   };
 }
 
+/** Longer names of methods and tools, which clients choose, are cut. */
+const MAX_NAME = 128;
+
 type Add = (key: string, value: string | number | boolean) => void;
 
 type Fields = (add: Add) => void;
@@ -154,6 +157,9 @@ function eachField(
   if (request.retries > 0) add("retry.attempt", request.retries);
   add("failover", request.failedOver?.join(","));
   add("llm.dropped", request.dropped?.join(","));
+  add("mcp.method.name", request.mcp?.methodName?.slice(0, MAX_NAME));
+  add("mcp.server", request.mcp?.server);
+  add("gen_ai.tool.name", request.mcp?.tool?.name.slice(0, MAX_NAME));
   if (usage !== undefined) {
     // Names of the OpenTelemetry conventions for generative AI.
     add("gen_ai.response.model", usage.responseModel);

@@ -47,6 +47,14 @@ export interface FinishedRequest {
   readonly failedOver?: readonly string[] | undefined;
   /** Fields that the LLM provider did not get, as its API does not have them: `["tools[].strict"]`. */
   readonly dropped?: readonly string[] | undefined;
+  /** Target of a message to an endpoint of MCP servers. */
+  readonly mcp?: {
+    readonly methodName?: string;
+    /** `undefined` if the name of the target does not say it. */
+    readonly server?: string;
+    /** Name as clients know it. */
+    readonly tool?: { readonly name: string };
+  } | undefined;
   /** Place of the request in a trace; `undefined` where requests have no spans. */
   readonly trace?: {
     readonly traceId: string;

@@ -543,3 +543,26 @@ Deno.test("the playground has three servers behind one endpoint", async () => {
   assert.deepEqual(listed.content, [text("milk")]);
   assert.deepEqual(content, [text("212 °F")]);
 });
+
+Deno.test("the access log names the method, the server and the tool of a call", async () => {
+  await using one = startServer("one", ["a"]);
+  await using two = startServer("two", ["b"]);
+  await using gateway = await startGateway([
+    { name: "one", url: one.url },
+    { name: "two", url: two.url },
+  ]);
+
+  const call = { name: "two_b", arguments: {} };
+  const { result } = await callModern(
+    `${gateway.origin}/mcp`,
+    "tools/call",
+    call,
+  );
+  await gateway[Symbol.asyncDispose]();
+
+  assert.deepEqual(result.content[0], text("two/b"));
+  assert.match(
+    gateway.accessLog.join(""),
+    / mcp\.method\.name=tools\/call mcp\.server=two gen_ai\.tool\.name=two_b /,
+  );
+});
