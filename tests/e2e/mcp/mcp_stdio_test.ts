@@ -119,6 +119,10 @@ Deno.test("a process that nobody uses is ended, and started for the next call", 
 
   assert.notEqual(second.pid, first.pid);
   assert.equal(second.calls, 1);
+  // A process is forgotten once: the next one in its place is not.
+  await untilGone(second.pid);
+  const third = await call(gateway.origin, "facts");
+  assert.equal(third.calls, 1);
 });
 
 Deno.test("a process that ends is a failed call for those who wait, and another one serves the next", async () => {

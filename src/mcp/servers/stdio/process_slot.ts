@@ -189,6 +189,9 @@ export class ProcessSlot {
     await this.stop();
     const isUnused = this.#live === undefined && this.#requests === 0 &&
       this.#watchers === 0;
-    if (isUnused) this.#options.onUnused();
+    if (!isUnused) return;
+    // The end of the process has set it again.
+    this.#stopTimer?.();
+    this.#options.onUnused();
   }
 }

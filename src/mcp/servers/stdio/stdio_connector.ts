@@ -114,7 +114,8 @@ export class StdioConnector implements ServerConnector {
       start: () => this.#start({ scope, capabilities: passed }),
       onUnused: () => {
         if (slots.get(key) === slot) slots.delete(key);
-        if (slots.size === 0) this.#slots.delete(scope);
+        const isOwn = this.#slots.get(scope) === slots;
+        if (slots.size === 0 && isOwn) this.#slots.delete(scope);
       },
     });
     slots.set(key, slot);
