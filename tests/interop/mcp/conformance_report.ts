@@ -12,9 +12,10 @@ export function reportOf(tables: readonly string[]): string {
     .replace("npm:", "");
   return `# MCP conformance
 
-An endpoint with several MCP servers, tested with the official suite,
-\`${suite}\`. A cell has the
-number of checks that passed, of those that were made. In front of several
+Suite: \`${suite}\`
+
+An endpoint with several MCP servers, tested with the official suite. A cell has
+the number of checks that passed, of those that were made. In front of several
 servers, the endpoint passes for its first server what that passes itself; one
 of the others is down, and each of the rest has a tool and one that is invalid.
 The suite does not score the scenarios that begin with \`tasks-\`.
