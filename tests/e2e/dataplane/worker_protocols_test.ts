@@ -106,7 +106,8 @@ Deno.test("every worker relays events one by one", async () => {
   await using upstream = new RawUpstream(async (connection) => {
     const [, id = ""] = /^GET \/(\d+)/.exec(await connection.head()) ?? [];
     await connection.send(
-      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n",
+      // Each connection has one script, thus one request.
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n",
     );
     await seen.get(id)?.promise;
     await connection.send("9\r\ndata: 2\n\n\r\n0\r\n\r\n");
