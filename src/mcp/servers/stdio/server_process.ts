@@ -1,5 +1,5 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
-import type { Clock } from "../../../base/clock.ts";
+import { type Clock, inTime } from "../../../base/clock.ts";
 import { parseRpc, readMessage } from "../../protocol/rpc_messages.ts";
 import { MessageRouter } from "../duplex/message_router.ts";
 import type { DuplexConnection } from "../duplex/duplex_links.ts";
@@ -112,7 +112,7 @@ export class ServerProcess implements DuplexConnection {
       await this.#input.write(encoder.encode(`${text}\n`));
     } catch (cause) {
       // It ends, most likely, and then there is a reason.
-      await withinTime(this.#options.clock, GRACE_MS, this.ended);
+      await inTime(this.#options.clock, GRACE_MS, this.ended);
       throw this.failure ?? this.#failure("closed its input", cause);
     }
   };
@@ -166,7 +166,7 @@ export class ServerProcess implements DuplexConnection {
     this.#signal("SIGKILL");
     // Descendants that have left the group could keep the pipes open.
     const read = Promise.allSettled([output, errors]);
-    await withinTime(clock, GRACE_MS, read);
+    await inTime(clock, GRACE_MS, read);
     this.router.end(this.#failure(describeExit(code, signal)));
     await this.#input.abort().catch(() => {});
     await guard.remove(pid);
@@ -216,18 +216,6 @@ function inheritedEnvironment(): Record<string, string> {
     const value = Deno.env.get(name);
     return value === undefined ? [] : [[name, value]];
   }));
-}
-
-/** Waits for a promise that never rejects, but not longer than the limit. */
-async function withinTime(
-  clock: Clock,
-  limitMs: number,
-  promise: Promise<unknown>,
-): Promise<void> {
-  const { promise: elapsed, resolve } = Promise.withResolvers<void>();
-  const stop = clock.setTimer(resolve, limitMs);
-  await Promise.race([promise, elapsed]);
-  stop();
 }
 
 function describeExit(code: number, signal: Deno.Signal | null): string {
