@@ -5,7 +5,7 @@ import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { BodyMemory } from "../http/body_memory.ts";
 import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
-import type { ClientRegister } from "../http/server/client_counts.ts";
+import type { ClientRegister } from "../http/server/contract/client_counts.ts";
 import { clientOf } from "../policy/authentication/request_identity.ts";
 import type { EndedRequest } from "../policy/expressions/telemetry_expressions.ts";
 import { observeFinishedRequests } from "../proxy/finish.ts";

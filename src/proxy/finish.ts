@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
 import type { Outcome, Reply, ResponseMessage } from "../http/message.ts";
-import { StalledClientError } from "../http/server/request_error.ts";
+import { StalledClientError } from "../http/server/contract/request_error.ts";
 import { clientOf } from "../policy/authentication/request_identity.ts";
 import { endListeners } from "../policy/contract/request_listeners.ts";
 import { failedExpressions } from "../policy/expressions/expression_slots.ts";

@@ -1,6 +1,6 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { RecordedLog } from "../harness/telemetry/recorded_log.ts";
-import { createUpstream } from "../../src/http/client/pooled_upstream.ts";
+import { createUpstream } from "../../src/http/client/pool/pooled_upstream.ts";
 import { EndpointPool } from "../../src/proxy/balancing/endpoint_pool.ts";
 import { defaultBalancing } from "../../src/snapshot/snapshot.ts";
 import type { Repetition } from "./jwt.ts";

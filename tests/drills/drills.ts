@@ -7,7 +7,7 @@ import {
   ERROR_CODES,
   FRAME_TYPES,
   SETTINGS,
-} from "../../src/http/http2/http2_protocol.ts";
+} from "../../src/http/http2/frames/http2_protocol.ts";
 import { writeAll } from "../../src/http/transport.ts";
 import type { GatewayProcess } from "../harness/gateway/gateway_process.ts";
 import {

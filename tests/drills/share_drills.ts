@@ -1,5 +1,8 @@
 /** One client that takes what it can of a backend, while others send requests. */
-import { FRAME_TYPES, SETTINGS } from "../../src/http/http2/http2_protocol.ts";
+import {
+  FRAME_TYPES,
+  SETTINGS,
+} from "../../src/http/http2/frames/http2_protocol.ts";
 import { GatewayProcess } from "../harness/gateway/gateway_process.ts";
 import {
   GET,

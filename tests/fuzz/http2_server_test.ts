@@ -4,7 +4,7 @@ import {
   FRAME_TYPES,
   PREFACE,
   SETTINGS,
-} from "../../src/http/http2/http2_protocol.ts";
+} from "../../src/http/http2/frames/http2_protocol.ts";
 import { TestServer } from "../harness/servers/echo_server.ts";
 import {
   block,

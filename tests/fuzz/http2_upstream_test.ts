@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { GatewayError } from "../../src/base/errors.ts";
-import { FRAME_TYPES, PREFACE } from "../../src/http/http2/http2_protocol.ts";
+import {
+  FRAME_TYPES,
+  PREFACE,
+} from "../../src/http/http2/frames/http2_protocol.ts";
 import {
   data,
   frame,

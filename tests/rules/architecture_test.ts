@@ -83,11 +83,6 @@ Deno.test("no files import each other in a cycle, type imports included", () => 
   assert.deepEqual(findCycles(local), []);
 });
 
-/** Rooms in which folders import each other still; strike out a room once they do not. */
-const ROOMS_WITH_MUTUAL_IMPORTS = [
-  "src/http",
-];
-
 Deno.test("no two folders import each other", () => {
   const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/"));
   const pairs = new Set(
@@ -95,10 +90,7 @@ Deno.test("no two folders import each other", () => {
   );
   const isMutual = (pair: string) => {
     const [from = "", to = ""] = pair.split(" ");
-    return from < to && pairs.has(`${to} ${from}`) &&
-      !ROOMS_WITH_MUTUAL_IMPORTS.some((room) =>
-        `${from}/`.startsWith(`${room}/`)
-      );
+    return from < to && pairs.has(`${to} ${from}`);
   };
 
   assert(pairs.has("admin/ui/page/app admin/ui/page/pages/limits"));

@@ -1,5 +1,5 @@
 import { hideSignatures } from "../../base/redaction.ts";
-import type { OpenConnection } from "../../http/server/open_connection.ts";
+import type { OpenConnection } from "../../http/server/contract/open_connection.ts";
 import { Exchange } from "../../proxy/exchange/exchange.ts";
 import type { PortConnections } from "../../proxy/ports/listeners.ts";
 import { pathOf } from "../../route/normalize_target.ts";

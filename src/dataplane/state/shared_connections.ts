@@ -1,5 +1,5 @@
 import { clientKey } from "../../base/wire/ip_address.ts";
-import type { ClientRegister } from "../../http/server/client_counts.ts";
+import type { ClientRegister } from "../../http/server/contract/client_counts.ts";
 import {
   type KeyHash,
   KeyHasher,

@@ -1,5 +1,9 @@
-import { Http2ConnectionError } from "./http2_error.ts";
-import { DEFAULT_WINDOW, ERROR_CODES, MAX_WINDOW } from "./http2_protocol.ts";
+import { Http2ConnectionError } from "./frames/http2_error.ts";
+import {
+  DEFAULT_WINDOW,
+  ERROR_CODES,
+  MAX_WINDOW,
+} from "./frames/http2_protocol.ts";
 
 /** The flow-control windows of a connection, for the bytes of all its streams (RFC 9113 section 5.2). */
 export class ConnectionWindow {

@@ -1,5 +1,5 @@
-import { Http2ConnectionError } from "./http2_error.ts";
-import { ERROR_CODES } from "./http2_protocol.ts";
+import { Http2ConnectionError } from "./frames/http2_error.ts";
+import { ERROR_CODES } from "./frames/http2_protocol.ts";
 
 /** Limit of idle frames without progress. Idle frames carry neither fields nor data. */
 const MAX_IDLE_FRAMES = 1000;

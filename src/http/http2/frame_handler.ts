@@ -7,8 +7,8 @@ import {
   Http2ConnectionError,
   Http2StreamError,
   StreamResetError,
-} from "./http2_error.ts";
-import { ERROR_CODES } from "./http2_protocol.ts";
+} from "./frames/http2_error.ts";
+import { ERROR_CODES } from "./frames/http2_protocol.ts";
 import type { Http2Stream } from "./http2_stream.ts";
 import { PeerSettings } from "./peer_settings.ts";
 import type { SessionOptions, SessionOwner } from "./session_options.ts";

@@ -10,13 +10,13 @@ import {
   Http2ConnectionError,
   Http2StreamError,
   type StreamResetError,
-} from "./http2_error.ts";
+} from "./frames/http2_error.ts";
 import {
   DEFAULT_WINDOW,
   ERROR_CODES,
   LAST_STREAM_ID,
   PREFACE,
-} from "./http2_protocol.ts";
+} from "./frames/http2_protocol.ts";
 import { Http2Stream, type StreamCarrier } from "./http2_stream.ts";
 import {
   type SessionOptions,

@@ -1,7 +1,11 @@
 import type { FieldBlock } from "./hpack/header_decoder.ts";
 import type { HeaderEncoder } from "./hpack/header_encoder.ts";
-import { Http2StreamError } from "./http2_error.ts";
-import { ERROR_CODES, MAX_FRAME_BYTES, MAX_WINDOW } from "./http2_protocol.ts";
+import { Http2StreamError } from "./frames/http2_error.ts";
+import {
+  ERROR_CODES,
+  MAX_FRAME_BYTES,
+  MAX_WINDOW,
+} from "./frames/http2_protocol.ts";
 import { ReceiveQueue } from "./receive_queue.ts";
 import type { StreamOutput } from "./stream_output.ts";
 

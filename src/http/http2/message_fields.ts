@@ -1,8 +1,8 @@
 import { HeaderList } from "../header_list.ts";
 import type { FieldBlock } from "./hpack/header_decoder.ts";
 import { isConnectionField } from "./hpack/header_encoder.ts";
-import { Http2StreamError } from "./http2_error.ts";
-import { ERROR_CODES } from "./http2_protocol.ts";
+import { Http2StreamError } from "./frames/http2_error.ts";
+import { ERROR_CODES } from "./frames/http2_protocol.ts";
 
 const COLON = 0x3a;
 

@@ -1,11 +1,11 @@
-import { Http2ConnectionError } from "./http2_error.ts";
+import { Http2ConnectionError } from "./frames/http2_error.ts";
 import {
   DEFAULT_WINDOW,
   ERROR_CODES,
   MAX_FRAME_BYTES,
   MAX_WINDOW,
   SETTINGS,
-} from "./http2_protocol.ts";
+} from "./frames/http2_protocol.ts";
 
 const LARGEST_FRAME = 0xff_ffff;
 

@@ -1,5 +1,5 @@
 import type { BlockLimits, FieldBlock } from "./hpack/header_decoder.ts";
-import { SETTINGS } from "./http2_protocol.ts";
+import { SETTINGS } from "./frames/http2_protocol.ts";
 import type { Http2Stream } from "./http2_stream.ts";
 
 /** Limits and callbacks of a session. */

@@ -1,7 +1,7 @@
 import { ClosedStreams, type StreamEnd } from "./closed_streams.ts";
 import { protocolError } from "./frames/frame_fields.ts";
-import { Http2ConnectionError } from "./http2_error.ts";
-import { ERROR_CODES, LAST_STREAM_ID } from "./http2_protocol.ts";
+import { Http2ConnectionError } from "./frames/http2_error.ts";
+import { ERROR_CODES, LAST_STREAM_ID } from "./frames/http2_protocol.ts";
 import type { Http2Stream } from "./http2_stream.ts";
 
 /** The streams of a connection: open ones, ends of recent ones, and used stream IDs. */

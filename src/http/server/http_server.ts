@@ -9,7 +9,7 @@ import {
   openAll,
   TcpAcceptor,
 } from "./accept/acceptor.ts";
-import { ClientCounts, type ClientRegister } from "./client_counts.ts";
+import { ClientCounts, type ClientRegister } from "./contract/client_counts.ts";
 import type { TlsConfig } from "./accept/certificate_table.ts";
 import {
   type Client,
@@ -17,11 +17,11 @@ import {
   type ServerContext,
   type ServerLimits,
   type ServerOptions,
-} from "./server_options.ts";
+} from "./contract/server_options.ts";
 import { Http1ServerConnection } from "./http1/http1_server_connection.ts";
 import { Http2ServerConnection } from "./http2/http2_server_connection.ts";
 import { createDateSource } from "./http1/response_head.ts";
-import type { OpenConnection } from "./open_connection.ts";
+import type { OpenConnection } from "./contract/open_connection.ts";
 import { TlsAcceptor } from "./accept/tls_acceptor.ts";
 
 /** Precision of client deadlines, which keeps the number of timers low for ten thousand clients. */

@@ -4,7 +4,7 @@ import { redactUrl } from "../../base/redaction.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { type Body, textBody } from "../../http/body.ts";
 import { type UpstreamOptions } from "../../http/client/upstream.ts";
-import { createUpstream } from "../../http/client/pooled_upstream.ts";
+import { createUpstream } from "../../http/client/pool/pooled_upstream.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import { showValues } from "../../base/log_text.ts";
 

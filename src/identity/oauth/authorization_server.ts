@@ -1,7 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import { type JsonObject, parseJson } from "../../base/json.ts";
 import type { RequestMessage } from "../../http/message.ts";
-import { ClientCounts } from "../../http/server/client_counts.ts";
+import { ClientCounts } from "../../http/server/contract/client_counts.ts";
 import { readText } from "../documents/document_client.ts";
 import type {
   AuthorizationServices,

@@ -6,7 +6,7 @@ import { protectedHeaders } from "../../base/wire/protected_headers.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { lookAlikeRemover } from "../../http/look_alikes.ts";
-import { isAuthority } from "../../http/server/request_target.ts";
+import { isAuthority } from "../../http/server/contract/request_target.ts";
 import type { Policy } from "../contract/policy.ts";
 import { definePolicy } from "../contract/define_policy.ts";
 import type { PolicyProblem } from "../contract/policy_kind.ts";

@@ -1,6 +1,6 @@
 import type { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
-import { isAuthority } from "../../http/server/request_target.ts";
+import { isAuthority } from "../../http/server/contract/request_target.ts";
 import { isIpAddress } from "../../api/schema/scalars.ts";
 import type { PolicyServices } from "../contract/policy_services.ts";
 

@@ -6,7 +6,10 @@ import type { Expression } from "../cel/expression.ts";
 import { toJsonText } from "../cel/functions.ts";
 import type { Variables } from "../cel/variables.ts";
 import { isFieldName, isFieldValue } from "../../http/field_syntax.ts";
-import { isAuthority, isTarget } from "../../http/server/request_target.ts";
+import {
+  isAuthority,
+  isTarget,
+} from "../../http/server/contract/request_target.ts";
 import { normalizeTarget } from "../../route/normalize_target.ts";
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { usageFields } from "../expressions/llm_usage.ts";

@@ -4,7 +4,7 @@ import { formatHostPort } from "../../base/wire/host_port.ts";
 import type { Log } from "../../base/log.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { type Lookup, systemLookup } from "../../base/wire/system_lookup.ts";
-import { createUpstream } from "../../http/client/pooled_upstream.ts";
+import { createUpstream } from "../../http/client/pool/pooled_upstream.ts";
 import {
   DEFAULT_MAX_CONNECTIONS,
   DEFAULT_MAX_PENDING,

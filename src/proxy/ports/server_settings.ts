@@ -1,6 +1,6 @@
 import type { ListenAddress } from "../../http/server/accept/acceptor.ts";
 import type { TlsConfig } from "../../http/server/accept/certificate_table.ts";
-import type { ServerLimits } from "../../http/server/server_options.ts";
+import type { ServerLimits } from "../../http/server/contract/server_options.ts";
 import type { Port, PortTls } from "../../snapshot/snapshot.ts";
 
 /** Returns the address of a port; with `reusePort`, other sockets may share it. */

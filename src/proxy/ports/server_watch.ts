@@ -6,7 +6,7 @@ import type {
   RejectedConnection,
   RejectedRequest,
   ServerObserver,
-} from "../../http/server/observer.ts";
+} from "../../http/server/contract/observer.ts";
 import type { Peer } from "../../http/transport.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import type { FinishedRequest } from "../../telemetry/log/finished_request.ts";

@@ -1,7 +1,7 @@
 /** All kinds of traffic with several workers. The kernel chooses the worker of each connection. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { FRAME_TYPES } from "../../../src/http/http2/http2_protocol.ts";
+import { FRAME_TYPES } from "../../../src/http/http2/frames/http2_protocol.ts";
 import { createAuthority } from "../../harness/login/certificates.ts";
 import { startTestGateway } from "../../harness/gateway/gateway.ts";
 import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";

@@ -3,7 +3,7 @@ import {
   ERROR_CODES,
   FRAME_TYPES,
   SETTINGS,
-} from "../../../src/http/http2/http2_protocol.ts";
+} from "../../../src/http/http2/frames/http2_protocol.ts";
 import { createAuthority } from "../../harness/login/certificates.ts";
 import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
 import {

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import {
   ERROR_CODES,
   FRAME_TYPES,
-} from "../../../src/http/http2/http2_protocol.ts";
+} from "../../../src/http/http2/frames/http2_protocol.ts";
 import { createAuthority } from "../../harness/login/certificates.ts";
 import { startTestGateway } from "../../harness/gateway/gateway.ts";
 import {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import {
   FRAME_TYPES,
   SETTINGS,
-} from "../../../src/http/http2/http2_protocol.ts";
+} from "../../../src/http/http2/frames/http2_protocol.ts";
 import { startTestGateway } from "../../harness/gateway/gateway.ts";
 import {
   frame,

@@ -7,7 +7,7 @@ import {
   FRAME_FLAGS,
   FRAME_TYPES,
   PREFACE,
-} from "../../../src/http/http2/http2_protocol.ts";
+} from "../../../src/http/http2/frames/http2_protocol.ts";
 import { type Transport, writeAll } from "../../../src/http/transport.ts";
 
 const { endStream, endHeaders, ack } = FRAME_FLAGS;

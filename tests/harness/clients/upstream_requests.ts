@@ -7,7 +7,7 @@ import {
   type UpstreamOptions,
   type UpstreamRequest,
 } from "../../../src/http/client/upstream.ts";
-import { createUpstream } from "../../../src/http/client/pooled_upstream.ts";
+import { createUpstream } from "../../../src/http/client/pool/pooled_upstream.ts";
 import { HeaderList } from "../../../src/http/header_list.ts";
 import type { ResponseMessage } from "../../../src/http/message.ts";
 

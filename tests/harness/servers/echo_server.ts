@@ -11,8 +11,8 @@ import type { TlsConfig } from "../../../src/http/server/accept/certificate_tabl
 import type {
   RejectedRequest,
   ServerObserver,
-} from "../../../src/http/server/observer.ts";
-import type { ServerOptions } from "../../../src/http/server/server_options.ts";
+} from "../../../src/http/server/contract/observer.ts";
+import type { ServerOptions } from "../../../src/http/server/contract/server_options.ts";
 import { HttpServer } from "../../../src/http/server/http_server.ts";
 import {
   respondToError,

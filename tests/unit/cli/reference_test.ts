@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { describeFile } from "../../../cli/schema/reference.ts";
 import { fileSchema } from "../../../src/config/file_schema.ts";
-import { defaultLimits } from "../../../src/http/server/server_options.ts";
+import { defaultLimits } from "../../../src/http/server/contract/server_options.ts";
 import { builtInPolicies } from "../../../src/policy/registry.ts";
 
 const file = new URL("../../../examples/REFERENCE.md", import.meta.url);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ClientCounts } from "../../../src/http/server/client_counts.ts";
+import { ClientCounts } from "../../../src/http/server/contract/client_counts.ts";
 
 const cases = [
   ["10.0.0.1", "10.0.0.1", 1],

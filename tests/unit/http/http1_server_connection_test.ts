@@ -12,7 +12,7 @@ import { Http1ServerConnection } from "../../../src/http/server/http1/http1_serv
 import {
   defaultLimits,
   type ServerLimits,
-} from "../../../src/http/server/server_options.ts";
+} from "../../../src/http/server/contract/server_options.ts";
 import { createDateSource } from "../../../src/http/server/http1/response_head.ts";
 import { TimerWheel } from "../../../src/http/timer_wheel.ts";
 import { respondToError } from "../../../src/proxy/request/respond.ts";

@@ -5,8 +5,8 @@ import {
   requestPace,
   responsePace,
   type ServerLimits,
-} from "../../../src/http/server/server_options.ts";
-import { TunnelLimits } from "../../../src/http/server/tunnel_limits.ts";
+} from "../../../src/http/server/contract/server_options.ts";
+import { TunnelLimits } from "../../../src/http/server/contract/tunnel_limits.ts";
 import { TimerWheel } from "../../../src/http/timer_wheel.ts";
 import { FakeClock } from "../../harness/time/fake_clock.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/base/errors.ts";
 import { HeaderList } from "../../../src/http/header_list.ts";
-import { StalledClientError } from "../../../src/http/server/request_error.ts";
+import { StalledClientError } from "../../../src/http/server/contract/request_error.ts";
 import { Attempts } from "../../../src/proxy/request/attempts.ts";
 import type { Exchange } from "../../../src/proxy/exchange/exchange.ts";
 import { observeFinishedRequests } from "../../../src/proxy/finish.ts";

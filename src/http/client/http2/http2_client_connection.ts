@@ -1,7 +1,7 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import type { Body } from "../../body.ts";
-import { ERROR_CODES } from "../../http2/http2_protocol.ts";
+import { ERROR_CODES } from "../../http2/frames/http2_protocol.ts";
 import { Http2Session } from "../../http2/http2_session.ts";
 import type { SessionOwner } from "../../http2/session_options.ts";
 import type { Http2Stream } from "../../http2/http2_stream.ts";

@@ -3,8 +3,8 @@ import type { Body } from "../../body.ts";
 import { responseFraming } from "../../http1/framing.ts";
 import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
 import type { FieldBlock } from "../../http2/hpack/header_decoder.ts";
-import { Http2StreamError } from "../../http2/http2_error.ts";
-import { ERROR_CODES } from "../../http2/http2_protocol.ts";
+import { Http2StreamError } from "../../http2/frames/http2_error.ts";
+import { ERROR_CODES } from "../../http2/frames/http2_protocol.ts";
 import type { Http2Stream, StreamOwner } from "../../http2/http2_stream.ts";
 import {
   readResponseFields,

@@ -4,8 +4,8 @@ import {
   Http2ConnectionError,
   Http2StreamError,
   StreamResetError,
-} from "../../http2/http2_error.ts";
-import { ERROR_CODES } from "../../http2/http2_protocol.ts";
+} from "../../http2/frames/http2_error.ts";
+import { ERROR_CODES } from "../../http2/frames/http2_protocol.ts";
 import { connectionError, UnansweredError } from "../upstream_errors.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import { Http2ConnectionError } from "../http2_error.ts";
-import { ERROR_CODES, FRAME_HEADER_BYTES } from "../http2_protocol.ts";
+import { Http2ConnectionError } from "./http2_error.ts";
+import { ERROR_CODES, FRAME_HEADER_BYTES } from "./http2_protocol.ts";
 
 /** Limit of empty frames, which a limit of bytes does not cover. */
 const MAX_EMPTY_FRAMES = 16;

@@ -1,5 +1,5 @@
-import { Http2ConnectionError, Http2StreamError } from "../http2_error.ts";
-import { ERROR_CODES } from "../http2_protocol.ts";
+import { Http2ConnectionError, Http2StreamError } from "./http2_error.ts";
+import { ERROR_CODES } from "./http2_protocol.ts";
 
 /** Checks the stream ID of a frame for streams. @throws {Http2ConnectionError} If it is 0. */
 export function expectStream(streamId: number, frame: string): void {

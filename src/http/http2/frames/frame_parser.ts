@@ -11,14 +11,14 @@ import {
   uint32,
 } from "./frame_fields.ts";
 import type { FrameSink } from "./frame_sink.ts";
-import { Http2StreamError } from "../http2_error.ts";
+import { Http2StreamError } from "./http2_error.ts";
 import {
   ERROR_CODES,
   FRAME_FLAGS,
   FRAME_HEADER_BYTES,
   FRAME_TYPES,
   MAX_FRAME_BYTES,
-} from "../http2_protocol.ts";
+} from "./http2_protocol.ts";
 
 /**
  * Parses frames (RFC 9113 sections 4 and 6).

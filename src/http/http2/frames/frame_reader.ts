@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 import type { Transport } from "../../transport.ts";
-import { Http2StreamError } from "../http2_error.ts";
+import { Http2StreamError } from "./http2_error.ts";
 import {
   FRAME_HEADER_BYTES,
   MAX_FRAME_BYTES,
   PREFACE,
-} from "../http2_protocol.ts";
+} from "./http2_protocol.ts";
 import { protocolError } from "./frame_fields.ts";
 import { FrameParser } from "./frame_parser.ts";
 import type { FrameSink } from "./frame_sink.ts";

@@ -6,7 +6,7 @@ import {
   FRAME_HEADER_BYTES,
   FRAME_TYPES,
   MAX_FRAME_BYTES,
-} from "../http2_protocol.ts";
+} from "./http2_protocol.ts";
 
 const INITIAL_BYTES = 2 * 1024;
 /** Limit of pending bytes, after which streams wait: about the size of one write. */

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { tokenBytes, valueBytes } from "../../field_syntax.ts";
 import { DynamicTable, staticTable, type TableField } from "./header_table.ts";
-import { Http2ConnectionError } from "../http2_error.ts";
-import { ERROR_CODES, FIELD_OVERHEAD } from "../http2_protocol.ts";
+import { Http2ConnectionError } from "../frames/http2_error.ts";
+import { ERROR_CODES, FIELD_OVERHEAD } from "../frames/http2_protocol.ts";
 import { decodeHuffman } from "./huffman.ts";
 
 /** Size of the dynamic table: the default, which the settings of the gateway do not change. */

@@ -1,4 +1,4 @@
-import { FIELD_OVERHEAD } from "../http2_protocol.ts";
+import { FIELD_OVERHEAD } from "../frames/http2_protocol.ts";
 
 /** Fields of RFC 7541 appendix A, from index 1; without a space if the value is empty. */
 const STATIC_FIELDS = `:authority;:method GET;:method POST;:path /

@@ -1,6 +1,6 @@
 import type { Deadline, TimerWheel } from "../../timer_wheel.ts";
 import type { Transport } from "../../transport.ts";
-import type { TransferPace } from "../transfer_pace.ts";
+import type { TransferPace } from "../contract/transfer_pace.ts";
 
 const NEVER = Infinity;
 

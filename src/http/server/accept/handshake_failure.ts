@@ -1,4 +1,4 @@
-import type { HandshakeFailure } from "../observer.ts";
+import type { HandshakeFailure } from "../contract/observer.ts";
 
 /** Facts about a failed handshake. */
 export interface FailedHandshake {

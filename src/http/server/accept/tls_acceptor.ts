@@ -14,7 +14,7 @@ import type { Peer } from "../../transport.ts";
 import { untilQueueIsEmpty } from "./accept_queue.ts";
 import { type Acceptor, type ListenAddress, peerOf } from "./acceptor.ts";
 import { describeHandshakeFailure } from "./handshake_failure.ts";
-import type { HandshakeFailure } from "../observer.ts";
+import type { HandshakeFailure } from "../contract/observer.ts";
 import { CertificateTable, type TlsConfig } from "./certificate_table.ts";
 import { findWhyNotAccepting, lookForConnections } from "./stalled_accept.ts";
 

@@ -4,9 +4,12 @@ import {
   type ConnectionFields,
   takeConnectionFields,
 } from "../../hop_by_hop.ts";
-import { ClientRequest, type InformationalSender } from "../client_request.ts";
-import { resolveTarget } from "../request_target.ts";
-import type { Client } from "../server_options.ts";
+import {
+  ClientRequest,
+  type InformationalSender,
+} from "../contract/client_request.ts";
+import { resolveTarget } from "../contract/request_target.ts";
+import type { Client } from "../contract/server_options.ts";
 import { expectsContinue } from "./expectation.ts";
 
 /** An HTTP/1.x request. */

@@ -4,17 +4,17 @@ import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
 import type { RequestMessage } from "../../message.ts";
 import type { Peer, Transport } from "../../transport.ts";
 import type { ReadAheadListener } from "./client_input.ts";
-import { DownstreamConnection } from "../downstream_connection.ts";
-import type { Client, ServerContext } from "../server_options.ts";
+import { DownstreamConnection } from "./downstream_connection.ts";
+import type { Client, ServerContext } from "../contract/server_options.ts";
 import {
   locateHead,
   skipEmptyLine,
   startsWithPreface,
 } from "./head_locator.ts";
 import { Http1ServerExchange } from "./http1_server_exchange.ts";
-import type { RejectedRequest } from "../observer.ts";
-import type { OpenConnection } from "../open_connection.ts";
-import { toRequestError } from "../request_error.ts";
+import type { RejectedRequest } from "../contract/observer.ts";
+import type { OpenConnection } from "../contract/open_connection.ts";
+import { toRequestError } from "../contract/request_error.ts";
 
 /** Grace period for a request that the client sent before it noticed that the connection is being closed. */
 const IN_FLIGHT_MS = 100;

@@ -3,9 +3,9 @@ import { type BodyOwner, FramedBody } from "../../http1/framed_body.ts";
 import type { RequestHead } from "../../http1/head_parser.ts";
 import type { HeaderList } from "../../header_list.ts";
 import type { Reply, ResponseMessage } from "../../message.ts";
-import type { DownstreamConnection } from "../downstream_connection.ts";
-import { requestPace } from "../server_options.ts";
-import type { TransferPace } from "../transfer_pace.ts";
+import type { DownstreamConnection } from "./downstream_connection.ts";
+import { requestPace } from "../contract/server_options.ts";
+import type { TransferPace } from "../contract/transfer_pace.ts";
 import { Http1Request } from "./http1_request.ts";
 import {
   clientGone,
@@ -14,7 +14,7 @@ import {
   slowBody,
   StalledClientError,
   toRequestError,
-} from "../request_error.ts";
+} from "../contract/request_error.ts";
 import { informationalHead, prepareResponse } from "./response_head.ts";
 import { SWITCHING_PROTOCOLS, switchProtocols } from "./switch_protocols.ts";
 

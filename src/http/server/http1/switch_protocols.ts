@@ -1,7 +1,7 @@
 import { GatewayError } from "../../../base/errors.ts";
 import type { ResponseMessage } from "../../message.ts";
-import type { DownstreamConnection } from "../downstream_connection.ts";
-import { TunnelLimits } from "../tunnel_limits.ts";
+import type { DownstreamConnection } from "./downstream_connection.ts";
+import { TunnelLimits } from "../contract/tunnel_limits.ts";
 import type { Http1Request } from "./http1_request.ts";
 import { switchingProtocolsHead } from "./response_head.ts";
 import { splice } from "./splice.ts";

@@ -5,12 +5,15 @@ import { requestFraming } from "../../http1/framing.ts";
 import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
 import type { FieldBlock } from "../../http2/hpack/header_decoder.ts";
 import { readRequestFields } from "../../http2/message_fields.ts";
-import { ClientRequest, type InformationalSender } from "../client_request.ts";
-import type { Client } from "../server_options.ts";
+import {
+  ClientRequest,
+  type InformationalSender,
+} from "../contract/client_request.ts";
+import type { Client } from "../contract/server_options.ts";
 import { expectsContinue } from "../http1/expectation.ts";
-import type { RejectedRequest } from "../observer.ts";
-import { badRequest, connectNotSupported } from "../request_error.ts";
-import { isAuthority, isTarget } from "../request_target.ts";
+import type { RejectedRequest } from "../contract/observer.ts";
+import { badRequest, connectNotSupported } from "../contract/request_error.ts";
+import { isAuthority, isTarget } from "../contract/request_target.ts";
 
 /** An HTTP/2 request. */
 export class Http2Request extends ClientRequest {

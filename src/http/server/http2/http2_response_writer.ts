@@ -8,10 +8,13 @@ import type { StreamBody } from "../../http2/stream_body.ts";
 import type { ResponseMessage } from "../../message.ts";
 import type { Deadline } from "../../timer_wheel.ts";
 import { hasNoBody, setFraming } from "../http1/response_head.ts";
-import { responsePace, type ServerContext } from "../server_options.ts";
-import type { TransferPace } from "../transfer_pace.ts";
+import {
+  responsePace,
+  type ServerContext,
+} from "../contract/server_options.ts";
+import type { TransferPace } from "../contract/transfer_pace.ts";
 import type { Http2Request } from "./http2_request.ts";
-import type { TunnelLimits } from "../tunnel_limits.ts";
+import type { TunnelLimits } from "../contract/tunnel_limits.ts";
 import { acceptWebSocket, relayTunnel } from "./http2_tunnel.ts";
 
 const NEVER = Infinity;

@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import type { FieldBlock } from "../../http2/hpack/header_decoder.ts";
-import { Http2StreamError } from "../../http2/http2_error.ts";
-import { ERROR_CODES } from "../../http2/http2_protocol.ts";
+import { Http2StreamError } from "../../http2/frames/http2_error.ts";
+import { ERROR_CODES } from "../../http2/frames/http2_protocol.ts";
 import { Http2Session } from "../../http2/http2_session.ts";
 import type { SessionOwner } from "../../http2/session_options.ts";
 import type { Http2Stream } from "../../http2/http2_stream.ts";
@@ -9,14 +9,14 @@ import type { RequestMessage } from "../../message.ts";
 import type { Deadline } from "../../timer_wheel.ts";
 import type { Peer, Transport } from "../../transport.ts";
 import { GuardedTransport } from "../accept/guarded_transport.ts";
-import type { OpenConnection } from "../open_connection.ts";
-import { StalledClientError } from "../request_error.ts";
+import type { OpenConnection } from "../contract/open_connection.ts";
+import { StalledClientError } from "../contract/request_error.ts";
 import {
   type Client,
   responsePace,
   type ServerContext,
-} from "../server_options.ts";
-import type { TransferPace } from "../transfer_pace.ts";
+} from "../contract/server_options.ts";
+import type { TransferPace } from "../contract/transfer_pace.ts";
 import { Http2ServerExchange } from "./http2_server_exchange.ts";
 
 /** Receive window for the body of one request. */

@@ -2,8 +2,8 @@ import { GatewayError } from "../../../base/errors.ts";
 import type { HeaderList } from "../../header_list.ts";
 import { HttpSyntaxError } from "../../http1/http_syntax_error.ts";
 import type { FieldBlock } from "../../http2/hpack/header_decoder.ts";
-import { Http2StreamError } from "../../http2/http2_error.ts";
-import { ERROR_CODES } from "../../http2/http2_protocol.ts";
+import { Http2StreamError } from "../../http2/frames/http2_error.ts";
+import { ERROR_CODES } from "../../http2/frames/http2_protocol.ts";
 import type { Http2Stream, StreamOwner } from "../../http2/http2_stream.ts";
 import { readTrailers } from "../../http2/message_fields.ts";
 import { StreamBody, type StreamBodyOwner } from "../../http2/stream_body.ts";
@@ -18,14 +18,14 @@ import {
   slowBody,
   StalledClientError,
   toRequestError,
-} from "../request_error.ts";
-import type { TransferPace } from "../transfer_pace.ts";
+} from "../contract/request_error.ts";
+import type { TransferPace } from "../contract/transfer_pace.ts";
 import {
   type Client,
   requestPace,
   type ServerContext,
-} from "../server_options.ts";
-import { TunnelLimits } from "../tunnel_limits.ts";
+} from "../contract/server_options.ts";
+import { TunnelLimits } from "../contract/tunnel_limits.ts";
 import { describeFields, Http2Request } from "./http2_request.ts";
 import { Http2ResponseWriter } from "./http2_response_writer.ts";
 import { noWebSocket } from "./http2_tunnel.ts";

@@ -1,7 +1,7 @@
 import { Cancellation, createDeadline } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { type Body, BytesBody } from "../../../http/body.ts";
-import { createUpstream } from "../../../http/client/pooled_upstream.ts";
+import { createUpstream } from "../../../http/client/pool/pooled_upstream.ts";
 import type { Upstream } from "../../../http/client/upstream.ts";
 import { HeaderList } from "../../../http/header_list.ts";
 import type { ResponseMessage } from "../../../http/message.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { FRAME_TYPES } from "../../../../src/http/http2/http2_protocol.ts";
+import { FRAME_TYPES } from "../../../../src/http/http2/frames/http2_protocol.ts";
 import { createAuthority } from "../../../harness/login/certificates.ts";
 import { fetchRaw } from "../../../harness/clients/fetch_raw.ts";
 import { startTestGateway } from "../../../harness/gateway/gateway.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Cancellation } from "../../../../src/base/cancellation.ts";
 import type { Connection } from "../../../../src/http/client/connection.ts";
-import { ConnectionPool } from "../../../../src/http/client/connection_pool.ts";
-import type { Dialer } from "../../../../src/http/client/dialer.ts";
+import { ConnectionPool } from "../../../../src/http/client/pool/connection_pool.ts";
+import type { Dialer } from "../../../../src/http/client/pool/dialer.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import {
   failureOf,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FairQueue } from "../../../../src/http/client/fair_queue.ts";
+import { FairQueue } from "../../../../src/http/client/pool/fair_queue.ts";
 
 function queueOf(...items: readonly (readonly string[])[]) {
   const queue = new FairQueue<{ readonly owners: readonly string[] }>();

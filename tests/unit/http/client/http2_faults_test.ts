@@ -3,7 +3,7 @@ import {
   FRAME_TYPES,
   PREFACE,
   SETTINGS,
-} from "../../../../src/http/http2/http2_protocol.ts";
+} from "../../../../src/http/http2/frames/http2_protocol.ts";
 import {
   data,
   type Frame,

@@ -7,7 +7,7 @@ import {
   FRAME_FLAGS,
   FRAME_TYPES,
   SETTINGS,
-} from "../../../../src/http/http2/http2_protocol.ts";
+} from "../../../../src/http/http2/frames/http2_protocol.ts";
 import type { Outcome } from "../../../../src/http/message.ts";
 import { TestServer } from "../../../harness/servers/echo_server.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
@@ -27,7 +27,7 @@ import {
 } from "../../../harness/gateway/memory_transport.ts";
 import { HeaderDecoder } from "../../../../src/http/http2/hpack/header_decoder.ts";
 import { Http2Session } from "../../../../src/http/http2/http2_session.ts";
-import { PREFACE } from "../../../../src/http/http2/http2_protocol.ts";
+import { PREFACE } from "../../../../src/http/http2/frames/http2_protocol.ts";
 
 const { windowUpdate, rstStream, ping, priority } = FRAME_TYPES;
 function octets(count: number): Uint8Array {

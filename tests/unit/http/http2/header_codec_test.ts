@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { HeaderList } from "../../../../src/http/header_list.ts";
 import { HeaderDecoder } from "../../../../src/http/http2/hpack/header_decoder.ts";
 import { HeaderEncoder } from "../../../../src/http/http2/hpack/header_encoder.ts";
-import { Http2ConnectionError } from "../../../../src/http/http2/http2_error.ts";
+import { Http2ConnectionError } from "../../../../src/http/http2/frames/http2_error.ts";
 
 const limits = { maxBytes: 65_536, maxFields: 200 };
 

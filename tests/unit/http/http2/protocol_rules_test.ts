@@ -11,7 +11,7 @@ import {
   FRAME_FLAGS,
   FRAME_TYPES,
   SETTINGS,
-} from "../../../../src/http/http2/http2_protocol.ts";
+} from "../../../../src/http/http2/frames/http2_protocol.ts";
 import { echo, TestServer } from "../../../harness/servers/echo_server.ts";
 import {
   block,

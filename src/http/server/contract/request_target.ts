@@ -1,4 +1,4 @@
-import type { RequestHead } from "../http1/head_parser.ts";
+import type { RequestHead } from "../../http1/head_parser.ts";
 import { badRequest, connectNotSupported } from "./request_error.ts";
 
 /** Authority and target of a request. */

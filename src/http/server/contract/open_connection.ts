@@ -1,5 +1,5 @@
-import type { RequestMessage } from "../message.ts";
-import type { Peer } from "../transport.ts";
+import type { RequestMessage } from "../../message.ts";
+import type { Peer } from "../../transport.ts";
 
 /** An open client connection, for `/debug/tasks`. */
 export interface OpenConnection {

@@ -1,10 +1,10 @@
-import { connectWithin } from "../../base/wire/egress_policy.ts";
-import { NodeTransport } from "../node_transport.ts";
-import type { Connection, ConnectionContext } from "./connection.ts";
-import { Http1ClientConnection } from "./http1/http1_client_connection.ts";
-import { connectHttp2 } from "./http2/http2_client_connection.ts";
-import { createTlsDialer } from "./tls_client.ts";
-import type { UpstreamOptions } from "./upstream.ts";
+import { connectWithin } from "../../../base/wire/egress_policy.ts";
+import { NodeTransport } from "../../node_transport.ts";
+import type { Connection, ConnectionContext } from "../connection.ts";
+import { Http1ClientConnection } from "../http1/http1_client_connection.ts";
+import { connectHttp2 } from "../http2/http2_client_connection.ts";
+import { createTlsDialer } from "../tls_client.ts";
+import type { UpstreamOptions } from "../upstream.ts";
 
 /** Opens a connection; rejects on failure or when `signal` aborts. */
 export type Dialer = (

@@ -1,4 +1,4 @@
-import { clientKey } from "../../base/wire/ip_address.ts";
+import { clientKey } from "../../../base/wire/ip_address.ts";
 
 /** Open connections of a port, by client. */
 export interface ClientRegister {

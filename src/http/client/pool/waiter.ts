@@ -1,8 +1,8 @@
-import type { Cancellation } from "../../base/cancellation.ts";
-import type { GatewayError } from "../../base/errors.ts";
-import type { Connection } from "./connection.ts";
-import type { Deadline } from "../timer_wheel.ts";
-import { cancellationError } from "./upstream_errors.ts";
+import type { Cancellation } from "../../../base/cancellation.ts";
+import type { GatewayError } from "../../../base/errors.ts";
+import type { Connection } from "../connection.ts";
+import type { Deadline } from "../../timer_wheel.ts";
+import { cancellationError } from "../upstream_errors.ts";
 
 /** The queue of a waiter. */
 export interface Queue {

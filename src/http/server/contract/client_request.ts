@@ -1,9 +1,9 @@
-import { Cancellation } from "../../base/cancellation.ts";
-import type { Body } from "../body.ts";
-import type { HeldBytes } from "../body_memory.ts";
-import type { HeaderList } from "../header_list.ts";
-import type { HttpVersion, RequestMessage } from "../message.ts";
-import type { Peer } from "../transport.ts";
+import { Cancellation } from "../../../base/cancellation.ts";
+import type { Body } from "../../body.ts";
+import type { HeldBytes } from "../../body_memory.ts";
+import type { HeaderList } from "../../header_list.ts";
+import type { HttpVersion, RequestMessage } from "../../message.ts";
+import type { Peer } from "../../transport.ts";
 import type { Client } from "./server_options.ts";
 
 /** Sends interim responses for a request. */

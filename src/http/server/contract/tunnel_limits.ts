@@ -1,5 +1,5 @@
-import { GatewayError } from "../../base/errors.ts";
-import type { Deadline } from "../timer_wheel.ts";
+import { GatewayError } from "../../../base/errors.ts";
+import type { Deadline } from "../../timer_wheel.ts";
 import type { ServerContext } from "./server_options.ts";
 
 type TunnelContext = Pick<ServerContext, "clock" | "limits" | "wheel">;

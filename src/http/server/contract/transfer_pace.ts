@@ -1,4 +1,4 @@
-import { type Clock, recentTime } from "../../base/clock.ts";
+import { type Clock, recentTime } from "../../../base/clock.ts";
 
 /** The pace that a client must keep up. */
 export interface PaceLimits {

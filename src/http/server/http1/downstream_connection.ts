@@ -1,19 +1,19 @@
-import type { GatewayError } from "../../base/errors.ts";
-import type { FramedBody } from "../http1/framed_body.ts";
-import { MessageWriter } from "../http1/message_writer.ts";
-import type { Transport } from "../transport.ts";
-import { ClientInput, type ReadAheadListener } from "./http1/client_input.ts";
+import type { GatewayError } from "../../../base/errors.ts";
+import type { FramedBody } from "../../http1/framed_body.ts";
+import { MessageWriter } from "../../http1/message_writer.ts";
+import type { Transport } from "../../transport.ts";
+import { ClientInput, type ReadAheadListener } from "./client_input.ts";
 import {
   GuardedTransport,
   type TransportGuard,
-} from "./accept/guarded_transport.ts";
+} from "../accept/guarded_transport.ts";
 import {
   type Client,
   responsePace,
   type ServerContext,
-} from "./server_options.ts";
-import type { TransferPace } from "./transfer_pace.ts";
-import { prepareResponse } from "./http1/response_head.ts";
+} from "../contract/server_options.ts";
+import type { TransferPace } from "../contract/transfer_pace.ts";
+import { prepareResponse } from "./response_head.ts";
 
 /** The response to a rejected request. */
 export interface Rejection {

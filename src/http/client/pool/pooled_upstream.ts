@@ -1,19 +1,19 @@
-import type { Cancellation } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
-import type { Body } from "../body.ts";
-import { isIdempotent, type ResponseMessage } from "../message.ts";
-import type { Connection } from "./connection.ts";
+import type { Cancellation } from "../../../base/cancellation.ts";
+import type { Clock } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import type { Body } from "../../body.ts";
+import { isIdempotent, type ResponseMessage } from "../../message.ts";
+import type { Connection } from "../connection.ts";
 import { ConnectionPool, maySpeakHttp2 } from "./connection_pool.ts";
 import { createDialer } from "./dialer.ts";
-import { cancellationError, UnansweredError } from "./upstream_errors.ts";
+import { cancellationError, UnansweredError } from "../upstream_errors.ts";
 import type {
   Upstream,
   UpstreamBounds,
   UpstreamOptions,
   UpstreamRequest,
   UpstreamStats,
-} from "./upstream.ts";
+} from "../upstream.ts";
 
 /**
  * Creates an upstream, which connects on the first request.

@@ -1,8 +1,8 @@
-import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
+import { GatewayError, type GatewayErrorCode } from "../../../base/errors.ts";
 import {
   HttpSyntaxError,
   type SyntaxErrorKind,
-} from "../http1/http_syntax_error.ts";
+} from "../../http1/http_syntax_error.ts";
 import type { TransferPace } from "./transfer_pace.ts";
 
 const codeOfSyntaxError: Readonly<Record<SyntaxErrorKind, GatewayErrorCode>> = {

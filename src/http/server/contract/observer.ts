@@ -1,6 +1,6 @@
-import type { GatewayError } from "../../base/errors.ts";
-import type { HttpVersion } from "../message.ts";
-import type { Peer } from "../transport.ts";
+import type { GatewayError } from "../../../base/errors.ts";
+import type { HttpVersion } from "../../message.ts";
+import type { Peer } from "../../transport.ts";
 
 /** A request that was rejected before the handler; strings are empty for parts that could not be parsed. */
 export interface RejectedRequest {

@@ -1,10 +1,10 @@
-import type { Clock } from "../../base/clock.ts";
-import type { GatewayError } from "../../base/errors.ts";
-import type { RequestHandler, ResponseMessage } from "../message.ts";
-import type { Peer } from "../transport.ts";
+import type { Clock } from "../../../base/clock.ts";
+import type { GatewayError } from "../../../base/errors.ts";
+import type { RequestHandler, ResponseMessage } from "../../message.ts";
+import type { Peer } from "../../transport.ts";
 import type { ClientRegister } from "./client_counts.ts";
 import type { ServerObserver } from "./observer.ts";
-import type { TimerWheel } from "../timer_wheel.ts";
+import type { TimerWheel } from "../../timer_wheel.ts";
 import { TransferPace } from "./transfer_pace.ts";
 
 /** Limits for clients; sizes in bytes, times in milliseconds, `Infinity` means unlimited. */

@@ -1,24 +1,24 @@
-import type { Cancellation } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
-import { GatewayError } from "../../base/errors.ts";
-import { formatHostPort } from "../../base/wire/host_port.ts";
-import type { Log } from "../../base/log.ts";
-import type { Connection, ConnectionContext } from "./connection.ts";
-import { TimerWheel } from "../timer_wheel.ts";
+import type { Cancellation } from "../../../base/cancellation.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { GatewayError } from "../../../base/errors.ts";
+import { formatHostPort } from "../../../base/wire/host_port.ts";
+import type { Log } from "../../../base/log.ts";
+import type { Connection, ConnectionContext } from "../connection.ts";
+import { TimerWheel } from "../../timer_wheel.ts";
 import type { Dialer } from "./dialer.ts";
 import { FairQueue, OwnerCounts } from "./fair_queue.ts";
 import {
   cancellationError,
   connectFailed,
   timedOut,
-} from "./upstream_errors.ts";
+} from "../upstream_errors.ts";
 import {
   DEFAULT_MAX_CONNECTIONS,
   DEFAULT_MAX_PENDING,
   type UpstreamBounds,
   type UpstreamOptions,
   type UpstreamStats,
-} from "./upstream.ts";
+} from "../upstream.ts";
 import { Waiter } from "./waiter.ts";
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
