@@ -78,28 +78,32 @@ export function gatewayConfiguration(
         matches: [{ path: { type: "PathPrefix", value: "/v1" } }],
         backends: [{ host: new URL(llmUrl).host }],
       },
-      {
-        name: "limited",
-        matches: [{ path: { type: "PathPrefix", value: "/limited" } }],
-        filters: [{
-          type: "URLRewrite",
-          urlRewrite: {
-            path: { type: "ReplacePrefixMatch", replacePrefixMatch: "/" },
-          },
-        }],
-        backends: [{ host: new URL(llmUrl).host }],
-        policies: {
-          rateLimit: {
-            local: [
-              { requests: 3, unit: "Minutes" },
-              { tokens: 1000, unit: "Hours" },
-            ],
-          },
-        },
-      },
+      limitedRoute(new URL(llmUrl).host),
     ],
   };
   return JSON.stringify(configuration, undefined, 2);
+}
+
+function limitedRoute(llmHost: string) {
+  return {
+    name: "limited",
+    matches: [{ path: { type: "PathPrefix", value: "/limited" } }],
+    filters: [{
+      type: "URLRewrite",
+      urlRewrite: {
+        path: { type: "ReplacePrefixMatch", replacePrefixMatch: "/" },
+      },
+    }],
+    backends: [{ host: llmHost }],
+    policies: {
+      rateLimit: {
+        local: [
+          { requests: 3, unit: "Minutes" },
+          { tokens: 1000, unit: "Hours" },
+        ],
+      },
+    },
+  };
 }
 
 const cors = {

@@ -102,23 +102,28 @@ export async function openRedis(url: string): Promise<KvHandle> {
         BY: "SCORE",
         ...(limit !== undefined && { LIMIT: { offset: 0, count: limit } }),
       });
-      const values: unknown[] = [];
-      for (let first = 0; first < names.length; first += LIST_BATCH) {
-        const batch = names.slice(first, first + LIST_BATCH);
-        const found = await Promise.all(
-          batch.map((name) => client.hGet(name, "value")),
-        );
-        // Others have expired.
-        const texts = found.filter((text) => typeof text === "string");
-        values.push(...texts.map(decode));
-      }
-      return values;
+      return await valuesOf(names, (name) => client.hGet(name, "value"));
     },
     async delete(key) {
       await client.del(nameOf(key));
     },
     close: () => client.destroy(),
   };
+}
+
+/** Reads records in batches; those without a value have expired. */
+async function valuesOf(
+  names: readonly string[],
+  read: (name: string) => Promise<unknown>,
+): Promise<readonly unknown[]> {
+  const values: unknown[] = [];
+  for (let first = 0; first < names.length; first += LIST_BATCH) {
+    const batch = names.slice(first, first + LIST_BATCH);
+    const found = await Promise.all(batch.map(read));
+    const texts = found.filter((text) => typeof text === "string");
+    values.push(...texts.map(decode));
+  }
+  return values;
 }
 
 function argumentsOf({ version, next }: KvChange): readonly string[] {

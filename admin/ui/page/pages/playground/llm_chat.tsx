@@ -127,12 +127,8 @@ function useConversation(
     setMessages(asked);
     setProgress(undefined);
     let latest: ChatProgress | undefined;
-    const request = {
-      ...state,
-      model,
-      messages: asked,
-      tools: connection?.tools ?? [],
-    };
+    const tools = connection?.tools ?? [];
+    const request = { ...state, model, messages: asked, tools };
     for await (latest of chat(request, log.exchanges)) setProgress(latest);
     if (latest === undefined) return;
     const answered = [...asked, latest.message];
@@ -153,14 +149,11 @@ function useConversation(
     }
     setProblem("");
     setBusy(true);
-    rounds.current = 0;
-    const asked = [...messages, { role: "user" as const, content: draft }];
     setDraft("");
-    try {
-      await ask(asked);
-    } catch (error) {
-      if (!log.leaving.aborted) setProblem(messageOf(error));
-    }
+    rounds.current = 0;
+    await ask([...messages, { role: "user", content: draft }]).catch(
+      (error: unknown) => log.leaving.aborted || setProblem(messageOf(error)),
+    );
     setBusy(false);
   };
   return {
