@@ -9,7 +9,7 @@ import {
   type TokenCredentials,
 } from "./backend_credentials.ts";
 import type { SharedTokens } from "./shared_tokens.ts";
-import type { IssuedToken } from "./token_endpoint.ts";
+import type { IssuedToken } from "./oauth_library.ts";
 import { tokenError } from "./token_error.ts";
 import type { TokenSource } from "./token_source.ts";
 

@@ -5,7 +5,7 @@ import { type JsonObject, stringMember } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import type { Vault } from "../vault/vault.ts";
 import type { Caller, TokenCredentials } from "./backend_credentials.ts";
-import type { IssuedToken } from "./token_endpoint.ts";
+import type { IssuedToken } from "./oauth_library.ts";
 
 /** Dependencies of shared tokens. */
 export interface SharedTokensOptions {

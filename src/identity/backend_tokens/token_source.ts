@@ -9,7 +9,8 @@ import type {
   TokenCredentials,
   TokenExchange,
 } from "./backend_credentials.ts";
-import type { IssuedToken, TokenEndpoints } from "./token_endpoint.ts";
+import type { IssuedToken } from "./oauth_library.ts";
+import type { TokenEndpoints } from "./token_endpoint.ts";
 import { tokenError } from "./token_error.ts";
 
 const GRANT = "urn:ietf:params:oauth:grant-type:";

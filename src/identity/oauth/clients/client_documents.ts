@@ -7,15 +7,10 @@ import {
   parseJson,
 } from "../../../base/json.ts";
 import type { EgressPolicy } from "../../../base/wire/egress_policy.ts";
-import { systemLookup } from "../../../base/wire/system_lookup.ts";
-import {
-  addressOfUrl,
-  type DocumentAddress,
-  fetchDocument,
-} from "../../documents/document_client.ts";
+import { fetchDocument } from "../../documents/document_client.ts";
+import { guardedAddress } from "../../documents/guarded_address.ts";
 import { clientOfDocument, type OAuthClient } from "./oauth_client.ts";
 import { OAuthError } from "../protocol/oauth_error.ts";
-import { isPublicAddress } from "./public_address.ts";
 
 const MAX_BYTES = 16 * 1024;
 const MAX_URL_LENGTH = 1024;
@@ -112,9 +107,12 @@ export class ClientDocuments {
   }
 
   async #load(url: string, cancellation: Cancellation): Promise<JsonObject> {
-    const { clock, egress } = this.#options;
+    const { clock, egress, trustedHosts } = this.#options;
     const { status, headers, text } = await fetchDocument(
-      await this.#guardedAddress(url),
+      await guardedAddress(url, {
+        ...this.#options,
+        isTrusted: ({ authority }) => trustedHosts.includes(authority),
+      }),
       { clock, egress, isLookedUp: true, cancellation, maxBytes: MAX_BYTES },
     );
     if (status !== 200) throw new Error(`expected status 200, got ${status}`);
@@ -125,20 +123,6 @@ export class ClientDocuments {
     const document = parseJson(text);
     if (!isJsonObject(document)) throw new Error("expected a JSON object");
     return document;
-  }
-
-  /** Resolves the name once: a second look-up could return an address that was not checked. */
-  async #guardedAddress(url: string): Promise<DocumentAddress> {
-    const address = addressOfUrl(url);
-    this.#options.egress.assertHost(address.connection);
-    if (this.#options.trustedHosts.includes(address.authority)) return address;
-    const resolve = this.#options.resolve ?? systemLookup;
-    const addresses = await resolve(address.connection.host);
-    const [first] = addresses;
-    if (first === undefined || !addresses.every(isPublicAddress)) {
-      throw new Error("its host is not on the public internet");
-    }
-    return { ...address, connection: { ...address.connection, host: first } };
   }
 }
 

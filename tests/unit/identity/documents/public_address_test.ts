@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isPublicAddress } from "../../../../src/identity/oauth/clients/public_address.ts";
+import { isPublicAddress } from "../../../../src/identity/documents/public_address.ts";
 
 const addresses: Readonly<Record<string, boolean>> = {
   "93.184.216.34": true,
