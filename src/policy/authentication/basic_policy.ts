@@ -105,7 +105,7 @@ class BasicAuthenticationPolicy implements Policy<"basic_auth"> {
 
   async #verify(
     credentials: string,
-    { request, slots, trace }: PolicyContext,
+    { request, client, slots, trace }: PolicyContext,
   ): Promise<Verdict> {
     const [username, password] = decode(credentials) ?? [];
     if (username === undefined || password === undefined) {
@@ -114,7 +114,7 @@ class BasicAuthenticationPolicy implements Policy<"basic_auth"> {
     const verdict = await this.#verifier.verify(
       username,
       password,
-      request.source.address,
+      client.address,
     );
     if (verdict === "busy") return rejectTemporarily();
     if (verdict === "wrong") {

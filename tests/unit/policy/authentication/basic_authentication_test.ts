@@ -7,6 +7,7 @@ import {
   checkBasicAuthentication,
   createBasicAuthentication,
 } from "../../../../src/policy/authentication/basic_policy.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { context, headersOf, responseOf } from "../exchange.ts";
 
 const bcrypt = hashSync("secret", 4);
@@ -162,3 +163,29 @@ for (
     assert.deepEqual(problems, [{ path: ["file"], message }]);
   });
 }
+
+Deno.test("clients behind one trusted proxy take turns", async () => {
+  const policy = createBasicAuthentication(
+    { mode: "Strict", users },
+    () => "",
+    new FakeClock(),
+  );
+  const finished: string[] = [];
+  const send = async (address: string, password: string) => {
+    const authorization = basic(`anna:${password}`);
+    const client = { address, port: 50000 };
+    await policy.onRequest?.({
+      ...context({ headers: { authorization } }),
+      client,
+    });
+    finished.push(password);
+  };
+
+  await Promise.all([
+    ...Array.from({ length: 20 }, (_, i) => send("198.51.100.1", `guess${i}`)),
+    send("203.0.113.1", "secret"),
+  ]);
+
+  const turn = finished.indexOf("secret");
+  assert.ok(turn <= 2, `anna waited for ${turn} guesses`);
+});
