@@ -9,6 +9,7 @@ import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts
 import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 import { POLICY_API_GROUP } from "../../api/resources/group.ts";
 import { describeError } from "../../base/errors.ts";
+import { type Alternative, anyOf } from "../../policy/contract/alternatives.ts";
 import type { RunningPolicy } from "../../policy/contract/policy.ts";
 import {
   type PolicyKind,
@@ -82,14 +83,21 @@ export class PolicyFactory {
     effective: readonly EffectivePolicy[],
     listenerPort: number,
   ): RunningPolicy[] {
-    return effective.flatMap(({ kind, layers }) => {
+    const alternatives: Alternative[] = [];
+    const policies = effective.flatMap(({ kind, layers }) => {
       if (kind.combine !== undefined) {
         return this.#combine(kind, layers, listenerPort) ?? [];
       }
       return layers.flatMap(({ traffic, resource }) => {
-        return this.create(kind, traffic, { listenerPort, resource }) ?? [];
+        const policy = this.create(kind, traffic, { listenerPort, resource });
+        const reason = kind.alternative(traffic);
+        if (policy !== undefined && reason !== undefined) {
+          alternatives.push({ policy, reason });
+        }
+        return policy ?? [];
       });
     });
+    return withAlternatives(policies, alternatives);
   }
 
   /** Returns `undefined` when `traffic` does not configure the kind. */
@@ -192,6 +200,22 @@ export class PolicyFactory {
       readSecret: secretsFor(namespace, inputs),
     };
   }
+}
+
+/**
+ * Replaces policies of mode `AnyOf` by ones that decide together. They run in reverse order: keys first, which are not for the
+ * identity provider, and tokens last, whose challenge lets clients log in.
+ */
+function withAlternatives(
+  policies: RunningPolicy[],
+  alternatives: readonly Alternative[],
+): RunningPolicy[] {
+  if (alternatives.length === 0) return policies;
+  const merged = [...anyOf(alternatives.toReversed())];
+  const own = new Set(alternatives.map(({ policy }) => policy));
+  return policies.map((policy) =>
+    own.has(policy) ? merged.shift() ?? policy : policy
+  );
 }
 
 /** Reports whether policies of a namespace may call a backend themselves: one of another needs a `ReferenceGrant` there. */

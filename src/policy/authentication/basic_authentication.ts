@@ -15,7 +15,8 @@ export const basicAuthentication = definePolicy("basicAuthentication", {
   merge: "replace",
   access: {
     identity: basicAuthUser,
-    isRequired: ({ mode }) => mode === "Strict",
+    alternative: "basic_auth",
+    isRequired: ({ mode }) => mode === "Strict" || mode === "AnyOf",
     // Logs and traces always hide `Authorization`.
     credentials: () => [],
   },

@@ -15,6 +15,7 @@ import type {
   PolicyContext,
   RequestVerdict,
 } from "../contract/policy.ts";
+import { isAuthenticated } from "../contract/alternatives.ts";
 import { basicAuthUser } from "./request_identity.ts";
 import type { PolicyProblem, ReadFile } from "../contract/policy_kind.ts";
 import { Rejection } from "../contract/rejection.ts";
@@ -95,9 +96,10 @@ class BasicAuthenticationPolicy implements Policy<"basic_auth"> {
   }
 
   onRequest(context: PolicyContext): Verdict | Promise<Verdict> {
+    if (this.#mode === "AnyOf" && context.slots.get(isAuthenticated)) return;
     const credentials = place.read(context.request);
     if (credentials !== undefined) return this.#verify(credentials, context);
-    if (this.#mode === "Strict") {
+    if (this.#mode === "Strict" || this.#mode === "AnyOf") {
       return this.#reject("user name and password required");
     }
     context.trace?.skip("no user name and password");

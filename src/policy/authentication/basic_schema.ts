@@ -4,8 +4,8 @@ import * as s from "../../api/schema/schema.ts";
 export const basicAuthenticationSchema = s.refine(
   s.object({
     mode: s.field(
-      "`Strict`: requests need user name and password. `Optional`: requests without them pass.",
-      s.withDefault(s.oneOf(["Strict", "Optional"]), "Strict"),
+      "`Strict`: requests need user name and password. `Optional`: requests without them pass. `AnyOf`: requests need them, or what another policy of this mode accepts.",
+      s.withDefault(s.oneOf(["Strict", "Optional", "AnyOf"]), "Strict"),
     ),
     realm: s.field(
       "Realm, which browsers show when they ask for the password.",

@@ -117,6 +117,10 @@ function createKind<C, Reason extends string>(
     isRequired: (traffic) =>
       access !== "open" &&
       when(traffic, (config) => access.isRequired(config), false),
+    alternative: (traffic) =>
+      access !== "open" && when(traffic, hasAlternatives, false)
+        ? access.alternative
+        : undefined,
     credentials: (traffic) =>
       access === "open"
         ? []
@@ -135,6 +139,12 @@ function createKind<C, Reason extends string>(
     load: code.load,
   };
   return kind;
+}
+
+/** Reports whether the mode of a configuration is `AnyOf`. */
+function hasAlternatives(config: unknown): boolean {
+  return typeof config === "object" && config !== null && "mode" in config &&
+    config.mode === "AnyOf";
 }
 
 /** Reads parts of a redacted configuration, which has the shape of the original. */

@@ -94,9 +94,11 @@ export interface ReferencedBackend {
 }
 
 /** Access of callers that a policy decides. */
-export interface PolicyAccess<C> {
+export interface PolicyAccess<C, Reason extends string = string> {
   /** Identity that the policy verifies; `undefined` when it authenticates nobody. */
   readonly identity: Identity | undefined;
+  /** Reason of rejected credentials, for kinds with the mode `AnyOf`. */
+  readonly alternative?: Reason;
   /** Reports whether requests without any credential are rejected. */
   isRequired(config: C): boolean;
   /** Returns where requests carry credentials; logs and traces redact them. */
@@ -134,7 +136,7 @@ export interface PolicyFacts<C, Reason extends string> {
     ...Exclude<PolicyField["phases"][number], "route">[],
   ];
   /** `open` for policies that let every caller pass. */
-  readonly access: PolicyAccess<C> | "open";
+  readonly access: PolicyAccess<C, Reason> | "open";
   readonly trace: PolicyTraceFacts<C>;
   /** By reason, which log, metrics and `/debug/failures` have: `{ api_key_auth: { explain } }`. */
   readonly rejections: Readonly<Record<Reason, RejectionFacts>>;
@@ -189,6 +191,8 @@ export interface PolicyKind extends RunningKind, PolicyField {
   readonly rejections: Readonly<Record<string, RejectionFacts>>;
   /** Reports whether requests without any credential are rejected. */
   isRequired(traffic: TrafficPolicy): boolean;
+  /** Returns the reason of rejected credentials if another policy may accept the request in its place (mode `AnyOf`). */
+  alternative(traffic: TrafficPolicy): string | undefined;
   credentials(traffic: TrafficPolicy): readonly CredentialLocation[];
   /** Names of its configuration in `policySelection`, and what a configuration shows under each. */
   readonly selection: Readonly<Record<string, (shown: unknown) => unknown>>;

@@ -45,8 +45,11 @@ const apiKey = s.refine(
 const apiKeyAuthenticationSchema = s.refine(
   s.object({
     mode: s.field(
-      "`Strict`: requests need a known key. `Optional`: requests without a key pass. `Permissive`: requests with an unknown key pass too.",
-      s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
+      "`Strict`: requests need a known key. `Optional`: requests without a key pass. `Permissive`: requests with an unknown key pass too. `AnyOf`: requests need a known key, or what another policy of this mode accepts.",
+      s.withDefault(
+        s.oneOf(["Strict", "Optional", "Permissive", "AnyOf"]),
+        "Strict",
+      ),
     ),
     keys: s.field(
       "Accepted keys.",
@@ -83,7 +86,8 @@ export const apiKeyAuthentication = definePolicy("apiKeyAuthentication", {
   merge: "replace",
   access: {
     identity: apiKeyMetadata,
-    isRequired: ({ mode }) => mode === "Strict",
+    alternative: "api_key_auth",
+    isRequired: ({ mode }) => mode === "Strict" || mode === "AnyOf",
     credentials: ({ location }) => location === undefined ? [] : [location],
   },
   trace: { event: "api_key", stage: "api key", selection: "apiKey" },
@@ -176,7 +180,9 @@ export function createApiKeyAuthentication(
     const { request, slots, trace } = context;
     const key = place.read(request);
     if (key === undefined) {
-      if (mode === "Strict") return reject("API key required", location);
+      if (mode === "Strict" || mode === "AnyOf") {
+        return reject("API key required", location);
+      }
       trace?.skip("no API key");
       return undefined;
     }

@@ -16,7 +16,8 @@ export const jwtAuthentication = definePolicy("jwtAuthentication", {
   merge: "replace",
   access: {
     identity: jwtClaims,
-    isRequired: ({ mode }) => mode === "Strict",
+    alternative: "jwt_auth",
+    isRequired: ({ mode }) => mode === "Strict" || mode === "AnyOf",
     credentials: ({ location }) => location === undefined ? [] : [location],
   },
   trace: { event: "jwt", stage: "jwt auth", selection: "jwt" },

@@ -26,6 +26,7 @@ import {
   protectedResource,
   setTokenClaims,
 } from "../authentication/request_identity.ts";
+import { isAuthenticated } from "../contract/alternatives.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
 import { issuersOf, loginProviderIndex } from "./login_provider.ts";
 import { McpOAuth } from "./mcp_oauth.ts";
@@ -103,9 +104,12 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
       if (outcome !== undefined) return outcome;
       slots.set(protectedResource, mcp);
     }
+    if (this.#mode === "AnyOf" && slots.get(isAuthenticated)) return;
     const token = this.#place.read(request);
     if (token !== undefined) return this.#verify(token, context);
-    if (this.#mode === "Strict") return demandToken(this.#demand(context));
+    if (this.#mode === "Strict" || this.#mode === "AnyOf") {
+      return demandToken(this.#demand(context));
+    }
     context.trace?.skip("no token");
   }
 

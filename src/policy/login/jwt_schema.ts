@@ -153,8 +153,11 @@ const mcp = s.object({
 /** Verification of JSON Web Tokens, with the OAuth endpoints of an MCP server as an option. */
 export const jwtAuthenticationSchema = s.object({
   mode: s.field(
-    "`Strict`: requests need a valid token. `Optional`: requests without a token pass. `Permissive`: requests with an invalid token pass too, without claims.",
-    s.withDefault(s.oneOf(["Strict", "Optional", "Permissive"]), "Strict"),
+    "`Strict`: requests need a valid token. `Optional`: requests without a token pass. `Permissive`: requests with an invalid token pass too, without claims. `AnyOf`: requests need a valid token, or what another policy of this mode accepts.",
+    s.withDefault(
+      s.oneOf(["Strict", "Optional", "Permissive", "AnyOf"]),
+      "Strict",
+    ),
   ),
   providers: s.field(
     "Providers whose tokens are accepted. The `iss` claim selects the one with this `issuer`; of several with the same issuer and different audiences, one has to accept the token.",
