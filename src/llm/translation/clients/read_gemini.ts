@@ -2,10 +2,7 @@ import { isJsonObject, type JsonObject } from "../../../base/json.ts";
 import type {
   AnswerFormat,
   ChatRequest,
-  DocumentPart,
   FieldNames,
-  ImagePart,
-  MediaSource,
   Part,
   Reasoning,
   TextPart,
@@ -16,6 +13,7 @@ import type {
 import { FieldReader } from "../conversation/field_reader.ts";
 import { type Losses, noCounterpart } from "../conversation/losses.ts";
 import { readEffort } from "../conversation/reasoning.ts";
+import { readFileData, readInlineData } from "./gemini_media.ts";
 import { camelKeys, toJsonSchema } from "./google_schema.ts";
 
 const names: FieldNames = {
@@ -172,33 +170,11 @@ function readPart(part: FieldReader, ids: CallIds): Part {
     };
   }
   if (result !== undefined) return readResult(result, ids);
-  if (inline !== undefined) {
-    const mediaType = inline.required("mimeType", inline.text("mimeType"));
-    const data = inline.required("data", inline.text("data"));
-    return readMedia(inline, mediaType, { mediaType, data });
-  }
-  if (file !== undefined) {
-    const url = file.required("fileUri", file.text("fileUri"));
-    if (!/^https?:/.test(url) || /\/v1beta\/files\//.test(url)) {
-      throw noCounterpart(file.at("fileUri"));
-    }
-    return readMedia(file, file.text("mimeType") ?? "", { url });
-  }
+  if (inline !== undefined) return readInlineData(inline);
+  if (file !== undefined) return readFileData(file);
   return isThought
     ? { type: "thinking", text: text ?? "", signature: signature ?? "" }
     : { type: "text", text: text ?? "" };
-}
-
-function readMedia(
-  holder: FieldReader,
-  mediaType: string,
-  source: MediaSource,
-): ImagePart | DocumentPart {
-  if (mediaType.startsWith("image/")) return { type: "image", source };
-  if (/^(?:audio|video)\//.test(mediaType)) {
-    throw noCounterpart(`${holder.at("mimeType")}: ${mediaType.slice(0, 64)}`);
-  }
-  return { type: "document", name: holder.text("displayName"), source };
 }
 
 function readResult(result: FieldReader, ids: CallIds): Part {

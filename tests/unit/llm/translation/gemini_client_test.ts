@@ -67,6 +67,19 @@ const conversation = {
   safetySettings: [{ category: "A", threshold: "BLOCK_NONE" }],
 };
 
+Deno.test("data in the alphabet for URLs becomes that of other providers", () => {
+  const { body } = begin("bedrock", {
+    contents: [{
+      parts: [{ inlineData: { mimeType: "image/png", data: "_-8=" } }],
+    }],
+  });
+
+  assert.deepEqual(body["messages"], [{
+    role: "user",
+    content: [{ image: { format: "png", source: { bytes: "/+8=" } } }],
+  }]);
+});
+
 Deno.test("a conversation of Gemini becomes Anthropic's", () => {
   const { body, losses } = begin("anthropic", conversation);
 
