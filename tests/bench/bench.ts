@@ -4,6 +4,7 @@ import { backendRows } from "./backends.ts";
 import { getRows, httpsRows, postRows } from "./requests.ts";
 import { jwtRows } from "./jwt.ts";
 import { limitRows } from "./limits.ts";
+import { mcpRows } from "./mcp.ts";
 import {
   churnConnections,
   eventDelays,
@@ -46,6 +47,7 @@ const groups: Readonly<Record<string, (upstreamPort: number) => Rows>> = {
   observation: (port) => observationRows(port, repetition),
   tokens: () => tokenRows(ROUNDS),
   translation: () => translationRows(repetition),
+  mcp: () => mcpRows(repetition),
   profiling: (port) => profilingRows(port, repetition),
   reload: (port) => reloadRows(port, repetition),
   start: startUpRows,
