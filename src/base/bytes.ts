@@ -1,5 +1,7 @@
 import { Buffer } from "node:buffer";
 
+const nothing = new Uint8Array();
+
 /**
  * A contiguous byte queue: append at the end, discard from the front.
  *
@@ -9,8 +11,11 @@ export class GrowingBuffer {
   #bytes: Uint8Array;
   #length = 0;
 
-  constructor(initialBytes = 0) {
-    this.#bytes = new Uint8Array(initialBytes);
+  /** @param initial Memory for the first bytes, or its size. */
+  constructor(initial: Uint8Array | number = nothing) {
+    this.#bytes = typeof initial === "number"
+      ? new Uint8Array(initial)
+      : initial;
   }
 
   get length(): number {
@@ -37,7 +42,7 @@ export class GrowingBuffer {
   /** Empties the buffer and transfers its content to the caller. */
   take(): Uint8Array {
     const bytes = this.view;
-    this.#bytes = new Uint8Array();
+    this.#bytes = nothing;
     this.#length = 0;
     return bytes;
   }

@@ -1,11 +1,11 @@
 import {
-  type McpMessage,
-  McpReader,
+  mcpMessageOf,
   resolveTarget,
 } from "../policy/expressions/mcp_message.ts";
 import { type Cancellation, unlessCancelled } from "../base/cancellation.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
+import { isJsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { type Body, BytesBody } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
@@ -319,31 +319,14 @@ export class Forwarder {
       body,
       cancellation,
       trace: exchange.trace?.policies,
-      onRead: async (bytes) => {
-        attempts.mcp = await readTarget(exchange, bytes);
+      onRead: (message) => {
+        if (!isJsonObject(message)) return;
+        const read = mcpMessageOf(message);
+        attempts.mcp = read && resolveTarget(read, exchange.context);
       },
     });
   }
 }
-
-/** Returns the target of a message to MCP servers, for people; `undefined` if it cannot be read. */
-async function readTarget(
-  { request, context }: Exchange,
-  bytes: Uint8Array,
-): Promise<McpMessage | undefined> {
-  try {
-    const body = new BytesBody(bytes);
-    const message = await mcpReader.read({ ...request, body });
-    return message && resolveTarget(message, context);
-  } catch (error) {
-    // The endpoint rejects it.
-    if (error instanceof GatewayError) return undefined;
-    throw error;
-  }
-}
-
-/** Reads the arguments of no tool. */
-const mcpReader = new McpReader({});
 
 /** Returns the hash by which a request keeps its endpoint; `undefined` when any will do. */
 function keyOf(exchange: Exchange, { balancing }: Backend): number | undefined {

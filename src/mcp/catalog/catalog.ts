@@ -112,12 +112,15 @@ export class Catalog {
     };
   }
 
-  /** Finds the tool or prompt with an exposed name; `undefined` if there is none, or if two servers have one. */
-  async findName(
+  /**
+   * Finds the tool or prompt with an exposed name; `undefined` if there is none, or if two servers have one. Needs no promise where
+   * the name says it all.
+   */
+  findName(
     kind: "tools" | "prompts",
     exposed: string,
     reader: CatalogReader,
-  ): Promise<Place | undefined> {
+  ): Place | undefined | Promise<Place | undefined> {
     const candidates = this.#servers.filter(({ server }) =>
       hasPrefix(server.settings.prefix, exposed)
     );
@@ -131,6 +134,16 @@ export class Catalog {
         !allowsTool(server.settings, original);
       return isHidden ? undefined : { server, key: original };
     }
+    return this.#findListed(candidates, kind, exposed, reader, isLocked);
+  }
+
+  async #findListed(
+    candidates: readonly CatalogServer[],
+    kind: "tools" | "prompts",
+    exposed: string,
+    reader: CatalogReader,
+    isLocked: boolean,
+  ): Promise<Place | undefined> {
     return await this.#search(
       candidates,
       kind,

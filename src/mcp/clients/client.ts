@@ -25,9 +25,13 @@ const known: Readonly<Record<string, readonly string[]>> = {
   elicitation: ["form", "url"],
 };
 
+const none: JsonObject = {};
+
 /** Returns the capabilities that servers are to know: those for which the gateway carries the requests. */
 export function passedCapabilities(declared: unknown): JsonObject {
-  if (!isJsonObject(declared)) return {};
+  if (!isJsonObject(declared) || Object.keys(declared).length === 0) {
+    return none;
+  }
   return Object.fromEntries(
     Object.entries(known).flatMap(([name, parts]) => {
       const value = declared[name];

@@ -4,11 +4,11 @@ import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { findWrongParameter } from "../protocol/header_values.ts";
 import {
-  parseRpc,
   readMessage,
   RPC,
   RpcFailure,
   type RpcMessage,
+  type RpcText,
   writeError,
   writeResult,
 } from "../protocol/rpc_messages.ts";
@@ -50,7 +50,7 @@ export interface EndpointRequest {
   readonly method: string;
   readonly headers: HeaderList;
   /** Empty without a body. */
-  readonly text: string;
+  readonly text: RpcText;
   /** Identity of the caller; sessions and states of other callers are unknown to it. */
   readonly user: string;
   /** Names of the client for shares of a server's connections; see `RequestMessage`. */
@@ -169,7 +169,7 @@ export class McpEndpoint {
         "Content-Type must be application/json",
       );
     }
-    const value = parseRpc(text);
+    const { value } = text;
     if (value === undefined) {
       return failed(400, RPC.PARSE_ERROR, "Parse error");
     }

@@ -63,9 +63,23 @@ const headerTypes: ReadonlySet<unknown> = new Set([
 ]);
 const MAX_HEADERS = 64;
 
+/** Every call of a tool needs what its schema says. */
+const headersOfSchema = new WeakMap<
+  JsonObject,
+  readonly ParameterHeader[] | undefined
+>();
+
 /** Returns the arguments that a tool wants in headers; `undefined` if its schema is invalid, for then the tool must not be listed. */
 export function readParameterHeaders(
   inputSchema: unknown,
+): readonly ParameterHeader[] | undefined {
+  return isJsonObject(inputSchema)
+    ? headersOfSchema.getOrInsertComputed(inputSchema, findParameterHeaders)
+    : [];
+}
+
+function findParameterHeaders(
+  inputSchema: JsonObject,
 ): readonly ParameterHeader[] | undefined {
   const found = new Map<string, ParameterHeader>();
   const isValid = visit(inputSchema, [], true, found);

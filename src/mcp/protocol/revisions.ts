@@ -47,8 +47,11 @@ export function metaOf(object: JsonObject): JsonObject {
   return isJsonObject(meta) ? meta : {};
 }
 
+const NO_META: JsonObject = {};
+
 /** Returns the members of `_meta` that are meant for the other end: those of the connection stay behind. */
 export function passingMeta(object: JsonObject): JsonObject {
+  if (object["_meta"] === undefined) return NO_META;
   return Object.fromEntries(
     Object.entries(metaOf(object)).filter(([name]) =>
       name !== "progressToken" && !name.startsWith(PREFIX)

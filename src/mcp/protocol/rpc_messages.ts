@@ -86,6 +86,22 @@ export function parseRpc(text: string): unknown {
   }
 }
 
+/** A text that is parsed once, when its value is needed. */
+export class RpcText {
+  readonly text: string;
+  #parsed: { readonly value: unknown } | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** As `parseRpc` returns it. */
+  get value(): unknown {
+    this.#parsed ??= { value: parseRpc(this.text) };
+    return this.#parsed.value;
+  }
+}
+
 /** Reads a JSON-RPC message; `undefined` if it is none. */
 export function readMessage(value: unknown): RpcMessage | undefined {
   if (!isJsonObject(value) || value["jsonrpc"] !== "2.0") return undefined;

@@ -113,11 +113,11 @@ export class ModernRequests {
   async #call(arrival: ModernArrival): Promise<ResponseMessage> {
     const { id, method, params, user, owners, sees, cancellation } = arrival;
     const { requestState, inputResponses } = params;
-    const digest = digestOf(method, params);
+    const digest = () => digestOf(method, params);
     const state = requestState === undefined ? undefined : this.#parked.open(
       stringMember(params, "requestState") ?? "",
       user,
-      digest,
+      digest(),
     );
     const parked = state !== undefined && "parked" in state
       ? this.#parked.take(state.parked)
@@ -131,8 +131,8 @@ export class ModernRequests {
       sees,
       user,
       request: { id, method, params: own },
-      park: (waiting) => this.#parked.park(waiting, user, digest),
-      sealState: (text) => this.#parked.sealState(text, user, digest),
+      park: (waiting) => this.#parked.park(waiting, user, digest()),
+      sealState: (text) => this.#parked.sealState(text, user, digest()),
     });
     const answer = this.#answerTo(arrival, call);
     // Closing the stream cancels the request.

@@ -1,14 +1,13 @@
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
+import { createTimeLimit, type TimeLimit } from "../streams/time_limit.ts";
 
 /** A time limit of an exchange with a server. Messages restart it; time in which the client is asked does not count. */
 export class MessageLimit {
   readonly cancellation = new Cancellation();
-  readonly #clock: Clock;
   readonly #limitMs: number;
-  readonly #reason: () => unknown;
+  readonly #limit: TimeLimit;
   readonly #unsubscribe: () => void;
-  #stop: (() => void) | undefined;
   #paused = 0;
 
   /** @param reason Creates the reason of the cancellation. */
@@ -18,9 +17,11 @@ export class MessageLimit {
     limitMs: number,
     reason: () => unknown,
   ) {
-    this.#clock = clock;
     this.#limitMs = limitMs;
-    this.#reason = reason;
+    this.#limit = createTimeLimit(
+      clock,
+      () => this.cancellation.cancel(reason()),
+    );
     this.#unsubscribe = parent.onCancel((inherited) =>
       this.cancellation.cancel(inherited)
     );
@@ -29,18 +30,13 @@ export class MessageLimit {
 
   /** Begins the time anew. */
   restart(): void {
-    this.#stop?.();
-    if (this.#paused > 0) return;
-    this.#stop = this.#clock.setTimer(
-      () => this.cancellation.cancel(this.#reason()),
-      this.#limitMs,
-    );
+    if (this.#paused === 0) this.#limit.begin(this.#limitMs);
   }
 
   /** Stops the time while `work` is under way. */
   async pausedDuring<T>(work: () => Promise<T>): Promise<T> {
     this.#paused++;
-    this.#stop?.();
+    this.#limit.lift();
     try {
       return await work();
     } finally {
@@ -52,7 +48,7 @@ export class MessageLimit {
   /** Lifts the limit. */
   end(): void {
     this.#paused = Infinity;
-    this.#stop?.();
+    this.#limit.lift();
     this.#unsubscribe();
   }
 }

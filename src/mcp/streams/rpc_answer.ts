@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
+import { createTimeLimit, type TimeLimit } from "./time_limit.ts";
 import type { MessageStream } from "./message_stream.ts";
 
 /** Proxies and clients give up a response that does not begin for long. */
@@ -18,7 +19,7 @@ export class Answer {
   readonly response: Promise<ResponseMessage>;
   readonly #respond: (response: ResponseMessage) => void;
   readonly #stream: MessageStream | undefined;
-  readonly #stopWaiting: () => void;
+  readonly #limit: TimeLimit;
   #hasBegun = false;
   #isOver = false;
 
@@ -28,7 +29,8 @@ export class Answer {
     this.response = promise;
     this.#respond = resolve;
     this.#stream = stream;
-    this.#stopWaiting = clock.setTimer(() => this.#begin(), STREAM_AFTER_MS);
+    this.#limit = createTimeLimit(clock, () => this.#begin());
+    this.#limit.begin(STREAM_AFTER_MS);
   }
 
   /** True if the client can receive messages before the result. */
@@ -51,7 +53,7 @@ export class Answer {
   finish(text: string, status = 200): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#stopWaiting();
+    this.#limit.lift();
     if (!this.#hasBegun) {
       this.#respond(jsonResponse(text, status));
       return;
@@ -64,7 +66,7 @@ export class Answer {
   abandon(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#stopWaiting();
+    this.#limit.lift();
     if (this.#hasBegun) this.#stream?.end();
     else {
       this.#respond({
@@ -78,7 +80,7 @@ export class Answer {
   #begin(): void {
     if (this.#hasBegun || this.#isOver || this.#stream === undefined) return;
     this.#hasBegun = true;
-    this.#stopWaiting();
+    this.#limit.lift();
     this.#respond(this.#stream.connect());
   }
 }

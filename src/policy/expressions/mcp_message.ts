@@ -127,7 +127,7 @@ export class McpReader {
     const sessionId = headers.getJoined("mcp-session-id");
     const session = sessionId === undefined ? {} : { sessionId };
     if (body === null) return session;
-    const message = readMessage(body);
+    const message = mcpMessageOf(body);
     if (message === undefined) return undefined;
     const header = findContradiction(headers, message);
     if (header !== undefined) {
@@ -234,8 +234,8 @@ const targets: Readonly<
   },
 };
 
-/** Reads a JSON-RPC message; `undefined` if it is invalid, or has several targets. */
-function readMessage(message: JsonObject): McpMessage | undefined {
+/** Reads a JSON-RPC message, except its session; `undefined` if it is invalid, or has several targets. */
+export function mcpMessageOf(message: JsonObject): McpMessage | undefined {
   const { method: methodName, params } = message;
   // A response to a request of the server.
   if (methodName === undefined) return {};

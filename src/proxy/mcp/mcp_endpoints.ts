@@ -22,6 +22,7 @@ import {
   type McpServerStatus,
   unusedServer,
 } from "../../mcp/servers/server_status.ts";
+import { RpcText } from "../../mcp/protocol/rpc_messages.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Slots } from "../../policy/contract/slot.ts";
@@ -68,6 +69,7 @@ interface OpenEndpoint {
   usedAt: number;
 }
 
+const decoder = new TextDecoder();
 /** Endpoints of users are kept for this time without requests. */
 const IDLE_MS = 30 * 60_000;
 const MAX_ENDPOINTS = 2000;
@@ -81,8 +83,8 @@ export interface McpCall {
   readonly body: Body | undefined;
   readonly cancellation: Cancellation;
   readonly trace: Pick<PolicyTrace, "report"> | undefined;
-  /** Called with the body, before the request is handled. */
-  onRead(bytes: Uint8Array): Promise<void>;
+  /** Called with the parsed body, before the request is handled; `undefined` if it is no JSON. */
+  onRead(message: unknown): void;
 }
 
 /** A server of a backend. */
@@ -127,8 +129,8 @@ export class McpEndpoints {
       );
     }
     const bytes = await this.#read({ body, held });
-    await onRead(bytes);
-    const text = new TextDecoder().decode(bytes);
+    const text = new RpcText(decoder.decode(bytes));
+    onRead(text.value);
     const caller = target.servers.some(seesCaller)
       ? callerOf(slots)
       : undefined;

@@ -4,6 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { HeaderList } from "../../http/header_list.ts";
+import { RpcText } from "../../mcp/protocol/rpc_messages.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { EndpointRequest } from "../../mcp/endpoint/federating_endpoint.ts";
@@ -154,7 +155,11 @@ export class WorkerRelay {
       headers,
       ([name, value]) => [name, value],
     );
-    const content = { backend, method, headers: fields, text, user, owners };
+    const content = {
+      ...{ backend, method, user, owners },
+      headers: fields,
+      text: text.text,
+    };
     const hidesTools = sees !== undefined;
     this.#post(worker, id, { kind: "request", ...content, hidesTools, caller });
     const isAccepted = await accepted.promise;
@@ -249,7 +254,7 @@ export class WorkerRelay {
     const handled = this.#handle(backend, {
       method,
       headers: HeaderList.from(headers),
-      text,
+      text: new RpcText(text),
       user,
       owners,
       sees: options.hidesTools

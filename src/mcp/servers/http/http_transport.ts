@@ -101,7 +101,9 @@ export class HttpTransport {
       error: undefined,
       isStream,
       messages: (place) =>
-        this.#readMessages(body, isStream, call.cancellation, place),
+        isStream
+          ? this.#readStream(body, call.cancellation, place)
+          : this.#readJson(body, call.cancellation),
       cancel: () => body.cancel("unread"),
     };
   }
@@ -113,11 +115,11 @@ export class HttpTransport {
     const list = HeaderList.from([
       ["accept", "application/json, text/event-stream"],
       ["accept-encoding", "identity"],
-      ...text === undefined ? [] : [
-        ["content-type", "application/json"] as const,
-      ],
-      ...headers.filter(([, value]) => isFieldValue(value)),
     ]);
+    if (text !== undefined) list.append("content-type", "application/json");
+    for (const [name, value] of headers) {
+      if (isFieldValue(value)) list.append(name, value);
+    }
     for (const [name, value] of configured) list.set(name, value);
     const request: UpstreamRequest = {
       method,
@@ -174,28 +176,23 @@ export class HttpTransport {
     throw this.#failure("invalid", "sent a message that is too long");
   }
 
-  async *#readMessages(
+  async *#readJson(
     body: Body,
-    isStream: boolean,
     cancellation: Cancellation,
-    place?: StreamPlace,
   ): AsyncGenerator<RpcMessage, void> {
     try {
-      yield* isStream ? this.#readStream(body, place) : this.#readJson(body);
+      const value = parseRpc(await this.#readText(body, MAX_MESSAGE_BYTES));
+      for (const each of Array.isArray(value) ? value : [value]) {
+        yield this.#messageOf(each);
+      }
     } catch (error) {
       throw cancellation.cancelled ? cancellation.reason : error;
     }
   }
 
-  async *#readJson(body: Body): AsyncGenerator<RpcMessage, void> {
-    const value = parseRpc(await this.#readText(body, MAX_MESSAGE_BYTES));
-    for (const each of Array.isArray(value) ? value : [value]) {
-      yield this.#messageOf(each);
-    }
-  }
-
   async *#readStream(
     body: Body,
+    cancellation: Cancellation,
     place: StreamPlace = { lastId: undefined, retryMs: undefined },
   ): AsyncGenerator<RpcMessage, void> {
     try {
@@ -208,6 +205,7 @@ export class HttpTransport {
         }
       }
     } catch (error) {
+      if (cancellation.cancelled) throw cancellation.reason;
       if (error instanceof LongEvent) {
         throw this.#failure("invalid", "sent a message that is too long");
       }

@@ -5,13 +5,14 @@ import { parseLogFilter } from "../../../../src/base/log_filter.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
 import { HeaderList } from "../../../../src/http/header_list.ts";
 import type { ResponseMessage } from "../../../../src/http/message.ts";
+import { RpcText } from "../../../../src/mcp/protocol/rpc_messages.ts";
 import { WorkerRelay } from "../../../../src/proxy/mcp/worker_relay.ts";
 
 function request() {
   return {
     method: "POST",
     headers: new HeaderList(),
-    text: "{}",
+    text: new RpcText("{}"),
     user: "ada",
     owners: [],
     cancellation: new Cancellation(),

@@ -1,0 +1,29 @@
+import type { Clock } from "../../base/clock.ts";
+import { type Deadline, TimerWheel } from "../../http/timer_wheel.ts";
+
+/** One timer for all deadlines of a clock: setting one for each message costs more than the rest of a call. */
+const wheels = new WeakMap<Clock, TimerWheel>();
+
+/** A time limit that can begin anew. */
+export interface TimeLimit {
+  /** Calls back after a time from now on, in place of the one before. */
+  begin(delayMs: number): void;
+  /** Lifts the limit; `begin` sets it again. */
+  lift(): void;
+}
+
+/** Creates a limit that has not begun. */
+export function createTimeLimit(clock: Clock, onDue: () => void): TimeLimit {
+  const wheel = wheels.getOrInsertComputed(
+    clock,
+    () => new TimerWheel(clock),
+  );
+  const deadline: Deadline = { dueAt: Infinity, onDue };
+  return {
+    begin(delayMs) {
+      wheel.add(deadline);
+      wheel.set(deadline, delayMs);
+    },
+    lift: () => wheel.delete(deadline),
+  };
+}
