@@ -26,8 +26,10 @@ export interface AuditEntry {
 /** See `AuditEntry`. */
 export type AuditAccess = "token" | "none" | "gateway";
 
-/** Posts that the page sends as its user types; they change nothing. */
+/** Posts that change nothing: of the page as its user types, and trials. */
 const readingPosts: ReadonlySet<string> = new Set([
+  "/try",
+  "/ui/api/try",
   "/ui/api/source/check",
   "/ui/api/playground/evaluate",
   "/ui/api/playground/send",

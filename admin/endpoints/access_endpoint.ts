@@ -25,7 +25,7 @@ import {
   readInteger,
   requireKnown,
 } from "../http/query_parameters.ts";
-import { readJsonBody } from "../http/request_body.ts";
+import { readTypedJson } from "../http/request_body.ts";
 import type { AdminTarget } from "../target/target.ts";
 
 /** Maximum number of objects in a list. */
@@ -130,7 +130,7 @@ export async function createAccess(
   kind: KeyObjectKind,
   request: Request,
 ): Promise<Response> {
-  const fields = await readBody(request);
+  const fields = await readTypedJson(request, MAX_BODY_BYTES);
   return await run(target, { kind, do: "create", fields });
 }
 
@@ -141,7 +141,7 @@ export async function changeAccess(
   request: Request,
 ): Promise<Response> {
   const id = lastSegment(request.url) ?? "";
-  const body = await readBody(request);
+  const body = await readTypedJson(request, MAX_BODY_BYTES);
   return await run(target, readAction(kind, id, body));
 }
 
@@ -178,17 +178,6 @@ function readOverlap(overlap: unknown): number {
   throw new InvalidParameter(
     "invalid overlap: expected a duration such as 24h",
   );
-}
-
-/** A page of another site cannot send this type without a preflight request. */
-async function readBody(request: Request): Promise<JsonObject> {
-  const [type = ""] = request.headers.get("content-type")?.split(";") ?? [];
-  if (type.trim().toLowerCase() !== "application/json") {
-    throw new InvalidParameter(
-      "invalid content-type: expected application/json",
-    );
-  }
-  return await readJsonBody(request, MAX_BODY_BYTES);
 }
 
 const storeProblems = {

@@ -37,6 +37,7 @@ import {
   showRequest,
 } from "./requests_endpoint.ts";
 import { showTraffic } from "./traffic_endpoint.ts";
+import { tryChange } from "./try_endpoint.ts";
 import { traceCount, tracePort, traceRequests } from "./trace_endpoint.ts";
 
 /** Dependencies of the endpoints. */
@@ -164,6 +165,12 @@ function requestEndpoints(
         "Everything about one of them: cause, advice, attempts and trace",
       ok: "The report",
       others: { 404: "No longer recorded" },
+    }),
+    post("/try", (request) => tryChange(target.trials, request), {
+      summary:
+        "Says what a rule, a limit or a configuration would change on the newest requests; the body has rule, limit or files, and last",
+      ok: "Counts of the requests that would change, and the newest of them",
+      others: { 400: "Invalid body or change", 409: "No configuration files" },
     }),
     post("/limits/reset", (request) => resetLimits(target, request), {
       summary: "Makes budgets unused",

@@ -26,6 +26,23 @@ export async function readJsonBody(
   throw new InvalidParameter("invalid body: expected a JSON object");
 }
 
+/**
+ * Reads the body of a request of type `application/json`: a page of another site cannot send it without a preflight request.
+ * @throws {InvalidParameter}
+ */
+export async function readTypedJson(
+  request: Request,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<JsonObject> {
+  const [type = ""] = request.headers.get("content-type")?.split(";") ?? [];
+  if (type.trim().toLowerCase() !== "application/json") {
+    throw new InvalidParameter(
+      "invalid content-type: expected application/json",
+    );
+  }
+  return await readJsonBody(request, maxBytes);
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

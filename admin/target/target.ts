@@ -2,6 +2,7 @@ import type { Settings } from "../../src/api/settings.ts";
 import type { BoundedStore } from "../../src/dataplane/calls/descriptions.ts";
 import type { DataPlane } from "../../src/dataplane/data_plane.ts";
 import type { ConfigurationEditor } from "../../src/gateway/configuration_editor.ts";
+import type { Trials } from "../../src/gateway/trials.ts";
 import type {
   GatewayStatus,
   Readiness,
@@ -28,6 +29,8 @@ export interface AdminTarget {
   setLogFilter(filter: string): Promise<void>;
   /** Shows, checks and replaces the source of the configuration; omitted where there is none. */
   readonly editor?: ConfigurationEditor;
+  /** Tries changes on requests that have ended; omitted where there is no source. */
+  readonly trials?: Trials;
   /** Counts a request that the admin interface rejected for its token. */
   countRejection(reason: string): void;
   /** Starts a graceful shutdown and returns immediately. */

@@ -11,6 +11,7 @@ import type {
   DraftResult,
   ShownSource,
 } from "../../src/gateway/configuration_editor.ts";
+import type { TrialReport } from "../../src/gateway/trial/trial_report.ts";
 import type {
   GatewayStatus,
   Readiness,
@@ -49,6 +50,7 @@ export interface UiResponses {
   readonly source: UiSource;
   readonly "source/check": DraftResult;
   readonly "source/apply": DraftResult;
+  readonly try: TrialReport;
   readonly "playground/evaluate": PartsResult;
   readonly "profiles/*": PageProfile;
 }

@@ -16,6 +16,7 @@ import { showMemory } from "../endpoints/memory_endpoint.ts";
 import { listRequests, showRequest } from "../endpoints/requests_endpoint.ts";
 import { showTraffic } from "../endpoints/traffic_endpoint.ts";
 import { showTasks } from "../endpoints/tasks_endpoint.ts";
+import { tryChange } from "../endpoints/try_endpoint.ts";
 import { showUsage } from "../endpoints/usage_endpoint.ts";
 import { json, respond, text } from "../http/admin_responses.ts";
 import type { UiStatus } from "./responses.ts";
@@ -107,7 +108,12 @@ function source({ target, server }: UiOptions): readonly Endpoint[] {
   const { show, check, apply } = sourceHandlers(target, target.editor);
   const shown = get("source", show);
   if (server !== "admin") return [shown];
-  return [shown, post("source/check", check), post("source/apply", apply)];
+  return [
+    shown,
+    post("source/check", check),
+    post("source/apply", apply),
+    post("try", (request) => tryChange(target.trials, request)),
+  ];
 }
 
 /** Lists the endpoints for keys and teams in the store. Only the admin server, which has a token, shows and changes them. */

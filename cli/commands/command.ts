@@ -1,6 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 
-export { Argument, Command, CommanderError, Option } from "commander";
+export {
+  Argument,
+  Command,
+  CommanderError,
+  InvalidArgumentError,
+  Option,
+} from "commander";
 
 /** Shells with completion support. */
 export const shells: readonly string[] = ["bash", "zsh", "fish"];

@@ -16,6 +16,7 @@ import { addMcpCommands } from "./mcp_commands.ts";
 import { worksOnProxies } from "./proxy_command.ts";
 import { addResourceCommands } from "./resource_commands.ts";
 import { addExplainCommand, addTraceCommand } from "./requests_commands.ts";
+import { addTryCommands } from "./try_commands.ts";
 
 /**
  * Adds the commands for a running gateway.
@@ -42,6 +43,7 @@ export function addControlCommands(
   addTraceCommand(proxy, name, call);
   addTraceCommand(program, name, call, true);
   addExplainCommand(program, name);
+  addTryCommands(program, name);
   addAccessCommands(program, name);
   addMcpCommands(program, name, call);
   addResourceCommands(program, call);

@@ -122,6 +122,18 @@ Examples:
   ${name} explain                          list recent failed requests
   ${name} explain 6f0c1a52-4e0f-4f29-b1ce-6a6a4c1ad7a4
   curl -si http://localhost:3000/ | grep x-request-id`,
+  try: (name: string) => `
+The gateway records requests without bodies and credentials: failures, and up to
+50 others per second; see "config.requestMemory". It sends them through its
+routes, rules and limits once more, at the time at which they came. Nothing
+changes, and no request is sent. "undecided" are requests for which a rule reads
+what is not recorded. Limits are unused at first; shared limits are not tried.
+
+Examples:
+  ${name} try rule 'llm.requestModel in apiKey.models' --against last=1000
+  ${name} try rule 'mcp.tool.name == "delete"' --deny --route files
+  ${name} try limit '{requests: 10, unit: Minutes, key: apiKey.team}'
+  ${name} try config gateway.yaml -o json | jq .changes`,
   doctor: (name: string) => `
 Works with any MCP server, also with one that is behind no gateway. It registers
 a client named "gwctl mcp doctor" unless --client-id names one. The exit code is

@@ -158,6 +158,7 @@ function adminTarget(
     logFilter: () => gateway.logFilter(),
     setLogFilter: (filter) => gateway.dataPlane.call("setLogLevel", filter),
     editor: gateway.editor,
+    trials: gateway.trials,
     countRejection: (reason) =>
       gateway.metrics.adminRejections.labels(reason).inc(),
     shutdown: () => shutdown.request(),

@@ -13,6 +13,7 @@ import {
   compileInSlices,
   type Description,
 } from "../compile/compile.ts";
+import type { Compilations } from "../compile/compilations.ts";
 import {
   type ConfigurationSource,
   isObjectSource,
@@ -182,9 +183,14 @@ export async function describeConfiguration(
   };
 }
 
-function compileCandidate({ loaded, policies }: Candidate): Promise<Compiled> {
+/** Compiles a configuration. @param compilations With services for its policies; by default, they never run. */
+export function compileCandidate(
+  { loaded, policies }: Candidate,
+  compilations?: Compilations,
+): Promise<Compiled> {
   return compileInSlices(loaded.resources, {
     policies,
+    ...compilations !== undefined && { compilations },
     readFile: readFileTextSync,
     kv: loaded.settings.kv,
     loopbackPorts: loaded.settings.loopbackPorts,
@@ -196,7 +202,8 @@ function compileCandidate({ loaded, policies }: Candidate): Promise<Compiled> {
   });
 }
 
-function diagnosticsOf(
+/** Returns the diagnostics of a compiled configuration with their locations. */
+export function diagnosticsOf(
   candidate: Candidate,
   compiled: Compiled,
 ): readonly Diagnostic[] {

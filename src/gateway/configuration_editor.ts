@@ -71,13 +71,20 @@ export class ConfigurationEditor {
 
   /** Returns the source in force. */
   async read(): Promise<ShownSource> {
-    return (await this.#open()).shown;
+    return (await this.#openSource()).shown;
   }
 
   /** Returns what is wrong with a draft; nothing changes. */
   async check(draft: Draft): Promise<DraftResult> {
     const { result } = await this.#load(draft);
     return result;
+  }
+
+  /** Reads a draft with its secrets; without a candidate, `result` says why. */
+  async open(
+    draft: Draft,
+  ): Promise<{ readonly candidate?: Candidate; readonly result: DraftResult }> {
+    return await this.#load(draft);
   }
 
   /** Writes a draft without errors to its file, and applies it. */
@@ -118,11 +125,17 @@ export class ConfigurationEditor {
 
   async #load(
     draft: Draft,
-  ): Promise<{ readonly text?: string; readonly result: DraftResult }> {
+  ): Promise<
+    {
+      readonly text?: string;
+      readonly candidate?: Candidate;
+      readonly result: DraftResult;
+    }
+  > {
     const reject = (problem: string) => ({
       result: { diagnostics: [], problem },
     });
-    const { hash, secrets, shown, sensitiveHeaders } = await this.#open();
+    const { hash, secrets, shown, sensitiveHeaders } = await this.#openSource();
     if (draft.hash !== hash) {
       return reject("the configuration has changed: load it again");
     }
@@ -160,10 +173,10 @@ export class ConfigurationEditor {
         moveLocation(each, text, draft.text, toDraft)),
       message: secrets.clean(each.message),
     }));
-    return { text, result: { diagnostics } };
+    return { text, candidate, result: { diagnostics } };
   }
 
-  async #open() {
+  async #openSource() {
     const { hash, sources } = this.#options.current();
     if (this.#known?.hash === hash) return this.#known;
     const { loaded } = await this.#candidateOf(sources);

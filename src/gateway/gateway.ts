@@ -12,6 +12,7 @@ import { keepUnchanged } from "./unchanged_resources.ts";
 import { VERSION } from "../base/version.ts";
 import { DiagnosticLog } from "./diagnostic_log.ts";
 import { ConfigurationEditor } from "./configuration_editor.ts";
+import { Trials } from "./trials.ts";
 import {
   type Candidate,
   checkCandidate,
@@ -92,6 +93,8 @@ export class Gateway {
   readonly #metricsExporter: MetricsExporter | undefined;
   /** Shows, checks and replaces the source of the configuration. */
   readonly editor: ConfigurationEditor;
+  /** Tries changes on requests that have ended. */
+  readonly trials: Trials;
   /** Texts of the configuration in force. */
   #sources: readonly ConfigText[] = [];
   #files: readonly string[] = [];
@@ -140,12 +143,21 @@ export class Gateway {
       this.#log,
       this.metrics,
     );
-    this.editor = new ConfigurationEditor({
-      source: options.config,
+    const reading = {
       ...options.environment && { environment: options.environment },
       ...options.policies && { policies: options.policies },
+    };
+    this.editor = new ConfigurationEditor({
+      ...reading,
+      source: options.config,
       current: () => ({ hash: this.status().hash, sources: this.#sources }),
       reload: () => this.reload(),
+    });
+    this.trials = new Trials({
+      ...reading,
+      editor: this.editor,
+      dataPlane: () => this.dataPlane,
+      current: () => this.#sources,
     });
     this.dataPlane = createDataPlane({
       settings,

@@ -151,6 +151,16 @@ const dataPlaneCalls = {
     merge: (results, _, id) =>
       mergeReports(results.map(({ part }) => part), id),
   }),
+  /** Returns the newest requests on which rules can be tried, at most `limit`, the oldest first. */
+  replayable: define({
+    settles: true,
+    run: ({ debugging }: TrafficThread, limit: number) =>
+      debugging.memory.replayable(limit),
+    merge: (results, _, limit) =>
+      results.flatMap(({ part }) => part)
+        .toSorted((a, b) => a.acceptedAt - b.acceptedAt)
+        .slice(-limit),
+  }),
   /** Describes connections and requests under way. */
   tasks: define({ run: describeTasks, merge: mergeTasks }),
   /** Lists the servers of all backends with MCP servers. */

@@ -8,6 +8,10 @@ import {
   describeRequest,
   hasFailed,
 } from "../../proxy/exchange/remembered_requests.ts";
+import {
+  type ReplayableRequest,
+  replayableRequest,
+} from "../../proxy/exchange/replayable_request.ts";
 import type { Tracing } from "../../proxy/exchange/tracing.ts";
 import type { SnapshotStore } from "../../snapshot/snapshot.ts";
 import { explainFailure } from "../../telemetry/failures/explain_failure.ts";
@@ -52,6 +56,8 @@ interface Recorded {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly request: RecordedRequest;
+  /** Set for requests on which rules can be tried. */
+  readonly replayable?: ReplayableRequest | undefined;
 }
 
 /** Remembers requests that have ended: failures, and a sample of the others. Neither displaces the other, nor one route or reason another. */
@@ -156,11 +162,20 @@ export class RequestMemory {
     };
   }
 
+  /** Returns the newest requests on which rules can be tried, in no order. */
+  replayable(limit: number): readonly ReplayableRequest[] {
+    return [...this.#list("f"), ...this.#list("s")]
+      .sort((a, b) => b.value.at - a.value.at)
+      .flatMap(({ value }) => value.replayable ?? [])
+      .slice(0, limit);
+  }
+
   #record(request: FinishedRequest, exchange: Exchange): Recorded {
     const redactor = this.#createRedactor(exchange.snapshot);
     return {
       at: this.#options.clock.now(),
       request: describeRequest(exchange, request, redactor),
+      replayable: replayableRequest(exchange, request, redactor),
     };
   }
 

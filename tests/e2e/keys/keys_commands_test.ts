@@ -66,6 +66,10 @@ Deno.test("a team gets a key with two commands, is seen in the usage under its I
   const shown = await ctl(gateway, "teams", "show", "blue", "-o", "json");
   const byTeam = await ctl(gateway, "proxy", "usage", "--by", "team");
   const byKey = await ctl(gateway, "proxy", "usage", "-o", "json");
+  const tried = await ctl(
+    gateway,
+    ...["try", "rule", "llm.requestModel == 'o1'", "--against", "last=9"],
+  );
   const revoked = await ctl(gateway, "keys", "revoke", id);
   assert.equal(await ask(rotated.out.trim(), "o1"), 401);
   const again = await ctl(gateway, "keys", "resume", id);
@@ -86,6 +90,8 @@ Deno.test("a team gets a key with two commands, is seen in the usage under its I
     JSON.parse(byKey.out).map(({ name }: { name: string }) => name),
     [id],
   );
+  assert.match(tried.out, /^Of 4 requests since .*: 1 denied, of team blue\n/);
+  assert.match(tried.out, / llm\.requestModel is "gpt-4o"\n/);
   assert.equal(revoked.error, `key revoked: ${id}\n`);
   assert.deepEqual([again.code, wrong.code], [1, 2]);
   assert.match(again.error, /is revoked, for good/);

@@ -90,3 +90,39 @@ Deno.test("the editor stays where it is when its text is applied", async () => {
 
   assert.match(await editor.innerText(), /# the end, typed on\s*$/);
 });
+
+Deno.test("a draft is tried on the last requests", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: {
+      config: { adminToken },
+      routes: [{
+        name: "hello",
+        matches: [{ path: { type: "PathPrefix", value: "/" } }],
+        policies: { directResponse: { status: 200, body: "first" } },
+      }],
+    },
+  });
+  for (const path of ["/a", "/b", "/b/c"]) {
+    await (await fetch(gateway.origin + path)).text();
+  }
+  await using ui = await openUi(`${gateway.admin}/ui/#configuration`, {
+    bypassCSP: true,
+  });
+  const { page } = ui;
+  const editor = page.getByRole("textbox", { name: /^Source of/ });
+  await page.getByRole("dialog").getByLabel("Token").fill(adminToken);
+  await page.keyboard.press("Enter");
+  await editor.waitFor();
+  const text = await editor.innerText();
+  await editor.press("ControlOrMeta+a");
+  await page.keyboard.insertText(text.replace('"value":"/"', '"value":"/b"'));
+  await page.getByText("changed", { exact: true }).waitFor();
+  await page.getByText("valid", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Try on the last" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText(/^Of 3 requests since .*: 1 denied/).waitFor();
+  const changed = page.getByRole("group", { name: "Requests that would" });
+  const rows = await changed.getByRole("row").count();
+  assert.equal(rows, 2);
+  assert.deepEqual(await accessibilityProblems(page), []);
+});

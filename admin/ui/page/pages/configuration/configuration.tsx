@@ -20,6 +20,7 @@ import {
 } from "../../kit/layout.tsx";
 import { messageOf, postJson } from "../../server/api.ts";
 import { useFetched } from "../../server/poll.ts";
+import { Trial, useTrial } from "./trial.tsx";
 
 const PAUSE_MS = 400;
 
@@ -85,6 +86,7 @@ function Draft({ source, file, canCheck }: DraftProps) {
   const draft = { hash: source.hash, name: file.name, text };
   const { result, isChecking, setResult } = useCheck(draft, canCheck);
   const { message, apply } = useApply(draft, setResult);
+  const trial = useTrial(draft);
   const isChanged = text !== file.text;
   const errors = countErrors(result);
   const isValid = errors === 0 && result.problem === undefined;
@@ -111,6 +113,8 @@ function Draft({ source, file, canCheck }: DraftProps) {
           onCompare={() => setCompared(!isCompared)}
           onDiscard={() => setText(file.text)}
           onDownload={() => download(file.name, text)}
+          onTry={canCheck ? () => void trial.attempt() : undefined}
+          canTry={isValid && !isChecking && !trial.isTrying}
           onApply={() => void apply()}
         />
       }
@@ -126,6 +130,7 @@ function Draft({ source, file, canCheck }: DraftProps) {
       <div class="panel-foot stack">
         <Problem>{result.problem}</Problem>
         <Message>{message}</Message>
+        <Trial trial={trial} />
         <Diagnostics
           diagnostics={result.diagnostics}
           onGoTo={(line) => editor.current?.goTo(line)}
@@ -147,6 +152,9 @@ interface ActionsProps {
   readonly onCompare: () => void;
   readonly onDiscard: () => void;
   readonly onDownload: () => void;
+  /** Set where drafts can be tried. */
+  readonly onTry: (() => void) | undefined;
+  readonly canTry: boolean;
   readonly onApply: () => void;
 }
 
@@ -160,6 +168,11 @@ function Actions(props: ActionsProps) {
         Discard
       </Button>
       <Button onPress={props.onDownload}>Download</Button>
+      {props.onTry && (
+        <Button isDisabled={!props.canTry} onPress={props.onTry}>
+          Try on the last 1,000 requests
+        </Button>
+      )}
       <Button isMain isDisabled={!props.canApply} onPress={props.onApply}>
         Apply
       </Button>
