@@ -1,6 +1,6 @@
 /** JSON of the endpoints that the page uses. The page imports these types, so that both sides agree. */
 import type { PartsResult } from "../../src/policy/cel/evaluate_parts.ts";
-import type { HttpMatch } from "../../src/api/resources/http_match.ts";
+import type { HttpMatch } from "../../src/api/rules/http_match.ts";
 import type {
   DataPlaneDescription,
   TaskTree,

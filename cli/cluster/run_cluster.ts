@@ -11,7 +11,7 @@ import {
   findClusterAccess,
   readControllerAccess,
 } from "../../src/cluster/client/cluster_access.ts";
-import { POLICY_API_GROUP } from "../../src/api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../src/api/schema/group.ts";
 import { isHostPort, parseAddress } from "../../src/api/schema/address.ts";
 import { parseDuration } from "../../src/api/schema/duration.ts";
 import { systemClock } from "../../src/base/clock.ts";

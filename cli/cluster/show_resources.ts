@@ -4,7 +4,7 @@ import {
   objectAt,
   objectsAt,
 } from "../../src/base/json.ts";
-import { POLICY_API_GROUP } from "../../src/api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../src/api/schema/group.ts";
 import type { KubernetesApi } from "../../src/cluster/client/kubernetes_api.ts";
 import { openCluster } from "./for_proxies.ts";
 import { printAs } from "../output/print_as.ts";

@@ -6,10 +6,10 @@ import {
   requestRedirectSchema,
   shortFilterSchema,
   urlRewriteSchema,
-} from "../api/resources/http_filter.ts";
-import { corsSchema } from "../api/resources/cors_filter.ts";
+} from "../api/rules/http_filter.ts";
+import { corsSchema } from "../api/rules/cors_filter.ts";
 import type { PolicySchemas } from "../api/resources/gateway_policy_schema.ts";
-import { httpMatchSchema } from "../api/resources/http_match.ts";
+import { httpMatchSchema } from "../api/rules/http_match.ts";
 import {
   routeRetrySchema,
   routeTimeoutsSchema,

@@ -6,7 +6,7 @@ import {
   show,
   validate,
 } from "../api/schema/validate.ts";
-import { POLICY_API_GROUP } from "../api/resources/group.ts";
+import { POLICY_API_GROUP } from "../api/schema/group.ts";
 import { createSuggest } from "../api/schema/suggest.ts";
 import { runToEnd } from "../base/slices.ts";
 import { checkConsistency, lint } from "./resource_checks.ts";

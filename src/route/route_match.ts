@@ -3,7 +3,7 @@ import {
   type HttpMatch,
   MODEL_HEADER,
   type QueryParamMatch,
-} from "../api/resources/http_match.ts";
+} from "../api/rules/http_match.ts";
 import { Pattern, type PatternBudget } from "../base/pattern.ts";
 import { readQuery } from "./query_parameter.ts";
 import { normalizePath, pathEnd } from "./normalize_target.ts";

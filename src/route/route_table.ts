@@ -1,4 +1,4 @@
-import type { HttpMatch } from "../api/resources/http_match.ts";
+import type { HttpMatch } from "../api/rules/http_match.ts";
 import { runToEnd } from "../base/slices.ts";
 import { isWildcard } from "./hostname.ts";
 import { type Candidate, PathIndex, type RouteMatch } from "./path_index.ts";

@@ -1,4 +1,4 @@
-import { gatewayApiVersion, POLICY_API_GROUP } from "./group.ts";
+import { gatewayApiVersion, POLICY_API_GROUP } from "../schema/group.ts";
 import { resource } from "./resource.ts";
 import { preciseHostname, referenceName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";

@@ -1,4 +1,4 @@
-import { GATEWAY_API_GROUP } from "./group.ts";
+import { GATEWAY_API_GROUP } from "../schema/group.ts";
 import { identityEntries, metadataSchema } from "./resource.ts";
 import { namespace, port, referenceName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";

@@ -13,7 +13,7 @@ import {
   urlPath,
 } from "../schema/scalars.ts";
 import { backendCredentials } from "./credentials_schema.ts";
-import { policyApiVersion } from "./group.ts";
+import { policyApiVersion } from "../schema/group.ts";
 import { llmBackendSchema } from "./llm_backend.ts";
 import { mcpBackendSchema } from "./mcp_backend.ts";
 import { resource } from "./resource.ts";

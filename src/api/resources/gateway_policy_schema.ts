@@ -2,7 +2,7 @@ import {
   GATEWAY_API_GROUP,
   POLICY_API_GROUP,
   policyApiVersion,
-} from "./group.ts";
+} from "../schema/group.ts";
 import {
   type RouteRetry,
   type RouteTimeouts,

@@ -1,6 +1,6 @@
 import { canonicalAddress } from "../../base/wire/bind_address.ts";
 import { duration } from "../schema/duration.ts";
-import { GATEWAY_API_GROUP, gatewayApiVersion } from "./group.ts";
+import { GATEWAY_API_GROUP, gatewayApiVersion } from "../schema/group.ts";
 import { resource } from "./resource.ts";
 import {
   hostname,

@@ -1,6 +1,6 @@
-import { gatewayApiVersion } from "./group.ts";
-import { backendFilterSchema } from "./http_filter.ts";
-import type { HttpMatch } from "./http_match.ts";
+import { gatewayApiVersion } from "../schema/group.ts";
+import { backendFilterSchema } from "../rules/http_filter.ts";
+import type { HttpMatch } from "../rules/http_match.ts";
 import {
   backendRef,
   type HttpRoute,

@@ -4,17 +4,17 @@ import {
   parseDuration,
   positiveDuration,
 } from "../schema/duration.ts";
-import { groupEntries } from "./backend_group.ts";
-import { GATEWAY_API_GROUP, gatewayApiVersion } from "./group.ts";
+import { groupEntries } from "../rules/backend_group.ts";
+import { GATEWAY_API_GROUP, gatewayApiVersion } from "../schema/group.ts";
 import {
   backendFilterSchema,
   backendObjectEntries,
   type HttpFilter,
   httpFilterSchema,
-} from "./http_filter.ts";
-import { type HttpMatch, httpMatchSchema } from "./http_match.ts";
+} from "../rules/http_filter.ts";
+import { type HttpMatch, httpMatchSchema } from "../rules/http_match.ts";
 import { resource } from "./resource.ts";
-import { sessionPersistenceSchema } from "./session_persistence.ts";
+import { sessionPersistenceSchema } from "../rules/session_persistence.ts";
 import {
   hostname,
   namespace,

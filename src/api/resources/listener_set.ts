@@ -1,5 +1,5 @@
 import { listenersSchema } from "./gateway_resource.ts";
-import { GATEWAY_API_GROUP, gatewayApiVersion } from "./group.ts";
+import { GATEWAY_API_GROUP, gatewayApiVersion } from "../schema/group.ts";
 import { resource } from "./resource.ts";
 import { namespace, referenceName } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";

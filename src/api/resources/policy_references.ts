@@ -1,6 +1,6 @@
 import * as s from "../schema/schema.ts";
 import { namespace, port, referenceName } from "../schema/scalars.ts";
-import { POLICY_API_GROUP } from "./group.ts";
+import { POLICY_API_GROUP } from "../schema/group.ts";
 
 /** Creates the schema of a reference to an entry of a Secret. @param owner Whose namespace is the default. @param entry Default of `key`. */
 export function secretRefSchema(owner: string, entry: string) {

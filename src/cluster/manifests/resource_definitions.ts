@@ -1,4 +1,4 @@
-import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import type { KindSchemas } from "../../api/resources/resource_set.ts";
 import { toJsonDefinitions } from "../../api/schema/json_schema.ts";
 import {

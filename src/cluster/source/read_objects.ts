@@ -4,7 +4,7 @@ import {
   objectsAt,
   valueAt,
 } from "../../base/json.ts";
-import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import type {
   KindSchemas,
   Resource,

@@ -6,7 +6,7 @@ import {
   objectsAt,
 } from "../../base/json.ts";
 import type { Condition } from "../../compile/outcomes/listener_outcomes.ts";
-import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
+import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
 import {
   type KubernetesObject,
   objectKey,

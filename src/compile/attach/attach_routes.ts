@@ -1,4 +1,4 @@
-import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
+import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
 import type { HttpRoute, ParentRef } from "../../api/resources/http_route.ts";
 import { nearest } from "../../api/schema/suggest.ts";
 import { intersectHostnames } from "../../route/hostname.ts";

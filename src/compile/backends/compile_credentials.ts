@@ -6,7 +6,7 @@ import {
   type TokenClientResource,
 } from "../../api/resources/credentials_schema.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
-import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";

@@ -5,7 +5,7 @@ import {
   redactUrl,
 } from "../../base/redaction.ts";
 import { mapInSlices } from "../../base/slices.ts";
-import { httpMatchSchema } from "../../api/resources/http_match.ts";
+import { httpMatchSchema } from "../../api/rules/http_match.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
 import type {
   Backend,

@@ -26,7 +26,7 @@ import {
   prepareRules,
   reportConflict,
 } from "../routes/route_rules.ts";
-import type { HttpMatch } from "../../api/resources/http_match.ts";
+import type { HttpMatch } from "../../api/rules/http_match.ts";
 import type { RunningPolicy } from "../../policy/contract/policy.ts";
 import type {
   PolicyKind,

@@ -1,5 +1,5 @@
 import { gatewayOfSet, namespacedName } from "../resolve/references.ts";
-import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
+import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
 import type {
   Gateway,
   Listener,

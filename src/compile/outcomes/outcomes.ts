@@ -19,7 +19,7 @@ import {
 } from "./listener_outcomes.ts";
 import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
 import type { GatewayPolicy } from "../../api/resources/gateway_policy_schema.ts";
-import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
+import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
 
 /** State of a route at each of its gateways and listener sets; Gateway API `RouteParentStatus`. */
 interface RouteOutcome {

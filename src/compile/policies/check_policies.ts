@@ -5,10 +5,7 @@ import type {
   PolicyKind,
   PolicyProblem,
 } from "../../policy/contract/policy_kind.ts";
-import type {
-  BackendFilter,
-  HttpFilter,
-} from "../../api/resources/http_filter.ts";
+import type { BackendFilter, HttpFilter } from "../../api/rules/http_filter.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";

@@ -7,7 +7,7 @@ import {
 } from "../resolve/references.ts";
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
-import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import { describeError } from "../../base/errors.ts";
 import { type Alternative, anyOf } from "../../policy/contract/alternatives.ts";
 import type { RunningPolicy } from "../../policy/contract/policy.ts";

@@ -5,7 +5,7 @@ import type { Certificate } from "../../snapshot/snapshot.ts";
 import { type Inputs, mayRefer, type ReadFile } from "./references.ts";
 import type { Named, Report } from "../memory/report.ts";
 import type { ObjectRef } from "../../api/resources/gateway_resource.ts";
-import { GATEWAY_API_GROUP } from "../../api/resources/group.ts";
+import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
 
 /** Dependencies of reading certificates. */
 export interface TlsContext {

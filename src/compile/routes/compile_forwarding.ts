@@ -1,16 +1,13 @@
 import type {
   BackendFilter,
   RequestMirror,
-} from "../../api/resources/http_filter.ts";
+} from "../../api/rules/http_filter.ts";
 import type {
   BackendRef,
   HttpRoute,
   HttpRouteRule,
 } from "../../api/resources/http_route.ts";
-import {
-  GATEWAY_API_GROUP,
-  POLICY_API_GROUP,
-} from "../../api/resources/group.ts";
+import { GATEWAY_API_GROUP, POLICY_API_GROUP } from "../../api/schema/group.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type {
@@ -35,7 +32,7 @@ import type { ConditionReason, Report } from "../memory/report.ts";
 import { groupBackends } from "./backend_groups.ts";
 import { findWebUi } from "./compile_web_ui.ts";
 import { createHmac } from "node:crypto";
-import type { SessionPersistence } from "../../api/resources/session_persistence.ts";
+import type { SessionPersistence } from "../../api/rules/session_persistence.ts";
 import { optionalDuration } from "../../api/schema/duration.ts";
 
 /** Dependencies of resolving references. */

@@ -1,5 +1,5 @@
 import type { BackendRef } from "../../api/resources/http_route.ts";
-import { POLICY_API_GROUP, WEB_UI_KIND } from "../../api/resources/group.ts";
+import { POLICY_API_GROUP, WEB_UI_KIND } from "../../api/schema/group.ts";
 import type { Backend, WebUiAccess } from "../../snapshot/snapshot.ts";
 import type {
   CompiledListener,

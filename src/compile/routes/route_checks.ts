@@ -1,4 +1,4 @@
-import type { HttpMatch } from "../../api/resources/http_match.ts";
+import type { HttpMatch } from "../../api/rules/http_match.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";

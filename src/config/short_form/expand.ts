@@ -17,7 +17,7 @@ import type {
   Gateway,
   Listener,
 } from "../../api/resources/gateway_resource.ts";
-import { gatewayApiVersion } from "../../api/resources/group.ts";
+import { gatewayApiVersion } from "../../api/schema/group.ts";
 import type { Path } from "../../api/schema/validate.ts";
 import type { ShortGateway, ShortListenerTls } from "./short_form.ts";
 

@@ -1,9 +1,6 @@
 import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
-import {
-  gatewayApiVersion,
-  policyApiVersion,
-} from "../../api/resources/group.ts";
+import { gatewayApiVersion, policyApiVersion } from "../../api/schema/group.ts";
 import { parseLlmHost } from "../../api/resources/llm_backend.ts";
 import { isIpAddress } from "../../api/schema/scalars.ts";
 import type { Path } from "../../api/schema/validate.ts";

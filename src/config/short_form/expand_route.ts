@@ -9,7 +9,7 @@ import {
   POLICY_API_GROUP,
   policyApiVersion,
   WEB_UI_KIND,
-} from "../../api/resources/group.ts";
+} from "../../api/schema/group.ts";
 import {
   backendKind,
   DEFAULT_NAMESPACE,
@@ -24,10 +24,7 @@ import type {
   HttpRouteResource,
   ParentRef,
 } from "../../api/resources/http_route.ts";
-import {
-  type HttpMatch,
-  modelCondition,
-} from "../../api/resources/http_match.ts";
+import { type HttpMatch, modelCondition } from "../../api/rules/http_match.ts";
 import type { Path } from "../../api/schema/validate.ts";
 import { createBackend } from "./expand_backend.ts";
 

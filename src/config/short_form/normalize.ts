@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { isJsonObject } from "../../base/json.ts";
 import { DeferredLists } from "../../base/slices.ts";
-import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import type { Environment } from "../yaml/substitute.ts";
 
 /** Conventions of a file that are normalized for a `ResourceSet`. */

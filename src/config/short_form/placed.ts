@@ -1,4 +1,4 @@
-import { POLICY_API_GROUP } from "../../api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import {
   type Resource,
   resourceKey,

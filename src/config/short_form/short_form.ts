@@ -14,8 +14,8 @@ import {
 import { llmBackendSchema } from "../../api/resources/llm_backend.ts";
 import { mcpBackendSchema } from "../../api/resources/mcp_backend.ts";
 import type { PolicySchemas } from "../../api/resources/gateway_policy_schema.ts";
-import { shortFilterSchema } from "../../api/resources/http_filter.ts";
-import { shortMatchSchema } from "../../api/resources/http_match.ts";
+import { shortFilterSchema } from "../../api/rules/http_filter.ts";
+import { shortMatchSchema } from "../../api/rules/http_match.ts";
 import {
   backendUseEntries,
   defaultMatches,

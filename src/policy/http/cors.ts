@@ -1,4 +1,4 @@
-import { type Cors, corsSchema } from "../../api/resources/cors_filter.ts";
+import { type Cors, corsSchema } from "../../api/rules/cors_filter.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { compileOrigins } from "./cors_origin.ts";

@@ -1,7 +1,7 @@
 import {
   type HeaderModifier,
   headerModifierSchema,
-} from "../../api/resources/http_filter.ts";
+} from "../../api/rules/http_filter.ts";
 import { protectedHeaders } from "../../base/wire/protected_headers.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type { HeaderList } from "../../http/header_list.ts";

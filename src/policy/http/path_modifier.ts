@@ -1,4 +1,4 @@
-import type { PathModifier } from "../../api/resources/http_filter.ts";
+import type { PathModifier } from "../../api/rules/http_filter.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { pathEnd } from "../../route/normalize_target.ts";
 

@@ -1,7 +1,7 @@
 import {
   type RequestRedirect,
   requestRedirectSchema,
-} from "../../api/resources/http_filter.ts";
+} from "../../api/rules/http_filter.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import { modifyPath } from "./path_modifier.ts";
 import type { Policy } from "../contract/policy.ts";

@@ -1,7 +1,7 @@
 import {
   type UrlRewrite,
   urlRewriteSchema,
-} from "../../api/resources/http_filter.ts";
+} from "../../api/rules/http_filter.ts";
 import { modifyPath } from "./path_modifier.ts";
 import type { Policy } from "../contract/policy.ts";
 

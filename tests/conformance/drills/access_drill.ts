@@ -6,7 +6,7 @@ import { KubernetesApi } from "../../../src/cluster/client/kubernetes_api.ts";
 import { ClusterCache } from "../../../src/cluster/source/cluster_cache.ts";
 import { createCollections } from "../../../src/cluster/source/collections.ts";
 import { parseAllYaml } from "../../../src/base/yaml_library.ts";
-import { POLICY_API_GROUP } from "../../../src/api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../../src/api/schema/group.ts";
 import type { Finding } from "../../drills/drill.ts";
 import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
 import { listOf } from "../pods.ts";

@@ -5,7 +5,7 @@ import {
   ApiError,
   type KubernetesApi,
 } from "../../../src/cluster/client/kubernetes_api.ts";
-import { POLICY_API_GROUP } from "../../../src/api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../../src/api/schema/group.ts";
 import { type Finding, residentMib, sleep } from "../../drills/drill.ts";
 import {
   create,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { gatewayApiVersion } from "../../../src/api/resources/group.ts";
+import { gatewayApiVersion } from "../../../src/api/schema/group.ts";
 import type { Outcomes } from "../../../src/compile/outcomes/outcomes.ts";
 import { Gateway } from "../../../src/gateway/gateway.ts";
 import {

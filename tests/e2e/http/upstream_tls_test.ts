@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { gatewayApiVersion } from "../../../src/api/resources/group.ts";
+import { gatewayApiVersion } from "../../../src/api/schema/group.ts";
 import { createAuthority } from "../../harness/login/certificates.ts";
 import { createConfigFolder } from "../../harness/gateway/file_gateway.ts";
 import {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { POLICY_API_GROUP } from "../../../src/api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../../src/api/schema/group.ts";
 import { ClusterSource } from "../../../src/cluster/source/cluster_source.ts";
 import { StatusController } from "../../../src/cluster/status/status_controller.ts";
 import { textSource } from "../../../src/config/configuration_source.ts";

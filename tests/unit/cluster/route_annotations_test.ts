@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { POLICY_API_GROUP } from "../../../src/api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../../src/api/schema/group.ts";
 import { createCollections } from "../../../src/cluster/source/collections.ts";
 import { readObject } from "../../../src/cluster/source/read_objects.ts";
 import { schemasOf } from "../../../src/gateway/candidate.ts";

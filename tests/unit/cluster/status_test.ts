@@ -7,7 +7,7 @@ import {
   isStored,
   storeConditions,
 } from "../../../src/cluster/status/stored_conditions.ts";
-import { POLICY_API_GROUP } from "../../../src/api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../../src/api/schema/group.ts";
 import { resourceSetOf } from "../../../src/api/resources/resource_set.ts";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { compileAll } from "../compile/resources.ts";

@@ -9,7 +9,7 @@ import {
   gatewayApiVersion,
   POLICY_API_GROUP,
   policyApiVersion,
-} from "../../../src/api/resources/group.ts";
+} from "../../../src/api/schema/group.ts";
 import { compile, type Compiled } from "../../../src/compile/compile.ts";
 import { builtInPolicies } from "../../../src/policy/registry.ts";
 import type { Listener, Route } from "../../../src/snapshot/snapshot.ts";

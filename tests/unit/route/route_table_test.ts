@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { HttpMatch } from "../../../src/api/resources/http_match.ts";
+import type { HttpMatch } from "../../../src/api/rules/http_match.ts";
 import { createRouteTable } from "../../../src/route/route_table.ts";
 import type { RoutableRequest } from "../../../src/route/route_match.ts";
 import { processorTime } from "../../harness/time/processor_time.ts";

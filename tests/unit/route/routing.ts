@@ -1,4 +1,4 @@
-import type { HttpMatch } from "../../../src/api/resources/http_match.ts";
+import type { HttpMatch } from "../../../src/api/rules/http_match.ts";
 import { loadPatterns } from "../../../src/base/pattern.ts";
 import type { RoutableRequest } from "../../../src/route/route_match.ts";
 

@@ -3,7 +3,7 @@ import type { Resource } from "../../../../src/api/resources/resource_set.ts";
 import { GatewayIndex } from "../../../../src/cluster/delivery/gateway_index.ts";
 import { createCollections } from "../../../../src/cluster/source/collections.ts";
 import { readObject } from "../../../../src/cluster/source/read_objects.ts";
-import { POLICY_API_GROUP } from "../../../../src/api/resources/group.ts";
+import { POLICY_API_GROUP } from "../../../../src/api/schema/group.ts";
 import { schemasOf } from "../../../../src/gateway/candidate.ts";
 
 const ROUTES = "gateway.networking.k8s.io";

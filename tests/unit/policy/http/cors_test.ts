@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Cors } from "../../../../src/api/resources/cors_filter.ts";
+import type { Cors } from "../../../../src/api/rules/cors_filter.ts";
 import {
   createCors,
   exposedHeaders,

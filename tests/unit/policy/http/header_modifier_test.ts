@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { HeaderModifier } from "../../../../src/api/resources/http_filter.ts";
+import type { HeaderModifier } from "../../../../src/api/rules/http_filter.ts";
 import {
   checkRequestHeaderModifier,
   checkResponseHeaderModifier,

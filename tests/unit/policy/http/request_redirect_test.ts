@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RequestRedirect } from "../../../../src/api/resources/http_filter.ts";
+import type { RequestRedirect } from "../../../../src/api/rules/http_filter.ts";
 import { createRequestRedirect } from "../../../../src/policy/http/request_redirect.ts";
 import { answer, context } from "../exchange.ts";
 

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { gatewayApiVersion } from "../../../src/api/resources/group.ts";
-import { createAuthority } from "../../harness/login/certificates.ts";
-import { fetchRaw } from "../../harness/clients/fetch_raw.ts";
+import { gatewayApiVersion } from "../../../../src/api/schema/group.ts";
+import { createAuthority } from "../../../harness/login/certificates.ts";
+import { fetchRaw } from "../../../harness/clients/fetch_raw.ts";
 import {
   callMcp,
   guardedRoute,
   startGuardedServer,
-} from "../../harness/servers/guarded_server.ts";
-import { NodeUpstream } from "../../harness/servers/node_upstreams.ts";
-import { answer, RawUpstream } from "../../harness/clients/raw_upstream.ts";
-import { startReloadableGateway } from "../../harness/gateway/reloadable_gateway.ts";
-import { createTokenIssuer, jwksOf } from "../../harness/login/tokens.ts";
+} from "../../../harness/servers/guarded_server.ts";
+import { NodeUpstream } from "../../../harness/servers/node_upstreams.ts";
+import { answer, RawUpstream } from "../../../harness/clients/raw_upstream.ts";
+import { startReloadableGateway } from "../../../harness/gateway/reloadable_gateway.ts";
+import { createTokenIssuer, jwksOf } from "../../../harness/login/tokens.ts";
 
 const alice = await createTokenIssuer({ issuer: "https://idp.example/" });
 const jwks = jwksOf(alice);

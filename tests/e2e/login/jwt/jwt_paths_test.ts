@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { fetchRaw } from "../../harness/clients/fetch_raw.ts";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
+import { fetchRaw } from "../../../harness/clients/fetch_raw.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
 import {
   audience,
   startGuardedServer,
-} from "../../harness/servers/guarded_server.ts";
-import { IdentityServer } from "../../harness/login/identity_server.ts";
-import { exchangeRaw, statusOf } from "../../harness/clients/raw_exchange.ts";
+} from "../../../harness/servers/guarded_server.ts";
+import { IdentityServer } from "../../../harness/login/identity_server.ts";
+import {
+  exchangeRaw,
+  statusOf,
+} from "../../../harness/clients/raw_exchange.ts";
 
 const wellKnown = [
   "/.well-known/oauth-protected-resource",
@@ -105,7 +108,7 @@ const segments = [
   "mcp",
   "m%63p",
   "%2e",
-  "../..",
+  "../../..",
   "",
   ".well-known",
   "oauth-protected-resource",

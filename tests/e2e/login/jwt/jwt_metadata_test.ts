@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { fetchRaw } from "../../harness/clients/fetch_raw.ts";
+import { fetchRaw } from "../../../harness/clients/fetch_raw.ts";
 import {
   audience,
   callMcp,
   guardedRoute,
   startGuardedServer,
-} from "../../harness/servers/guarded_server.ts";
-import { IdentityServer } from "../../harness/login/identity_server.ts";
-import { startReloadableGateway } from "../../harness/gateway/reloadable_gateway.ts";
+} from "../../../harness/servers/guarded_server.ts";
+import { IdentityServer } from "../../../harness/login/identity_server.ts";
+import { startReloadableGateway } from "../../../harness/gateway/reloadable_gateway.ts";
 
 interface Options {
   readonly mcp: Readonly<Record<string, unknown>>;

@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import {
   audience,
   callMcp,
   guardedRoute,
   startGuardedServer,
-} from "../../harness/servers/guarded_server.ts";
-import { IdentityServer } from "../../harness/login/identity_server.ts";
+} from "../../../harness/servers/guarded_server.ts";
+import { IdentityServer } from "../../../harness/login/identity_server.ts";
 import {
   type Documents,
   type ReloadableGateway,
   startReloadableGateway,
-} from "../../harness/gateway/reloadable_gateway.ts";
+} from "../../../harness/gateway/reloadable_gateway.ts";
 import {
   createTokenIssuer,
   type TokenIssuer,
-} from "../../harness/login/tokens.ts";
-import { fc } from "../../harness/parsers/properties.ts";
+} from "../../../harness/login/tokens.ts";
+import { fc } from "../../../harness/parsers/properties.ts";
 
 const issuer = "https://idp.example/";
 const always = { exp: Date.UTC(2100, 0) / 1000 };

@@ -1,5 +1,5 @@
 import { corsSchema } from "./cors_filter.ts";
-import { POLICY_API_GROUP } from "./group.ts";
+import { POLICY_API_GROUP } from "../schema/group.ts";
 import {
   headerName,
   headerValue,

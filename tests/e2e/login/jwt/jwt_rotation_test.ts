@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { issuer, startStory } from "../../harness/login/identity_story.ts";
-import { createTokenIssuer } from "../../harness/login/tokens.ts";
+import { issuer, startStory } from "../../../harness/login/identity_story.ts";
+import { createTokenIssuer } from "../../../harness/login/tokens.ts";
 
 const second = 1000;
 const old = await createTokenIssuer({ issuer, kid: "k1" });

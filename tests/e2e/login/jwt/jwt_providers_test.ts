@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { exportSPKI, importJWK } from "jose";
-import { fetchRaw } from "../../harness/clients/fetch_raw.ts";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
-import { IdentityServer } from "../../harness/login/identity_server.ts";
-import { createTokenIssuer } from "../../harness/login/tokens.ts";
+import { fetchRaw } from "../../../harness/clients/fetch_raw.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
+import { IdentityServer } from "../../../harness/login/identity_server.ts";
+import { createTokenIssuer } from "../../../harness/login/tokens.ts";
 import {
   audience,
   callMcp,
   startGuardedServer,
-} from "../../harness/servers/guarded_server.ts";
+} from "../../../harness/servers/guarded_server.ts";
 
 /** Starts a gateway that accepts the tokens of two providers, which use the same key id. */
 async function setUp(

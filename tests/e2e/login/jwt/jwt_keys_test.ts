@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { gatewayApiVersion } from "../../../src/api/resources/group.ts";
+import { gatewayApiVersion } from "../../../../src/api/schema/group.ts";
 import {
   createAuthority,
   type KeyPair,
-} from "../../harness/login/certificates.ts";
-import { FakeClock } from "../../harness/time/fake_clock.ts";
-import { fetchRaw } from "../../harness/clients/fetch_raw.ts";
+} from "../../../harness/login/certificates.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import { fetchRaw } from "../../../harness/clients/fetch_raw.ts";
 import {
   callMcp,
   guardedRoute,
   startGuardedServer,
-} from "../../harness/servers/guarded_server.ts";
-import { IdentityServer } from "../../harness/login/identity_server.ts";
-import { answer, RawUpstream } from "../../harness/clients/raw_upstream.ts";
+} from "../../../harness/servers/guarded_server.ts";
+import { IdentityServer } from "../../../harness/login/identity_server.ts";
+import { answer, RawUpstream } from "../../../harness/clients/raw_upstream.ts";
 import {
   type Documents,
   startReloadableGateway,
-} from "../../harness/gateway/reloadable_gateway.ts";
-import { createTokenIssuer, jwksOf } from "../../harness/login/tokens.ts";
+} from "../../../harness/gateway/reloadable_gateway.ts";
+import { createTokenIssuer, jwksOf } from "../../../harness/login/tokens.ts";
 
 const name = "idp.example";
 const authority = await createAuthority();

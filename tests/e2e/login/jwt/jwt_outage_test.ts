@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
-import { FakeClock } from "../../harness/time/fake_clock.ts";
+import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import {
   audience,
   callMcp,
   guardedRoute,
   startGuardedServer,
-} from "../../harness/servers/guarded_server.ts";
+} from "../../../harness/servers/guarded_server.ts";
 import {
   issuer,
   routeTo,
   startStory,
-} from "../../harness/login/identity_story.ts";
+} from "../../../harness/login/identity_story.ts";
 import {
   type Condition,
   IdentityServer,
-} from "../../harness/login/identity_server.ts";
-import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
-import { startReloadableGateway } from "../../harness/gateway/reloadable_gateway.ts";
-import { createTokenIssuer } from "../../harness/login/tokens.ts";
+} from "../../../harness/login/identity_server.ts";
+import { GatewayProcess } from "../../../harness/gateway/gateway_process.ts";
+import { startReloadableGateway } from "../../../harness/gateway/reloadable_gateway.ts";
+import { createTokenIssuer } from "../../../harness/login/tokens.ts";
 
 const second = 1000;
 const minute = 60 * second;

@@ -6,11 +6,11 @@ import {
   type Guard,
   guardedRoute,
   startGuardedServer,
-} from "../../harness/servers/guarded_server.ts";
-import { IdentityServer } from "../../harness/login/identity_server.ts";
-import { connectRaw } from "../../harness/clients/raw_exchange.ts";
-import { startReloadableGateway } from "../../harness/gateway/reloadable_gateway.ts";
-import { createTokenIssuer } from "../../harness/login/tokens.ts";
+} from "../../../harness/servers/guarded_server.ts";
+import { IdentityServer } from "../../../harness/login/identity_server.ts";
+import { connectRaw } from "../../../harness/clients/raw_exchange.ts";
+import { startReloadableGateway } from "../../../harness/gateway/reloadable_gateway.ts";
+import { createTokenIssuer } from "../../../harness/login/tokens.ts";
 
 const alice = await createTokenIssuer();
 

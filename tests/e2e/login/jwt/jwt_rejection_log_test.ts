@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
-import { guardedRoute } from "../../harness/servers/guarded_server.ts";
-import { createTokenIssuer, jwksOf } from "../../harness/login/tokens.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
+import { guardedRoute } from "../../../harness/servers/guarded_server.ts";
+import { createTokenIssuer, jwksOf } from "../../../harness/login/tokens.ts";
 
 const issuer = await createTokenIssuer();
 
