@@ -3,7 +3,21 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { SharedMap } from "../base/shared_map.ts";
 import type { EgressPolicy } from "../base/wire/egress_policy.ts";
-import type { DocumentAddress } from "./documents/document_client.ts";
+import type { JsonObject } from "../base/json.ts";
+import { ServerRequests } from "./backend_tokens/server_requests.ts";
+import {
+  addressOfUrl,
+  type DocumentAddress,
+} from "./documents/document_client.ts";
+import {
+  appendedMetadataUrl,
+  insertedMetadataUrl,
+} from "./providers/provider_urls.ts";
+import {
+  Introspection,
+  type IntrospectionServer,
+} from "./tokens/introspection.ts";
+import { TokenIntrospector } from "./tokens/token_introspector.ts";
 import type {
   DocumentCache,
   DocumentPlace,
@@ -35,6 +49,14 @@ export interface IdentityLease {
   document(
     place: DocumentPlace,
   ): Pick<RemoteDocument<unknown>, "latest" | "fresh">;
+  /** Creates what asks an authorization server about tokens. */
+  introspector(
+    server: Omit<IntrospectionServer, "metadata"> & {
+      /** Of the server; `undefined` for that of its issuer. */
+      readonly metadata: JsonObject | undefined;
+    },
+    cacheMs: number,
+  ): TokenIntrospector;
   /** Creates a token verifier; the store reports on it until the lease is released. */
   verifier(options: TokenVerifierOptions): TokenVerifier;
   /** Drops entries without other users; requests in progress may continue to use them. */
@@ -95,6 +117,21 @@ export class IdentityStore {
         place.kind === "jwks"
           ? keys({ kind: "remote", address: place.address })
           : metadata(place.addresses),
+      introspector: ({ metadata: own, ...server }, cacheMs) => {
+        const { issuer } = server;
+        const remote = own === undefined
+          ? metadata(
+            [insertedMetadataUrl(issuer), appendedMetadataUrl(issuer)]
+              .map(addressOfUrl),
+          )
+          : undefined;
+        const { clock } = services;
+        const introspection = new Introspection(
+          { ...server, metadata: () => remote?.get() ?? own ?? {} },
+          { requests: new ServerRequests(services), clock },
+        );
+        return new TokenIntrospector(introspection, { clock, cacheMs });
+      },
       verifier: (options) => {
         const verifier = new TokenVerifier(options);
         this.#verifiers.add(verifier);
@@ -139,8 +176,8 @@ export class IdentityStore {
   }
 
   /** Returns the token cache occupancy of all verifiers in use. */
-  cachedTokens(): readonly TokenVerifier["occupancy"][] {
-    return [...this.#verifiers].map(({ occupancy }) => occupancy);
+  cachedTokens(): TokenVerifier["occupancies"] {
+    return [...this.#verifiers].flatMap(({ occupancies }) => occupancies);
   }
 
   /** Fetches keys that were not fetched yet, so that the first request need not wait for them. */

@@ -12,8 +12,13 @@ const fileFields: readonly string[] = [
 export function findFileField(resource: Resource): string | undefined {
   if (resource.kind !== "GatewayPolicy") return undefined;
   const { traffic } = resource.spec;
-  const fields = listAt(traffic, "jwtAuthentication", "providers").map(
-    (_, index) => `jwtAuthentication.providers.${index}.jwks.file`,
+  const fields = listAt(traffic, "jwtAuthentication", "providers").flatMap(
+    (_, index) =>
+      [
+        "jwks.file",
+        "introspection.clientSecretFile",
+        "introspection.privateKeyFile",
+      ].map((field) => `jwtAuthentication.providers.${index}.${field}`),
   );
   const found = [...fileFields, ...fields].find((path) =>
     memberAt(traffic, path) !== undefined

@@ -21,7 +21,7 @@ import type {
 import { tokenTypes } from "../../identity/backend_tokens/token_source.ts";
 import { readFileOf, readSecretValue } from "../resolve/references.ts";
 import type { BackendContext } from "./backend_context.ts";
-import { readPrivateKey } from "./private_key.ts";
+import { readPrivateKey } from "../../identity/keys/private_key.ts";
 
 /** Credentials that cannot be used, and the field that says why. */
 export class UnusableCredentials extends TypeError {

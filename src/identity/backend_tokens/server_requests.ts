@@ -60,13 +60,14 @@ export class ServerRequests {
     { body, headers: sent }: LibraryRequest,
     { cancellation = this.#options.cancellation, lookUp }: ServerReach = {},
   ): Promise<Response> {
-    const { "content-type": contentType, authorization } = sent;
+    const { "content-type": contentType, accept, authorization } = sent;
     const address = lookUp === undefined
       ? addressOfUrl(url)
       : await lookUp(url);
     const { status, headers, text } = await fetchDocument(address, {
       ...this.#options,
       cancellation,
+      accept,
       authorization,
       ...(lookUp !== undefined && { isLookedUp: true }),
       ...(body !== undefined && { body: body.toString() }),

@@ -74,6 +74,8 @@ export interface FetchOptions {
   readonly body?: string;
   /** Of the body, `application/json` by default. */
   readonly contentType?: string;
+  /** Media type of the response that the request accepts, `application/json` by default. */
+  readonly accept?: string | undefined;
   /** `Authorization` of the request. */
   readonly authorization?: string | undefined;
   /** 1 MiB by default. */
@@ -126,13 +128,15 @@ export async function fetchDocument(
 }
 
 function headersFor(
-  { body, contentType = "application/json", authorization }: Pick<
-    FetchOptions,
-    "body" | "contentType" | "authorization"
-  >,
+  {
+    body,
+    contentType = "application/json",
+    accept = "application/json",
+    authorization,
+  }: Pick<FetchOptions, "body" | "contentType" | "accept" | "authorization">,
 ): HeaderList {
   const headers = HeaderList.from([
-    ["accept", "application/json"],
+    ["accept", accept],
     ["accept-encoding", "identity"],
   ]);
   if (authorization !== undefined) {

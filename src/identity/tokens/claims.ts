@@ -8,20 +8,23 @@ export interface ClaimRules {
   readonly audiences: readonly string[] | undefined;
   /** Accepted difference between the clocks of provider and gateway. */
   readonly clockSkewMs: number;
+  /** A token without expiry is accepted: somebody else has checked that it is active. */
+  readonly mayLackExpiry?: true;
 }
 
 /**
- * Checks `exp` (required), `nbf`, `iat` and `aud`; RFC 7519 section 4.1.
+ * Checks `exp`, `nbf`, `iat` and `aud`; RFC 7519 section 4.1.
  * @param now Milliseconds since the epoch.
- * @returns Expiry of the claims, in milliseconds since the epoch, including the clock skew.
+ * @returns Expiry of the claims, in milliseconds since the epoch, including the clock skew; `Infinity` without one.
  * @throws {TokenError}
  */
 export function checkClaims(
   claims: JsonObject,
-  { audiences, clockSkewMs }: ClaimRules,
+  { audiences, clockSkewMs, mayLackExpiry }: ClaimRules,
   now: number,
 ): number {
-  const expiry = timeClaim(claims, "exp");
+  const expiry = timeClaim(claims, "exp") ??
+    (mayLackExpiry ? Infinity : undefined);
   if (expiry === undefined) throw new TokenError("token has no expiry");
   const expiresAt = expiry + clockSkewMs;
   if (expiresAt <= now) {

@@ -39,6 +39,25 @@ export interface UnverifiedToken extends ParsedJws {
 const encryptedForm = /^[\w-]+(?:\.[\w-]*){4}$/;
 const compactForm = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
+/** Tokens that fit into a header field (RFC 6750 section 2.1). */
+const tokenForm = /^[\w.~+/-]+=*$/;
+
+/**
+ * Reports whether a token is no JWT, so that only its authorization server knows what it says.
+ * @throws {TokenError} When it is no token at all.
+ */
+export function isOpaque(text: string): boolean {
+  if (text.length > MAX_TOKEN_LENGTH) throw new TokenError("token is too long");
+  if (!tokenForm.test(text)) throw new TokenError("token is malformed");
+  if (!compactForm.test(text)) return true;
+  try {
+    readPart(text.slice(0, text.indexOf(".")), "header");
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** Parses a token: a JWS whose payload is a JSON object. @throws {TokenError} */
 export function parseToken(text: string): UnverifiedToken {
   const signed = parseJws(text);

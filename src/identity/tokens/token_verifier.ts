@@ -5,7 +5,13 @@ import { isSignedBy } from "../keys/jose.ts";
 import { candidateKeys, type KeySet, type KeySource } from "../keys/key_set.ts";
 import type { PublicKey } from "../keys/public_key.ts";
 import { compareValues, showValues } from "../../base/log_text.ts";
-import { parseToken, TokenError, type UnverifiedToken } from "./token.ts";
+import {
+  isOpaque,
+  parseToken,
+  TokenError,
+  type UnverifiedToken,
+} from "./token.ts";
+import type { TokenIntrospector } from "./token_introspector.ts";
 import {
   type FailedProvider,
   failureOf,
@@ -18,8 +24,14 @@ export interface TokenProvider {
   /** Must equal the `iss` claim exactly. */
   readonly issuer: string;
   readonly audiences: readonly string[] | undefined;
-  readonly keys: KeySource;
+  /** `undefined`: the provider is asked about JWTs, too. */
+  readonly keys: KeySource | undefined;
+  /** Asks the provider about tokens; `undefined` if it has no opaque ones. */
+  readonly introspector?: TokenIntrospector | undefined;
 }
+
+/** A provider that signs its tokens. */
+type SigningProvider = TokenProvider & { readonly keys: KeySource };
 
 /** Options of a `TokenVerifier`. */
 export interface TokenVerifierOptions {
@@ -36,7 +48,7 @@ export type WaitFor = <T>(target: string, pending: Promise<T>) => Promise<T>;
 interface VerifiedToken {
   readonly text: string;
   readonly claims: JsonObject;
-  readonly provider: TokenProvider;
+  readonly provider: SigningProvider;
   /** The provider's keys at the time of verification. */
   readonly keys: KeySet;
   readonly expiresAt: number;
@@ -54,12 +66,17 @@ export class TokenVerifier {
   readonly #clockSkewMs: number;
   readonly #clock: Clock;
   readonly #cache = new TokenCache<VerifiedToken>();
+  /** Providers with opaque tokens, which do not say whose they are. */
+  readonly #introspecting: readonly TokenProvider[];
 
   readonly owner: string | undefined;
 
   constructor({ providers, clockSkewMs, clock, owner }: TokenVerifierOptions) {
     this.owner = owner;
     this.#providers = Map.groupBy(providers, ({ issuer }) => issuer);
+    this.#introspecting = providers.filter(({ introspector }) =>
+      introspector !== undefined
+    );
     this.#clockSkewMs = clockSkewMs;
     this.#clock = clock;
   }
@@ -71,9 +88,14 @@ export class TokenVerifier {
     ).map(([issuer]) => issuer);
   }
 
-  /** Number of cached tokens and capacity of the cache. */
-  get occupancy(): TokenCache<VerifiedToken>["occupancy"] {
-    return this.#cache.occupancy;
+  /** Number of tokens and capacity of each cache. */
+  get occupancies(): readonly TokenCache<VerifiedToken>["occupancy"][] {
+    return [
+      this.#cache.occupancy,
+      ...this.#introspecting.flatMap(({ introspector }) =>
+        introspector?.occupancy ?? []
+      ),
+    ];
   }
 
   /**
@@ -97,24 +119,25 @@ export class TokenVerifier {
   }
 
   async #verify(text: string, waitFor: WaitFor): Promise<JsonObject> {
+    if (this.#introspecting.length > 0 && isOpaque(text)) {
+      return await firstThatAccepts(
+        this.#introspecting,
+        (provider) => introspect(text, provider, waitFor),
+      );
+    }
     const token = parseToken(text);
     const providers = this.#providersOf(token);
-    const failures: FailedProvider[] = [];
-    for (const provider of providers) {
-      try {
-        // Of several, only those whose audience it has may fetch keys and cost a verification.
-        if (providers.length > 1) this.#checkClaims(token, provider);
-        return await this.#verifyFor(provider, token, waitFor);
-      } catch (error) {
-        if (!isVerificationError(error)) throw error;
-        failures.push({ provider, error });
-      }
-    }
-    throw failureOf(failures);
+    return await firstThatAccepts(providers, (provider) => {
+      // Of several, only those whose audience it has may fetch keys and cost a verification.
+      if (providers.length > 1) this.#checkClaims(token, provider);
+      if (isSigning(provider)) return this.#verifyFor(provider, token, waitFor);
+      this.#checkClaims(token, provider);
+      return introspect(text, provider, waitFor);
+    });
   }
 
   async #verifyFor(
-    provider: TokenProvider,
+    provider: SigningProvider,
     token: UnverifiedToken,
     waitFor: WaitFor,
   ): Promise<JsonObject> {
@@ -146,7 +169,7 @@ export class TokenVerifier {
 
   async #verifySignature(
     token: UnverifiedToken,
-    provider: TokenProvider,
+    provider: SigningProvider,
     waitFor: WaitFor,
   ): Promise<KeySet> {
     const { keys: source } = provider;
@@ -198,6 +221,40 @@ export class TokenVerifier {
     const rules = { audiences, clockSkewMs: this.#clockSkewMs };
     return checkClaims(claims, rules, this.#clock.now());
   }
+}
+
+function isSigning(provider: TokenProvider): provider is SigningProvider {
+  return provider.keys !== undefined;
+}
+
+/** Returns the claims from the first provider that accepts a token. @throws {TokenError | DocumentUnavailableError} */
+async function firstThatAccepts(
+  providers: readonly TokenProvider[],
+  verify: (provider: TokenProvider) => JsonObject | Promise<JsonObject>,
+): Promise<JsonObject> {
+  const failures: FailedProvider[] = [];
+  for (const provider of providers) {
+    try {
+      return await verify(provider);
+    } catch (error) {
+      if (!isVerificationError(error)) throw error;
+      failures.push({ provider, error });
+    }
+  }
+  throw failureOf(failures);
+}
+
+/** @throws {TokenError} As `TokenIntrospector.introspect`. */
+function introspect(
+  text: string,
+  { issuer, introspector }: TokenProvider,
+  waitFor: WaitFor,
+): JsonObject | Promise<JsonObject> {
+  if (introspector === undefined) throw new TokenError("token is opaque");
+  const claims = introspector.introspect(text);
+  return claims instanceof Promise
+    ? waitFor(`introspection by ${issuer}`, claims)
+    : claims;
 }
 
 function keysOf({ issuer }: TokenProvider): string {

@@ -6,6 +6,10 @@ import {
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeReadError } from "../../base/regular_file.ts";
 import { checkKeySet } from "../../identity/keys/key_set.ts";
+import {
+  checkIntrospection,
+  checkIntrospectionRefs,
+} from "./introspection_settings.ts";
 import { checkLoginProvider, issuerModeOf } from "./login_provider.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import {
@@ -25,7 +29,7 @@ export function checkJwtAuthentication(
   const { providers, mcp, location } = config;
   const problems: PolicyProblem[] = providers.flatMap(({ jwks }, index) => {
     const path = ["providers", index, "jwks"];
-    const { inline, file } = jwks;
+    const { inline, file } = jwks ?? {};
     if (inline !== undefined) {
       return checkKeys([...path, "inline"], () => inline);
     }
@@ -34,6 +38,7 @@ export function checkJwtAuthentication(
     }
     return [];
   });
+  problems.push(...checkIntrospection(providers, readFile));
   if (mcp === undefined) return problems;
   problems.push(...checkLoginProvider(config));
   if (location?.queryParameter !== undefined) {
@@ -212,20 +217,25 @@ export function readSecretRef(
 
 /** Finds references to Secrets that cannot be used; the policy denies every request then. */
 export function checkSecretRefs(
-  { mcp }: JwtAuthentication,
+  { mcp, providers }: JwtAuthentication,
   secrets: SecretAccess,
 ): readonly PolicyProblem[] {
-  if (mcp === undefined) return [];
-  return (["clientSecretRef", "stateSecretRef"] as const).flatMap((field) => {
-    try {
-      readSecretRef(mcp, field, secrets);
-      return [];
-    } catch (error) {
-      if (!(error instanceof UnusableReferenceError)) throw error;
-      const message = `Cannot use the secret: ${error.message}`;
-      return [{ path: ["mcp", field], message }];
-    }
-  });
+  const ofProviders = checkIntrospectionRefs(providers, secrets);
+  if (mcp === undefined) return ofProviders;
+  const fields = ["clientSecretRef", "stateSecretRef"] as const;
+  return [
+    ...ofProviders,
+    ...fields.flatMap((field) => {
+      try {
+        readSecretRef(mcp, field, secrets);
+        return [];
+      } catch (error) {
+        if (!(error instanceof UnusableReferenceError)) throw error;
+        const message = `Cannot use the secret: ${error.message}`;
+        return [{ path: ["mcp", field], message }];
+      }
+    }),
+  ];
 }
 
 /** Returns the lines of a file of secrets, trimmed, without empty lines. */

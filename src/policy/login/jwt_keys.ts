@@ -16,7 +16,7 @@ import { redactUrl } from "../../base/redaction.ts";
 import { loginProviderIndex } from "./login_provider.ts";
 import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 
-type Jwks = JwtAuthentication["providers"][number]["jwks"];
+type Jwks = NonNullable<JwtAuthentication["providers"][number]["jwks"]>;
 
 /** Returns the source of the keys of a provider. */
 export function keySource(jwks: Jwks, options: PolicyOptions): KeySource {
@@ -72,10 +72,18 @@ export function checkKeyBackends(
 ): readonly PolicyProblem[] {
   const { providers, mcp } = config;
   const loginIndex = loginProviderIndex(config);
-  return providers.flatMap(({ issuer, jwks: { remote, url } }, index) => {
+  return providers.flatMap(({ issuer, jwks, introspection }, index) => {
+    const { remote, url } = jwks ?? {};
     const at = ["providers", index];
     const denied = [
       ...denialsOf(url, [...at, "jwks", "url"], references),
+      ...denialsOf(
+        introspection && (introspection.endpoint ?? issuer),
+        introspection?.endpoint === undefined
+          ? [...at, "issuer"]
+          : [...at, "introspection", "endpoint"],
+        references,
+      ),
       // Metadata is that of the login provider, and may come from the backend with its keys.
       ...(mcp !== undefined && index === loginIndex && remote === undefined
         ? denialsOf(issuer, [...at, "issuer"], references)

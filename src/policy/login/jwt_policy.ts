@@ -27,6 +27,8 @@ import {
   setTokenClaims,
 } from "../authentication/request_identity.ts";
 import { isAuthenticated } from "../contract/alternatives.ts";
+import { IntrospectionUnavailableError } from "../../identity/tokens/token_introspector.ts";
+import { createIntrospector } from "./introspection_settings.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
 import { issuersOf, loginProviderIndex } from "./login_provider.ts";
 import { McpOAuth } from "./mcp_oauth.ts";
@@ -52,13 +54,15 @@ export function createJwtAuthentication(
 ): Policy<JwtRejection> {
   const { services } = options;
   const { identity } = servicesIn(services, loginServices);
+  const clockSkewMs = parseDuration(config.clockSkew);
   const verifier = identity.verifier({
     providers: config.providers.map((provider) => ({
       issuer: provider.issuer,
       audiences: provider.audiences,
-      keys: keySource(provider.jwks, options),
+      keys: provider.jwks && keySource(provider.jwks, options),
+      introspector: createIntrospector(provider, clockSkewMs, options),
     })),
-    clockSkewMs: parseDuration(config.clockSkew),
+    clockSkewMs,
     clock: services.clock,
     owner: options.owner,
   });
@@ -184,7 +188,7 @@ function createMcpOAuth(
     otherIssuers: issuersOf(providers)
       .filter((issuer) => issuer !== provider.issuer),
     audience: provider.audiences?.[0],
-    server: jwksServer(provider.jwks, options),
+    server: provider.jwks && jwksServer(provider.jwks, options),
     services: options.services,
     secrets: loginSecrets(mcp, options),
   });
@@ -237,7 +241,9 @@ function rejectToken(
 function rejectTemporarily(
   error: DocumentUnavailableError,
 ): Rejection<"jwt_auth"> {
-  const description = error instanceof DocumentCoolDownError
+  const description = error instanceof IntrospectionUnavailableError
+    ? "the identity provider cannot be asked about the token"
+    : error instanceof DocumentCoolDownError
     ? "the key of the token is unknown, and newer keys are not available yet"
     : "the keys of the identity provider are not available";
   return new Rejection(

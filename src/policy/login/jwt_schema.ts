@@ -9,6 +9,7 @@ import {
   describedAliases,
   providerNames,
 } from "../../identity/providers/adapters.ts";
+import { introspectionSchema } from "./introspection_schema.ts";
 import { credentialLocationSchema } from "../contract/credential_location.ts";
 
 /** Entry of `clientSecretRef` unless it names another. */
@@ -37,17 +38,27 @@ const jwks = s.refine(
   s.exactlyOne("remote", "url", "inline", "file"),
 );
 
-const tokenProvider = s.object({
-  issuer: s.field(
-    "Issuer; must equal the `iss` claim exactly.",
-    s.text(2048),
-  ),
-  audiences: s.field(
-    "Accepted audiences: the `aud` claim must contain one. Default: any audience.",
-    s.optional(s.list(s.text(2048), { min: 1, max: 64 })),
-  ),
-  jwks: s.field("Keys of the provider (JWKS).", jwks),
-});
+const tokenProvider = s.refine(
+  s.object({
+    issuer: s.field(
+      "Issuer; must equal the `iss` claim exactly.",
+      s.text(2048),
+    ),
+    audiences: s.field(
+      "Accepted audiences: the `aud` claim must contain one. Default: any audience.",
+      s.optional(s.list(s.text(2048), { min: 1, max: 64 })),
+    ),
+    jwks: s.field(
+      "Keys of the provider (JWKS), with which the gateway verifies JWTs itself.",
+      s.optional(jwks),
+    ),
+    introspection: s.field(
+      "Asks the provider about opaque tokens, and without `jwks` about JWTs too.",
+      s.optional(introspectionSchema),
+    ),
+  }),
+  s.atLeastOne("jwks", "introspection"),
+);
 
 const documentedMetadata = [
   "resource",

@@ -6,7 +6,10 @@ import type { RegistrationTurns } from "./registration_turns.ts";
 /** Services that `jwtAuthentication` needs. */
 export interface LoginServices {
   /** Keys and metadata of identity providers. */
-  readonly identity: Pick<IdentityLease, "keys" | "metadata" | "verifier">;
+  readonly identity: Pick<
+    IdentityLease,
+    "introspector" | "keys" | "metadata" | "verifier"
+  >;
   /** Logins of MCP clients at the gateway. */
   readonly logins: Omit<LoginState, "close">;
   /** Limits client registrations at identity providers. */

@@ -40,6 +40,9 @@ const secrets: Readonly<Record<string, string>> = {
   "config.sessionSecret": 'planted/"session"+secret-0f6b1ce2-0f6b1ce2',
   "config.budgetWebhook.authorization": "planted/webhook+token-3b81",
   "config.otlp.headers.*": "planted/collector+key-5521",
+  "jwtAuthentication.providers.*.introspection.clientSecret":
+    "planted/introspection+secret-6e09",
+  "jwtAuthentication.providers.*.introspection.privateKey": clientKey,
   "jwtAuthentication.mcp.clientSecret": 'planted/"client"+secret-9a33',
   "jwtAuthentication.mcp.stateSecret":
     'planted/"state"+secret-0f6b1ce2-0f6b1ce2',
@@ -158,6 +161,26 @@ function configuration(collector: string, provider: string) {
       route("remote", {
         jwtAuthentication: {
           providers: [{
+            issuer: `${issuer.issuer}/opaque`,
+            audiences: ["a"],
+            introspection: {
+              endpoint: "http://127.0.0.1:1/introspect",
+              clientId: "gateway",
+              clientSecret: secrets[
+                "jwtAuthentication.providers.*.introspection.clientSecret"
+              ],
+            },
+          }, {
+            issuer: `${issuer.issuer}/signed`,
+            audiences: ["a"],
+            introspection: {
+              endpoint: "http://127.0.0.1:1/introspect",
+              clientId: "signer",
+              privateKey: secrets[
+                "jwtAuthentication.providers.*.introspection.privateKey"
+              ],
+            },
+          }, {
             issuer: `${issuer.issuer}/other`,
             audiences: ["a"],
             jwks: { url: `http://user:${parts["jwks.url"]}@127.0.0.1:1/` },

@@ -11,6 +11,22 @@ const filePolicies = {
   "jwtAuthentication.providers.0.jwks.file": {
     jwtAuthentication: { providers: [{ ...provider, jwks: { file: "/k" } }] },
   },
+  "jwtAuthentication.providers.0.introspection.clientSecretFile": {
+    jwtAuthentication: {
+      providers: [{
+        issuer: provider.issuer,
+        introspection: { clientId: "c", clientSecretFile: "/k" },
+      }],
+    },
+  },
+  "jwtAuthentication.providers.0.introspection.privateKeyFile": {
+    jwtAuthentication: {
+      providers: [{
+        issuer: provider.issuer,
+        introspection: { clientId: "c", privateKeyFile: "/k" },
+      }],
+    },
+  },
   "jwtAuthentication.mcp.clientSecretFile": {
     jwtAuthentication: {
       providers: [provider],
@@ -50,7 +66,7 @@ Deno.test("every field of a policy that names a file is known as one", async () 
 
   assert.deepEqual(
     [...new Set(fields)].toSorted(),
-    ["clientSecretFile", "file", "stateSecretFile"],
+    ["clientSecretFile", "file", "privateKeyFile", "stateSecretFile"],
   );
   assert.equal(fields.filter((name) => name === "file").length, 2);
 });
