@@ -36,75 +36,67 @@ export const searchLimits = {
 export function discoveryTools(
   servers: readonly string[],
 ): readonly JsonObject[] {
-  return [
-    {
-      name: discoveryNames.search,
-      title: "Search tools",
-      description: `Finds tools of these servers: ${
-        servers.join(", ")
-      }. Search before you say that something cannot be done. Describe one step of the task per query, such as "read a PDF file", and name a server if you want its tools. Then use ${discoveryNames.describe} and ${discoveryNames.call}.`,
-      inputSchema: {
-        type: "object",
-        properties: {
-          queries: {
-            type: "array",
-            items: { type: "string" },
-            minItems: 1,
-            maxItems: searchLimits.queries,
-            description: "One query per step of the task.",
-          },
-          limit: {
-            type: "integer",
-            minimum: 1,
-            maximum: searchLimits.found,
-            description:
-              `Tools per query; ${searchLimits.foundByDefault} by default.`,
-          },
-        },
-        required: ["queries"],
-        additionalProperties: false,
+  return [searchTool(servers), describeTool, callTool];
+}
+
+function searchTool(servers: readonly string[]): JsonObject {
+  return {
+    name: discoveryNames.search,
+    title: "Search tools",
+    description: `Finds tools of these servers: ${
+      servers.join(", ")
+    }. Search before you say that something cannot be done. Describe one step of the task per query, such as "read a PDF file", and name a server if you want its tools. Then use ${discoveryNames.describe} and ${discoveryNames.call}.`,
+    inputSchema: schemaOf({
+      queries: {
+        ...strings(searchLimits.queries),
+        description: "One query per step of the task.",
       },
-      annotations: { readOnlyHint: true, openWorldHint: false },
-    },
-    {
-      name: discoveryNames.describe,
-      title: "Describe tools",
-      description:
-        `Returns the descriptions and schemas of tools that ${discoveryNames.search} has found.`,
-      inputSchema: {
-        type: "object",
-        properties: {
-          names: {
-            type: "array",
-            items: { type: "string" },
-            minItems: 1,
-            maxItems: searchLimits.described,
-          },
-        },
-        required: ["names"],
-        additionalProperties: false,
+      limit: {
+        type: "integer",
+        minimum: 1,
+        maximum: searchLimits.found,
+        description:
+          `Tools per query; ${searchLimits.foundByDefault} by default.`,
       },
-      annotations: { readOnlyHint: true, openWorldHint: false },
-    },
-    {
-      name: discoveryNames.call,
-      title: "Call a tool",
-      description:
-        `Calls a tool that ${discoveryNames.search} has found, with arguments by the schema of ${discoveryNames.describe}.`,
-      inputSchema: {
-        type: "object",
-        properties: {
-          name: { type: "string" },
-          arguments: { type: "object" },
-        },
-        required: ["name"],
-        additionalProperties: false,
-      },
-      annotations: {
-        readOnlyHint: false,
-        destructiveHint: true,
-        openWorldHint: true,
-      },
-    },
-  ];
+    }, "queries"),
+    annotations: { readOnlyHint: true, openWorldHint: false },
+  };
+}
+
+const describeTool: JsonObject = {
+  name: discoveryNames.describe,
+  title: "Describe tools",
+  description:
+    `Returns the descriptions and schemas of tools that ${discoveryNames.search} has found.`,
+  inputSchema: schemaOf({ names: strings(searchLimits.described) }, "names"),
+  annotations: { readOnlyHint: true, openWorldHint: false },
+};
+
+const callTool: JsonObject = {
+  name: discoveryNames.call,
+  title: "Call a tool",
+  description:
+    `Calls a tool that ${discoveryNames.search} has found, with arguments by the schema of ${discoveryNames.describe}.`,
+  inputSchema: schemaOf({
+    name: { type: "string" },
+    arguments: { type: "object" },
+  }, "name"),
+  annotations: {
+    readOnlyHint: false,
+    destructiveHint: true,
+    openWorldHint: true,
+  },
+};
+
+function strings(maxItems: number): JsonObject {
+  return { type: "array", items: { type: "string" }, minItems: 1, maxItems };
+}
+
+function schemaOf(properties: JsonObject, required: string): JsonObject {
+  return {
+    type: "object",
+    properties,
+    required: [required],
+    additionalProperties: false,
+  };
 }

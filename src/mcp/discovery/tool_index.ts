@@ -3,6 +3,7 @@ import MiniSearch, { type SearchOptions } from "minisearch";
 import type { Clock } from "../../base/clock.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { runInSlices } from "../../base/slices.ts";
+import { relatedTerms } from "./related_terms.ts";
 import { termsOf } from "./search_terms.ts";
 
 /** A tool that can be found. */
@@ -22,6 +23,14 @@ const options: SearchOptions = {
   fuzzy: 0.1,
   prefix: (term) => term.length >= MIN_PREFIX,
 };
+
+const relatedOptions: SearchOptions = {
+  ...options,
+  fuzzy: false,
+  prefix: false,
+};
+/** Weight of words that mean the same, beside those of the query. */
+const RELATED_WEIGHT = 0.15;
 
 /** Finds tools by words. */
 export class ToolIndex {
@@ -49,8 +58,17 @@ export class ToolIndex {
 
   /** Returns the tools that match a query, the best first. */
   search(query: string): readonly FoundTool[] {
-    return this.#index.search(query, options)
-      .flatMap(({ id }) => this.tools[Number(id)] ?? []);
+    const scores = new Map<number, number>();
+    for (const { id, score } of this.#index.search(query, options)) {
+      scores.set(Number(id), score);
+    }
+    const related = relatedTerms(query).join(" ");
+    for (const { id, score } of this.#index.search(related, relatedOptions)) {
+      const own = scores.get(Number(id)) ?? 0;
+      scores.set(Number(id), own + RELATED_WEIGHT * score);
+    }
+    return [...scores].sort(([, a], [, b]) => b - a)
+      .flatMap(([id]) => this.tools[id] ?? []);
   }
 
   *#fill(): Generator<void, void> {

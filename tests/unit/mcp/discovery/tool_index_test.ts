@@ -25,6 +25,22 @@ Deno.test("terms are parts of names without case and endings", () => {
   assert.deepEqual(termsOf("天气预报"), ["天气", "气预", "预报"]);
 });
 
+Deno.test("a tool is found by a word that means the same, after those with the word itself", async () => {
+  const tool = (name: string) => ({ server: "s", item: { name } });
+  const index = await ToolIndex.create([
+    tool("fetch_page"),
+    tool("create_slides"),
+    tool("get_pages"),
+    tool("rotate_picture"),
+  ], systemClock);
+  const namesOf = (query: string) =>
+    index.search(query).map(({ item: { name } }) => name);
+
+  assert.deepEqual(namesOf("get a page"), ["get_pages", "fetch_page"]);
+  assert.deepEqual(namesOf("a new PowerPoint"), ["create_slides"]);
+  assert.deepEqual(namesOf("images"), ["rotate_picture"]);
+});
+
 Deno.test("names count more than descriptions, those more than parameters, and typing errors little", async () => {
   const tool = (name: string, description = "", parameter = "x") => ({
     server: "s",
