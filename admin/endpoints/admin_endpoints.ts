@@ -6,7 +6,7 @@ import { accessEndpoints } from "./access_endpoint.ts";
 import { dumpConfig } from "./config_dump_endpoint.ts";
 import { indexPage } from "./index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
-import { listMcpServers, listMcpTools } from "./mcp_servers_endpoint.ts";
+import { mcpEndpoints } from "./mcp_servers_endpoint.ts";
 import { showMemory } from "./memory_endpoint.ts";
 import { describeApi } from "./openapi.ts";
 import { refreshKeys } from "./keys_endpoint.ts";
@@ -77,16 +77,7 @@ export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
       summary: "Fetches keys and metadata of identity providers again",
       ok: "Their state, with the error of each failed fetch",
     }),
-    get("/mcp/servers", () => listMcpServers(target), {
-      summary:
-        "MCP servers of all backends: state, era, number of tools, last error",
-      ok: "The servers",
-    }),
-    get("/mcp/tools", () => listMcpTools(target), {
-      summary:
-        "Tools of MCP servers: definitions, and which are held back or suspicious",
-      ok: "The servers with their tools",
-    }),
+    ...mcpEndpoints(target),
     ...accessEndpoints(target),
     ...requestEndpoints(options),
     ...debugEndpoints(options),

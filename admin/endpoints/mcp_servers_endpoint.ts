@@ -1,12 +1,151 @@
-import { json } from "../http/admin_responses.ts";
+import { describeError } from "../../src/base/errors.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import type { CallResult } from "../../src/dataplane/calls/calls.ts";
+import { withOutcome } from "../access/audit_log.ts";
+import { json, text } from "../http/admin_responses.ts";
+import { both, get, post } from "../http/declare_endpoint.ts";
+import { text as textParameter } from "../http/operation_text.ts";
+import { InvalidParameter, requireKnown } from "../http/query_parameters.ts";
+import { readTypedJson, textMember } from "../http/request_body.ts";
+import type { Endpoint } from "../http/router.ts";
 import type { AdminTarget } from "../target/target.ts";
+
+/** A server with its tools. */
+type DescribedServer = CallResult["mcpTools"][number];
+
+/** Tools that are approved together. */
+const MAX_TOOLS = 1000;
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** Lists the endpoints about MCP servers. */
+export function mcpEndpoints(target: AdminTarget): readonly Endpoint[] {
+  return [
+    get("/mcp/servers", () => listMcpServers(target), {
+      summary:
+        "MCP servers of all backends: state, era, number of tools, last error",
+      ok: "The servers",
+    }),
+    both(
+      get("/mcp/tools", (request) => listMcpTools(target, request), {
+        summary:
+          "Tools of MCP servers: definitions, and which are held back or suspicious",
+        parameters: [
+          textParameter("backend", "Key of the backend; needs `server`"),
+          textParameter("server", "Only the tools of this server"),
+        ],
+        ok: "The servers with their tools",
+      }),
+      post("/mcp/tools", (request) => approveMcpTools(target, request), {
+        summary:
+          'Approves tools of a server with `lock.trust`: the body is {"backend", "server", "tools": [{"name", "digest"}]}, with the digests of what was reviewed',
+        ok: "The names of the tools",
+        others: {
+          400: "Invalid body",
+          404: "No such server",
+          409: "A tool has changed since, or the server has no `lock.trust`",
+          503: "The store cannot be reached",
+        },
+      }),
+    ),
+  ];
+}
 
 /** Returns the MCP servers of all backends: state, era, number of tools, last error. */
 export async function listMcpServers(target: AdminTarget): Promise<Response> {
   return json({ servers: await target.dataPlane.call("mcpServers") });
 }
 
-/** Returns the tools of the MCP servers of all backends, for those who approve them. */
-export async function listMcpTools(target: AdminTarget): Promise<Response> {
-  return json({ servers: await target.dataPlane.call("mcpTools") });
+/** Returns the tools of the MCP servers of all backends, or of one server, for those who approve them. @throws {InvalidParameter} */
+export async function listMcpTools(
+  { dataPlane }: AdminTarget,
+  { url }: Request,
+): Promise<Response> {
+  const query = new URL(url).searchParams;
+  const usage = "usage: GET /mcp/tools?backend=<key>&server=<name>";
+  requireKnown(query, ["backend", "server"], usage);
+  const backend = query.get("backend");
+  const server = query.get("server");
+  if ((backend === null) !== (server === null)) {
+    throw new InvalidParameter(`invalid query: ${usage}`);
+  }
+  const only = backend === null || server === null
+    ? undefined
+    : { backend, server };
+  return json({ servers: await dataPlane.call("mcpTools", only) });
+}
+
+/** Approves tools of a server, each as it was when somebody reviewed it. @throws {InvalidParameter} */
+export async function approveMcpTools(
+  { dataPlane }: AdminTarget,
+  request: Request,
+): Promise<Response> {
+  const body = await readTypedJson(request, MAX_BODY_BYTES);
+  const place = {
+    backend: textMember(body, "backend"),
+    server: textMember(body, "server"),
+  };
+  const wanted = readTools(body);
+  const [server] = await dataPlane.call("mcpTools", place);
+  if (server === undefined) {
+    return text(404, `no backend "${place.backend}" with such a server`);
+  }
+  const problem = problemOf(server, wanted);
+  if (problem !== undefined) return text(409, problem);
+  const tools = server.tools.filter(({ definition }) =>
+    wanted.has(String(definition["name"]))
+  );
+  try {
+    await dataPlane.call(
+      "approveMcpTools",
+      place,
+      new Map(tools.map(({ definition, digest }) => [
+        String(definition["name"]),
+        { digest, definition },
+      ])),
+    );
+  } catch (error) {
+    return text(503, `cannot approve: ${describeError(error)}`);
+  }
+  const names = [...wanted.keys()];
+  return withOutcome(
+    json({ approved: names }),
+    `approved ${place.backend} ${place.server}: ${names.join(", ")}`,
+  );
+}
+
+function readTools({ tools }: JsonObject): ReadonlyMap<string, string> {
+  const isList = Array.isArray(tools) && tools.length > 0 &&
+    tools.length <= MAX_TOOLS && tools.every(isJsonObject);
+  if (!isList) {
+    throw new InvalidParameter(
+      `invalid body: expected "tools" with 1 to ${MAX_TOOLS} of {"name", "digest"}`,
+    );
+  }
+  return new Map(
+    tools.filter(isJsonObject).map((tool) => [
+      textMember(tool, "name"),
+      textMember(tool, "digest"),
+    ]),
+  );
+}
+
+function problemOf(
+  { server, approval, error, tools }: DescribedServer,
+  wanted: ReadonlyMap<string, string>,
+): string | undefined {
+  if (approval === "file") {
+    return `server "${server}" has a lock file: approve with "gwctl mcp lock --write"`;
+  }
+  if (approval === undefined) {
+    return `server "${server}" has no "lock": all its tools are in use`;
+  }
+  if (error !== undefined) return error;
+  const digests = new Map(
+    tools.map(({ definition, digest }) => [String(definition["name"]), digest]),
+  );
+  const [changed] =
+    [...wanted].find(([name, digest]) => digests.get(name) !== digest) ?? [];
+  return changed === undefined
+    ? undefined
+    : `the tool "${changed}" has changed since it was reviewed: review it again`;
 }

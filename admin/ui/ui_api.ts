@@ -12,6 +12,11 @@ import {
   changeLogFilter,
   showLogFilter,
 } from "../endpoints/logging_endpoint.ts";
+import {
+  approveMcpTools,
+  listMcpServers,
+  listMcpTools,
+} from "../endpoints/mcp_servers_endpoint.ts";
 import { showMemory } from "../endpoints/memory_endpoint.ts";
 import { listRequests, showRequest } from "../endpoints/requests_endpoint.ts";
 import { showTraffic } from "../endpoints/traffic_endpoint.ts";
@@ -62,6 +67,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
     get("requests/*", (request) => showRequest(target, request)),
     stream("trace", (request) => traceRequests(target, clock, request)),
     logging(target, readOnly),
+    ...mcp(options),
     ...access(options),
     ...source(options),
     ...playground(options),
@@ -113,6 +119,21 @@ function source({ target, server }: UiOptions): readonly Endpoint[] {
     post("source/check", check),
     post("source/apply", apply),
     post("try", (request) => tryChange(target.trials, request)),
+  ];
+}
+
+/** Lists the endpoints for MCP servers. Only the admin server, which has a token, approves tools. */
+function mcp({ target, server, readOnly }: UiOptions): readonly Endpoint[] {
+  const tools = get("mcp/tools", (request) => listMcpTools(target, request));
+  const servers = get("mcp/servers", () => listMcpServers(target));
+  if (server !== "admin" || readOnly) return [servers, tools];
+  const approve = post(
+    "mcp/tools",
+    (request) => approveMcpTools(target, request),
+  );
+  return [
+    servers,
+    { ...tools, methods: { ...tools.methods, ...approve.methods } },
   ];
 }
 

@@ -163,6 +163,13 @@ backend. The exit code is 1 while tools wait for approval.
 Examples:
   ${name} mcp lock                         what has changed, what is suspicious
   ${name} mcp lock --write mcp.lock.json   approve all tools as they are now`,
+  approve: (name: string) => `
+For backends with "lock: {trust: FirstUse}": prints how the tools differ from
+what was approved, asks, and approves what it has printed.
+
+Examples:
+  ${name} mcp approve docs             all tools of "docs" that wait
+  ${name} mcp approve docs read_page   one of them`,
   memory: (name: string) => `
 Examples:
   ${name} proxy memory

@@ -1,6 +1,7 @@
 import { type Call, type Command, Option } from "./command.ts";
 import type { DoctorOptions } from "../mcp/doctor.ts";
 import type { ToolOptions } from "../mcp/use_tools.ts";
+import type { ApproveOptions } from "../ctl/approve_tools.ts";
 import type { LockOptions } from "../ctl/lock_tools.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import { addView } from "./diagnostics_commands.ts";
@@ -17,6 +18,7 @@ export function addMcpCommands(
   );
   addView(mcp, "mcp", name, "servers");
   addLockCommand(mcp, name, call);
+  addApproveCommand(mcp, name, call);
   mcp.command("doctor")
     .description("Check each step of a login, and which clients get in")
     .argument("<url>", "MCP server, such as https://mcp.example.com/mcp")
@@ -68,6 +70,26 @@ function addLockCommand(mcp: Command, name: string, call: Call): void {
       const { lockTools } = await import("../ctl/lock_tools.ts");
       call.finish(await lockTools(options));
     });
+}
+
+function addApproveCommand(mcp: Command, name: string, call: Call): void {
+  withAdminOptions(mcp.command("approve"))
+    .description("Approve tools that wait, where a backend has `lock.trust`")
+    .argument("<server>", "name of the MCP server")
+    .argument("[tools...]", "its own names of tools; default: all that wait")
+    .option("--backend <key>", "backend, if several have MCP servers")
+    .option("--yes", "do not ask")
+    .addHelpText("after", help.examplesOf("approve", name))
+    .action(
+      async (
+        server: string,
+        tools: readonly string[],
+        options: ApproveOptions,
+      ) => {
+        const { approveTools } = await import("../ctl/approve_tools.ts");
+        call.finish(await approveTools(server, tools, options));
+      },
+    );
 }
 
 function apiKeyOption(): Option {

@@ -19,7 +19,7 @@ export interface LockOptions extends AdminAddress {
 }
 
 /** Servers may be slow to list their tools. */
-const LIST_MS = 20_000;
+export const LIST_MS = 20_000;
 
 /**
  * Prints which tools of MCP servers wait for approval or are suspicious, and how they differ from what was approved; writes a lock
@@ -41,18 +41,25 @@ export async function lockTools(options: LockOptions): Promise<number> {
   }
   const waiting = servers.flatMap((server) => listOf(server, "tools"))
     .filter((tool) => fieldOf(tool, "held") !== undefined).length;
+  const isPinned = servers.some((server) =>
+    textOf(server, "approval") === "firstUse"
+  );
   await print(
     waiting === 0
       ? "No tool waits for approval\n"
       : `${waiting} ${
         waiting === 1 ? "tool waits" : "tools wait"
-      } for approval: run it again with --write and the lock file\n`,
+      } for approval: ${
+        isPinned
+          ? 'approve with "gwctl mcp approve <server> [tool]"'
+          : "run it again with --write and the lock file"
+      }\n`,
   );
   return waiting === 0 ? exitCodes.ok : exitCodes.failure;
 }
 
-/** @throws {Failure} When the servers of several backends cannot be told apart in a file. */
-function serversOf(
+/** Returns the servers of one backend. @throws {Failure} When there are several, and none is chosen. */
+export function serversOf(
   state: unknown,
   backend: string | undefined,
 ): readonly unknown[] {
@@ -72,7 +79,8 @@ function serversOf(
   );
 }
 
-function describeServer(server: unknown): readonly string[] {
+/** Describes the tools of a server that wait for approval or are suspicious, in lines. */
+export function describeServer(server: unknown): readonly string[] {
   const name = textOf(server, "server");
   const error = textOf(server, "error");
   if (error !== "") return [`! ${name}: ${error}`];

@@ -33,6 +33,7 @@ import type { Keyring } from "./keyring/keyring.ts";
 import {
   createCountedOutputs,
   createKeyring,
+  createPinBook,
   createUsageBook,
 } from "./state/kv_stores.ts";
 import { Debugging } from "./calls/debugging.ts";
@@ -49,6 +50,7 @@ import type { TrafficThread } from "./calls/traffic_thread.ts";
 import { createListeners, type RequestPathOptions } from "./request_path.ts";
 import type { DataPlane } from "./data_plane.ts";
 import type { ApplyResult, DrainResult, OpenFailure } from "./apply_result.ts";
+import type { PinBook } from "./state/pin_book.ts";
 import { PolicyState, type SharedPolicyState } from "./state/policy_state.ts";
 import { TokenState } from "./state/token_state.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";
@@ -115,6 +117,7 @@ export class LocalDataPlane implements DataPlane {
   readonly #unsettled: UnsettledCounts;
   readonly #counted: CountedOutputs;
   readonly #keyring: Keyring | undefined;
+  readonly #pins: PinBook;
   readonly #egress: EgressPolicy;
   readonly #tokens: TokenState;
   readonly #thread: TrafficThread;
@@ -140,6 +143,10 @@ export class LocalDataPlane implements DataPlane {
     this.#keyring = options.shared === undefined
       ? createKeyring(options)
       : undefined;
+    this.#pins = createPinBook(
+      options,
+      () => this.#thread.mcp.forgetApprovals(),
+    );
     this.#egress = new EgressPolicy({
       settings: options.settings.egress,
       log: options.logger.module("proxy"),
@@ -174,6 +181,7 @@ export class LocalDataPlane implements DataPlane {
         log: logger.module("mcp"),
         secret: settings.sessionSecret ?? options.sessionSecret ??
           randomSecret(),
+        pins: options.shared?.pins ?? this.#pins,
         trustsPeer: trustedProxies(settings.trustedProxies),
         relay: options.mcpRelay,
         maxBufferBytes: settings.limits.maxBufferBytes,
@@ -256,6 +264,7 @@ export class LocalDataPlane implements DataPlane {
       logger,
       traffic: this.#traffic,
       keyring: this.#keyring,
+      pins: this.#pins,
     };
     await before?.(caller, ...args);
     const results = threads === "none"
@@ -300,6 +309,7 @@ export class LocalDataPlane implements DataPlane {
     await this.#traffic.close();
     await this.#counted.close();
     await this.#keyring?.close();
+    await this.#pins.close();
     return result;
   }
 

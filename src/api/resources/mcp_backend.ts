@@ -180,6 +180,26 @@ const mcpServerSchema = s.refine(
   s.exactlyOne("url", "sse", "stdio", "openapi"),
 );
 
+const lockSchema = s.refine(
+  s.object({
+    file: s.field(
+      "File that `gwctl mcp lock` has written, in configuration files; a changed file applies at once.",
+      s.optional(s.text(4096)),
+    ),
+    trust: s.field(
+      "`FirstUse` approves tools as the gateway first sees them, and holds back what changes afterwards until an administrator approves it. `config.kv` keeps the approved definitions; without it, a restart forgets them.",
+      s.optional(s.oneOf(["FirstUse"])),
+    ),
+    newTools: s.field(
+      "Tools that a server adds after its first list: `Hold` holds them back until they are approved, `Trust` approves each as it is first seen. Only with `trust`.",
+      s.optional(s.oneOf(["Hold", "Trust"])),
+      "Hold",
+    ),
+  }),
+  s.exactlyOne("file", "trust"),
+  s.atMostOne("file", "newTools"),
+);
+
 /** Several MCP servers as one backend. */
 export const mcpBackendSchema = s.object({
   servers: s.field(
@@ -200,13 +220,8 @@ export const mcpBackendSchema = s.object({
     "Full",
   ),
   lock: s.field(
-    "Approved definitions of tools. Tools that are not in it, or have changed, are neither listed nor called.",
-    s.optional(s.object({
-      file: s.field(
-        "File that `gwctl mcp lock` has written, in configuration files; a changed file applies at once.",
-        s.text(4096),
-      ),
-    })),
+    "Approved definitions of tools. Tools that differ are neither listed nor called.",
+    s.optional(lockSchema),
   ),
   pinned: s.field(
     "Tools that `Search` lists too, by the names that clients use; a `*` at the end stands for any rest.",

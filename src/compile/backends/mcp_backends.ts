@@ -6,8 +6,10 @@ import type {
 import { parseDuration } from "../../api/schema/duration.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeReadError } from "../../base/regular_file.ts";
-import { readLockFile, type ToolLock } from "../../mcp/approval/tool_lock.ts";
+import { isPerCaller } from "../../identity/backend_tokens/backend_credentials.ts";
+import { readLockFile } from "../../mcp/approval/tool_lock.ts";
 import type { McpTimeouts } from "../../mcp/servers/mcp_settings.ts";
+import type { ToolApproval } from "../../mcp/servers/tool_approval.ts";
 import type {
   Backend,
   McpTargetServer,
@@ -32,8 +34,8 @@ export function compileMcp(
 ): Pick<Backend, "host" | "port" | "tls" | "mcp"> | undefined {
   const isPrefixed = prefix === "Always" ||
     prefix === "Auto" && servers.length > 1;
-  const locks = lock && readLocks(resource, lock.file, context);
-  if (locks === "invalid") return undefined;
+  const approvalOf = compileLock(resource, lock, context);
+  if (approvalOf === undefined) return undefined;
   const compiled = servers.map((server, index): McpTargetServer | undefined => {
     const path: DiagnosticPath = ["spec", "mcp", "servers", index];
     const { name, tools, descriptions = {} } = server;
@@ -53,7 +55,7 @@ export function compileMcp(
         name,
         prefix: server.prefix ?? (isPrefixed ? name : ""),
         tools,
-        lock: locks && (locks.get(name) ?? new Map()),
+        approval: approvalOf(name),
         descriptions: new Map(Object.entries(descriptions)),
         timeouts,
       },
@@ -61,6 +63,12 @@ export function compileMcp(
   });
   const usable = compiled.filter((server) => server !== undefined);
   if (usable.length < compiled.length) return undefined;
+  if (lock?.trust !== undefined && usable.some(listsPerCaller)) {
+    const message =
+      "Servers that get tokens of the caller list tools for each user: `trust` cannot approve them; use `file`";
+    report(context, resource, ["trust"], message);
+    return undefined;
+  }
   const { name: host } = resource.metadata;
   return {
     host,
@@ -73,25 +81,44 @@ export function compileMcp(
   };
 }
 
-/** Returns the approved tools by server; reports a file that cannot be used. */
-function readLocks(
+/** Returns how the tools of each server are approved; reports a file that cannot be used. */
+function compileLock(
   resource: GatewayBackend,
-  file: string,
-  { inputs, report }: BackendContext,
-): ReadonlyMap<string, ToolLock> | "invalid" {
+  lock: McpBackend["lock"],
+  context: BackendContext,
+): ((server: string) => ToolApproval | undefined) | undefined {
+  if (lock?.file === undefined) {
+    const { trust, newTools = "Hold" } = lock ?? {};
+    return () => trust && { kind: "firstUse", newTools };
+  }
   try {
     if (resource.metadata.uid !== undefined) {
       throw new TypeError("a backend of the cluster cannot have one");
     }
-    return readLockFile(readFileOf(inputs)(file));
+    const locks = readLockFile(readFileOf(context.inputs)(lock.file));
+    return (name) => ({ kind: "file", lock: locks.get(name) ?? new Map() });
   } catch (error) {
-    const path = ["spec", "mcp", "lock", "file"];
     const problem = describeReadError(error);
     const message =
       `Cannot read the lock file: ${problem}; "gwctl mcp lock --write" creates it`;
-    report.error(resource, { path, message });
-    return "invalid";
+    report(context, resource, ["file"], message);
+    return undefined;
   }
+}
+
+function report(
+  { report }: BackendContext,
+  resource: GatewayBackend,
+  path: DiagnosticPath,
+  message: string,
+): void {
+  report.error(resource, { path: ["spec", "mcp", "lock", ...path], message });
+}
+
+function listsPerCaller({ transport }: McpTargetServer): boolean {
+  return backendsOf(transport).some(({ credentials }) =>
+    isPerCaller(credentials)
+  );
 }
 
 /** Returns the backends that requests to a server go to. */

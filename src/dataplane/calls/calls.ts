@@ -20,35 +20,16 @@ import {
   describeStores,
   mergeStores,
 } from "./bounded_stores.ts";
-import { mergeMcpServers } from "./mcp_servers.ts";
+import { mcpCalls } from "./mcp_calls.ts";
 import { mergeMetrics } from "./merge_metrics.ts";
 import { describeTasks, mergeTasks } from "./tasks.ts";
+import {
+  type DataPlaneCall,
+  define,
+  nothing,
+  type ThreadResult,
+} from "./data_plane_call.ts";
 import type { CallingThread, TrafficThread } from "./traffic_thread.ts";
-
-/** The result of one thread. */
-export interface ThreadResult<Part> {
-  /** Number of the worker, from 1; `undefined` without workers. */
-  readonly worker: number | undefined;
-  readonly part: Part;
-}
-
-/** A call of the threads that carry traffic: arguments and results are plain data. */
-export interface DataPlaneCall<Args extends readonly unknown[], Part, Result> {
-  /** The threads that it needs; default `all`. */
-  readonly threads?: "all" | "one" | "none";
-  /** True if all threads first count the responses that clients have received, and report their traffic. */
-  readonly settles?: boolean;
-  /** Runs in the calling thread before the others are called. */
-  before?(caller: CallingThread, ...args: Args): void | Promise<void>;
-  /** Runs in each thread that carries traffic. */
-  run(thread: TrafficThread, ...args: Args): Part | Promise<Part>;
-  /** Makes one result of those of all threads. */
-  merge(
-    results: readonly ThreadResult<Part>[],
-    caller: CallingThread,
-    ...args: Args
-  ): Result | Promise<Result>;
-}
 
 /** The calls of a data plane, by name. Each says here what a thread does, and what becomes of the results of several. */
 const dataPlaneCalls = {
@@ -163,23 +144,7 @@ const dataPlaneCalls = {
   }),
   /** Describes connections and requests under way. */
   tasks: define({ run: describeTasks, merge: mergeTasks }),
-  /** Lists the servers of all backends with MCP servers. */
-  mcpServers: define({
-    run: ({ compiled, mcp }: TrafficThread) => {
-      const snapshot = compiled()?.snapshot;
-      return snapshot === undefined ? [] : [...mcp.describeServers(snapshot)];
-    },
-    merge: (results) => mergeMcpServers(results.map(({ part }) => part)),
-  }),
-  /** Lists the tools of the servers of all backends, with what is held back or suspicious. */
-  mcpTools: define({
-    threads: "one",
-    run: async ({ compiled, mcp }: TrafficThread) => {
-      const snapshot = compiled()?.snapshot;
-      return snapshot === undefined ? [] : await mcp.describeTools(snapshot);
-    },
-    merge: (results) => results.flatMap(({ part }) => part),
-  }),
+  ...mcpCalls,
   /** Lists what is kept in memory, with its capacity. */
   stores: define({
     run: describeStores,
@@ -262,12 +227,6 @@ export function callOf<Name extends CallName>(
   return calls[name];
 }
 
-function define<Args extends readonly unknown[], Part, Result>(
-  call: DataPlaneCall<Args, Part, Result>,
-): DataPlaneCall<Args, Part, Result> {
-  return call;
-}
-
 /** Adds what only the calling thread knows to the description of a worker. */
 function completeState<Description extends PolicyStateDescription>(
   results: readonly ThreadResult<Description>[],
@@ -314,8 +273,6 @@ function found<Part>(
 ): readonly NonNullable<Part>[] {
   return results.flatMap(({ part }) => part ?? []);
 }
-
-function nothing(): void {}
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);

@@ -12,6 +12,7 @@ import type { WatcherState } from "../../telemetry/trace/trace_watchers.ts";
 import type { TrafficStore } from "../../telemetry/traffic/traffic_store.ts";
 import type { Keyring } from "../keyring/keyring.ts";
 import type { ControlState } from "../state/control_state.ts";
+import type { PinBook } from "../state/pin_book.ts";
 import type { PolicyState } from "../state/policy_state.ts";
 import type { Debugging } from "./debugging.ts";
 import type { EndedMetrics } from "./merge_metrics.ts";
@@ -44,6 +45,8 @@ export interface CallingThread {
   readonly traffic: TrafficStore;
   /** Keys in the store; `undefined` without `config.kv`. */
   readonly keyring: Keyring | undefined;
+  /** Approved tools of MCP servers. */
+  readonly pins: PinBook;
   /** Set when workers carry the traffic. */
   readonly workers?: {
     readonly state: ControlState;

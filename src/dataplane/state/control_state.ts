@@ -18,8 +18,10 @@ import {
   createDocumentCache,
   createKeyring,
   createLoginState,
+  createPinBook,
   type KvStoreOptions,
 } from "./kv_stores.ts";
+import type { PinBook } from "./pin_book.ts";
 import type { Keyring } from "../keyring/keyring.ts";
 import { describeBudget, describeGlobalBudget } from "./policy_state.ts";
 import type {
@@ -52,9 +54,17 @@ export class ControlState {
   readonly #health: HealthRecords;
   /** Keys in the store; `undefined` without `config.kv`. */
   readonly keyring: Keyring | undefined;
+  /** Approved tools of MCP servers. */
+  readonly pins: PinBook;
 
-  /** @param options Its `count` is the number of workers. */
-  constructor(options: KvStoreOptions & { readonly count: number }) {
+  /**
+   * @param options Its `count` is the number of workers.
+   * @param onPins Called when another process has approved tools of MCP servers.
+   */
+  constructor(
+    options: KvStoreOptions & { readonly count: number },
+    onPins: () => void,
+  ) {
     const { clock, logger, count, settings } = options;
     const egress = new EgressPolicy({
       settings: settings.egress,
@@ -79,6 +89,7 @@ export class ControlState {
     this.#registrations = new LocalRegistrationTurns(clock);
     this.#health = new HealthRecords(clock, Math.random);
     this.keyring = createKeyring(options);
+    this.pins = createPinBook(options, onPins);
   }
 
   /** See `EgressPolicy.reserve`. */
@@ -107,6 +118,8 @@ export class ControlState {
           if (this.keyring === undefined) throw new Error("no config.kv");
           return this.keyring.memory();
         },
+        readPins: (place) => this.pins.read(place),
+        pinTools: (...args) => this.pins.pin(...args),
         notifyOfBudget: (notice) => this.keyring?.notify(notice),
         acquireLimits: (requests) => this.#limits.acquire(thread, requests),
         releaseLimit: (request) => this.#limits.release(thread, request),
@@ -196,6 +209,7 @@ export class ControlState {
       this.#logins.close(),
       this.#identity.close(),
       this.keyring?.close(),
+      this.pins.close(),
     ]);
   }
 }

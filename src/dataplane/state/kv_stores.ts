@@ -15,7 +15,9 @@ import {
 import { KvCountedOutputs } from "./kv_counted_outputs.ts";
 import type { UsageBook } from "../../telemetry/traffic/usage_table.ts";
 import { Keyring } from "../keyring/keyring.ts";
+import { KvPinRecords } from "./kv_pin_records.ts";
 import { KvUsageBook } from "./kv_usage_book.ts";
+import { MemoryPinRecords, PinBook } from "./pin_book.ts";
 import {
   createMemoryLoginState,
   KvLoginState,
@@ -89,6 +91,20 @@ export function createKeyring(
   if (store === undefined) return undefined;
   const log = logger.module("policy");
   return new Keyring({ store, settings, clock, log, random: Math.random });
+}
+
+/** Creates the approved tools of MCP servers: in Deno KV or Redis if `config.kv` is set. @param onChange Called when another process has approved some. */
+export function createPinBook(
+  { settings: { kv }, clock, logger }: KvStoreOptions,
+  onChange: () => void,
+): PinBook {
+  const store = storeOf(kv);
+  if (store === undefined) return new PinBook(new MemoryPinRecords());
+  const log = logger.module("mcp");
+  const random = Math.random;
+  return new PinBook(
+    new KvPinRecords({ store, clock, log, random, onChange }),
+  );
 }
 
 /** Creates the cache of documents of identity providers, which is empty without `config.kv`. */

@@ -13,6 +13,7 @@ import {
   type SharedDocuments,
 } from "../../identity/documents/document_cache.ts";
 import type { PriceBook } from "../../llm/cost/price_book.ts";
+import type { ToolPins } from "../../mcp/approval/tool_pins.ts";
 import type { LoginState } from "../../identity/oauth/grants/login_state.ts";
 import {
   LocalRegistrationTurns,
@@ -70,6 +71,8 @@ export interface SharedPolicyState {
   /** Keys in the store; `undefined` without `config.kv`. */
   readonly keys: KeyringReader | undefined;
   readonly notify: (notice: BudgetNotice) => void;
+  /** Approved tools of MCP servers. */
+  readonly pins: ToolPins;
 }
 
 /** State of policies that outlives their configuration: keys of identity providers, logins, budgets. */

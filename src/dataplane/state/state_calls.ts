@@ -1,4 +1,6 @@
 import type { BudgetNotice } from "../../policy/keys/notice_board.ts";
+import type { LockedTool, ToolLock } from "../../mcp/servers/tool_approval.ts";
+import type { PinPlace } from "../../mcp/approval/tool_pins.ts";
 import type { RecordMemory } from "../keyring/record_table.ts";
 import type {
   CachedDocument,
@@ -51,6 +53,13 @@ export interface StateCalls extends DocumentCalls {
   /** See `Keyring.memory`. */
   keyringMemory(): RecordMemory;
   notifyOfBudget(notice: BudgetNotice): void;
+  /** Those of `ToolPins`. */
+  readPins(place: PinPlace): ToolLock | undefined;
+  pinTools(
+    place: PinPlace,
+    tools: ReadonlyMap<string, LockedTool>,
+    newTools: boolean,
+  ): ToolLock;
   /** The following are those of `LoginState` and `GrantStore`. */
   loginSecret(): string;
   warnOfLoginLoss(): void;

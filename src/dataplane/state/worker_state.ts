@@ -55,6 +55,10 @@ export function createWorkerState(
     keys: kv === undefined
       ? undefined
       : new KeyringReader(() => control.call("keyringMemory")),
+    pins: {
+      read: (place) => control.call("readPins", place),
+      pin: (...args) => control.call("pinTools", ...args),
+    },
     notify: (notice) => control.notify("notifyOfBudget", notice),
     healthTurns: {
       take: (id, rules) => control.call("takeCheck", id, rules),

@@ -87,7 +87,10 @@ export class WorkerPool implements DataPlane {
       thread: CONTROL,
       worker: 0,
     });
-    this.#state = new ControlState(options);
+    this.#state = new ControlState(
+      options,
+      () => void this.call("forgetMcpApprovals"),
+    );
     this.#state.addMetrics(registry);
     this.#configuration = new WorkerConfiguration({
       threads: () => this.#threads,
@@ -104,6 +107,7 @@ export class WorkerPool implements DataPlane {
       logger,
       traffic: this.#traffic,
       keyring: this.#state.keyring,
+      pins: this.#state.pins,
       workers: {
         state: this.#state,
         watches: this.#watches,

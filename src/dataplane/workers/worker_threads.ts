@@ -1,9 +1,5 @@
-import type {
-  CallArguments,
-  CallName,
-  CallPart,
-  ThreadResult,
-} from "../calls/calls.ts";
+import type { CallArguments, CallName, CallPart } from "../calls/calls.ts";
+import type { ThreadResult } from "../calls/data_plane_call.ts";
 import { decodeShared } from "../state/decode_message.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Clock } from "../../base/clock.ts";

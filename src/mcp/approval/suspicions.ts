@@ -1,7 +1,12 @@
 import type { JsonObject } from "../../base/json.ts";
+import { exposedName, foldName } from "../names/names.ts";
 
 const MAX_TEXT = 256 * 1024;
-const MAX_NAMES = 1000;
+/** Shorter names and descriptions are alike by chance. */
+const MIN_NAME = 8;
+const MIN_DESCRIPTION = 40;
+/** Tools of other servers that a tool is compared with. */
+const MAX_OTHERS = 10_000;
 
 /** Characters that people do not see: zero-width, bidirectional controls, tags, and variation selectors beyond emoji. */
 const hidden =
@@ -19,25 +24,75 @@ const instructions: readonly RegExp[] = [
   /~\/\.(?:ssh|aws|config|netrc|cursor)\b|\bid_rsa\b|\/etc\/passwd\b/i,
 ];
 
-/**
- * Returns what is suspicious about a tool, for people.
- * @param others Names of tools of other servers, as clients know them.
- */
+/** The tools of a server of an endpoint. */
+export interface ServerTools {
+  readonly server: string;
+  /** Beginning of the names that clients know. */
+  readonly prefix: string;
+  /** By the names of the server. */
+  readonly items: ReadonlyMap<string, JsonObject>;
+}
+
+/** Names and descriptions of the tools of other servers, which a tool may imitate. */
+export class OtherTools {
+  /** Names that sentences can mention. */
+  readonly names = new Set<string>();
+  /** Names by what is left of them without one character, and as they are. */
+  readonly #alike = new Map<string, string>();
+  readonly #descriptions = new Map<string, string>();
+  readonly #servers: readonly string[];
+
+  /** @param own Tools of the server itself: what it calls the same is no imitation. */
+  constructor(
+    servers: readonly ServerTools[],
+    own: ReadonlyMap<string, JsonObject> = new Map(),
+  ) {
+    this.#servers = servers.map(({ server }) => foldName(server));
+    let count = 0;
+    for (const { prefix, items } of servers) {
+      for (const [name, { description }] of items) {
+        if (++count > MAX_OTHERS) return;
+        this.names.add(exposedName(prefix, name));
+        const text = proseOf(description);
+        if (text.length >= MIN_DESCRIPTION) this.#descriptions.set(text, name);
+        if (own.has(name)) continue;
+        this.names.add(name);
+        for (const shorter of variantsOf(foldName(name))) {
+          this.#alike.set(shorter, name);
+        }
+      }
+    }
+  }
+
+  /** Returns the tool that another one imitates by its name: a look-alike, or with the name of the other server. */
+  imitatedBy(name: string): string | undefined {
+    const folded = foldName(name);
+    const server = this.#servers.find((each) => folded.startsWith(`${each}_`));
+    if (server !== undefined) return `${server}_*`;
+    return variantsOf(folded).map((each) => this.#alike.get(each))
+      .find((other) => other !== undefined);
+  }
+
+  /** Returns the tool that has the same description. */
+  describedAs(description: unknown): string | undefined {
+    return this.#descriptions.get(proseOf(description));
+  }
+}
+
+/** Returns what is suspicious about a tool, for people. */
 export function suspicionsOf(
   tool: JsonObject,
-  others: readonly string[],
+  others: OtherTools,
 ): readonly string[] {
-  const text = JSON.stringify([
-    tool["name"],
-    tool["title"],
-    tool["description"],
-    tool["inputSchema"],
-  ]).slice(0, MAX_TEXT);
-  const prose = [tool["title"], tool["description"]]
+  const { name, title, description, inputSchema } = tool;
+  const text = JSON.stringify([name, title, description, inputSchema])
+    .slice(0, MAX_TEXT);
+  const prose = [title, description]
     .filter((each) => typeof each === "string").join("\n").slice(0, MAX_TEXT);
-  const imitated = others.slice(0, MAX_NAMES).find((name) =>
-    name.includes("_") && prose.includes(name)
-  );
+  const mentioned = prose.match(/[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)+/g)
+    ?.find((word) => others.names.has(word));
+  const imitated = others.imitatedBy(String(name));
+  const copied = others.describedAs(description);
   return [
     ...(hidden.test(text) || controls.test(text)
       ? ["it has hidden characters"]
@@ -47,6 +102,27 @@ export function suspicionsOf(
       : []),
     ...(imitated === undefined
       ? []
-      : [`it mentions "${imitated}", a tool of another server`]),
+      : [`its name looks like "${imitated}", a tool of another server`]),
+    ...(copied === undefined
+      ? []
+      : [`it has the description of "${copied}", a tool of another server`]),
+    ...(mentioned === undefined
+      ? []
+      : [`it mentions "${mentioned}", a tool of another server`]),
   ];
+}
+
+/** Returns a name and all that are left of it without one character; names that differ in one share one. */
+function variantsOf(name: string): readonly string[] {
+  if (name.length < MIN_NAME) return [];
+  return [
+    name,
+    ...Array.from(name, (_, at) => name.slice(0, at) + name.slice(at + 1)),
+  ];
+}
+
+function proseOf(description: unknown): string {
+  return typeof description === "string"
+    ? description.replace(/\s+/g, " ").trim().toLowerCase()
+    : "";
 }

@@ -1,14 +1,6 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-
-/** Approved definitions of the tools of one server, by its own names. */
-export type ToolLock = ReadonlyMap<string, LockedTool>;
-
-/** An approved definition. */
-export interface LockedTool {
-  readonly digest: string;
-  readonly definition: JsonObject;
-}
+import type { LockedTool, ToolLock } from "../servers/tool_approval.ts";
 
 /** Reason why clients do not get a tool: it is not the one that was approved, or was not approved. */
 export type HeldReason = "changed" | "new";
@@ -37,6 +29,11 @@ export function definitionOf(tool: JsonObject): JsonObject {
 export function digestOfTool(tool: JsonObject): string {
   const text = JSON.stringify(sorted(definitionOf(tool)));
   return createHash("sha256").update(text).digest("base64url");
+}
+
+/** Returns the entry of a lock for a tool as it is now. */
+export function lockedTool(tool: JsonObject): LockedTool {
+  return { digest: digestOfTool(tool), definition: definitionOf(tool) };
 }
 
 /** Reports whether a tool is held back. */
@@ -73,7 +70,7 @@ function lockOf(server: string, tool: unknown): [string, LockedTool] {
   if (!isJsonObject(tool) || typeof tool["name"] !== "string") {
     throw new TypeError(`a tool of server "${server}" has no name`);
   }
-  return [tool["name"], { digest: digestOfTool(tool), definition: tool }];
+  return [tool["name"], lockedTool(tool)];
 }
 
 function parse(text: string): unknown {

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { CatalogReader } from "../catalog/catalog.ts";
+import type { CatalogReader } from "../catalog/server_entries.ts";
 import type { Era } from "../protocol/revisions.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import type { ServerConnection } from "../servers/server_connection.ts";

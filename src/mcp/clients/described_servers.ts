@@ -1,5 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { CatalogReader, CatalogServer } from "../catalog/catalog.ts";
+import type {
+  CatalogReader,
+  CatalogServer,
+} from "../catalog/server_entries.ts";
 import type { ServerAbout } from "../servers/server_connection.ts";
 
 const MAX_INSTRUCTIONS = 32 * 1024;

@@ -1,7 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Seal } from "../../base/sealed_values.ts";
-import type { Catalog, CatalogServer } from "../catalog/catalog.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { CatalogServer } from "../catalog/server_entries.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import type { McpSealPurpose } from "./list_cursors.ts";
 import type { Methods } from "./methods.ts";

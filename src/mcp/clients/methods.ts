@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { Catalog, Place } from "../catalog/catalog.ts";
-import { exposeResult } from "../catalog/exposed_content.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Place } from "../catalog/server_entries.ts";
+import { exposeResult } from "../names/exposed_content.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
 import {
   type DiscoveryRole,
@@ -91,7 +92,7 @@ export class Methods {
 
   /** Finds a resource. @throws {RpcFailure} When there is none. */
   async findResource(client: Client, uri: string): Promise<Place> {
-    const place = await this.#catalog.findUri(uri, client);
+    const place = await this.#catalog.resources.find(uri, client);
     if (place !== undefined) return place;
     const code = client.era === "modern"
       ? RPC.INVALID_PARAMS
@@ -193,7 +194,7 @@ export class Methods {
     const key = textOf(ref, member);
     const place = isPrompt
       ? await this.#catalog.findName("prompts", key, client)
-      : await this.#catalog.findTemplate(key, client);
+      : await this.#catalog.resources.findTemplate(key, client);
     if (place === undefined) throw unknown(isPrompt ? "prompt" : "URI", key);
     const own = { ...params, ref: { ...ref, [member]: place.key } };
     return await this.#send(client, place, "completion/complete", own, side);

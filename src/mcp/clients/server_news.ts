@@ -1,13 +1,13 @@
 import { Cancellation, sleep } from "../../base/cancellation.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { exposedUri } from "../catalog/names.ts";
+import { exposedUri } from "../names/names.ts";
 import {
   type Listener,
   type ListenFilter,
   ownSide,
   type ServerConnection,
 } from "../servers/server_connection.ts";
-import type { CatalogServer } from "../catalog/catalog.ts";
+import type { CatalogServer } from "../catalog/server_entries.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import type { EndpointServices } from "./endpoint_services.ts";
 

@@ -1,13 +1,17 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { decodeHeaderValue, namedTarget } from "../protocol/header_values.ts";
-import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
+import { RPC, RpcFailure, type RpcMessage } from "../protocol/rpc_messages.ts";
 import {
   META,
   metaOf,
   modernRevisions,
   supportedRevisions,
+  withMeta,
 } from "../protocol/revisions.ts";
+
+/** A request of a client. */
+export type RpcRequest = Extract<RpcMessage, { kind: "request" }>;
 
 /** Reports whether a client accepts event streams; one that does not say accepts everything. */
 export function acceptsEvents(headers: HeaderList): boolean {
@@ -80,4 +84,23 @@ export function mismatch(header: string): RpcFailure {
 
 function invalidEnvelope(problem: string): RpcFailure {
   return new RpcFailure(RPC.INVALID_PARAMS, `Invalid params: ${problem}`);
+}
+
+/** Returns a request with the trace of its headers in `_meta`, where servers behind any transport find it. */
+export function withTrace(
+  message: RpcRequest,
+  headers: HeaderList,
+): RpcRequest {
+  const traceparent = headers.get("traceparent");
+  const tracestate = headers.getJoined("tracestate");
+  const meta = metaOf(message.params);
+  if (traceparent === undefined || meta["traceparent"] !== undefined) {
+    return message;
+  }
+  const traced = {
+    ...meta,
+    traceparent,
+    ...(tracestate !== undefined && { tracestate }),
+  };
+  return { ...message, params: withMeta(message.params, traced) };
 }

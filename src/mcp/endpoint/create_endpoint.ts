@@ -1,8 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { Seal } from "../../base/sealed_values.ts";
-import { Catalog, type CatalogServer } from "../catalog/catalog.ts";
-import { McpEndpoint, type RelayRequest } from "./federating_endpoint.ts";
+import type { ToolPins } from "../approval/tool_pins.ts";
+import { Catalog } from "../catalog/catalog.ts";
+import type { CatalogServer } from "../catalog/server_entries.ts";
+import type { RelayRequest } from "./endpoint_request.ts";
+import { McpEndpoint } from "./federating_endpoint.ts";
 import { Changes } from "../clients/endpoint_services.ts";
 import { ListCursors, type McpSealPurpose } from "../clients/list_cursors.ts";
 import { Methods } from "../clients/methods.ts";
@@ -36,6 +39,8 @@ export interface EndpointOptions {
   readonly discovery?: DiscoverySettings | undefined;
   /** At least 32 characters; processes with the same secret continue each other's sessions. */
   readonly secret: string;
+  /** Approved tools of servers without a lock file. */
+  readonly pins: ToolPins;
   readonly clock: Clock;
   readonly log: Log;
   /** Number of the worker that this is, from 1. */
@@ -49,60 +54,25 @@ export interface EndpointOptions {
 const MAX_SEALED_LENGTH = 256 * 1024;
 
 /** Creates an endpoint in front of several servers. */
-export function createEndpoint(
-  {
-    key,
-    backend,
-    servers,
-    discovery,
-    secret,
-    clock,
-    log,
-    worker,
-    relay,
-    home,
-  }: EndpointOptions,
-): McpEndpoint {
+export function createEndpoint(options: EndpointOptions): McpEndpoint {
+  const { key, discovery, secret, pins, clock, log, worker, relay, home } =
+    options;
   const seal = new Seal<McpSealPurpose>(
     `gateway mcp endpoint ${key}`,
     [secret],
     MAX_SEALED_LENGTH,
   );
   const changes = new Changes();
-  const created = servers.map((each): CatalogServer => {
-    const lists = new ServerLists(clock);
-    const server = new McpServer({
-      ...each,
-      clock,
-      log,
-      check: (server) => checkLists(server, clock),
-      onChange: (server, failure) => {
-        if (failure === undefined) {
-          log.info("MCP server is back", { backend, server: server.name });
-        } else {
-          log.warn("MCP server failed; its tools are not listed", {
-            backend,
-            server: server.name,
-            error: failure,
-          });
-        }
-        lists.invalidate();
-        changes.report(server);
-      },
-      parameterHeaders: (server, tool) => lists.headersOf(server, tool),
-    });
-    return { server, lists };
-  });
-  const catalog = new Catalog(created, log);
+  const servers = options.servers.map((each) =>
+    createServer(each, options, changes)
+  );
+  const catalog = new Catalog({ servers, backend: key, pins, log });
+  const search = discovery &&
+    new ToolSearch(discovery, options.servers.map(nameOf), clock);
   const services = {
-    servers: created,
+    servers,
     catalog,
-    methods: new Methods(
-      catalog,
-      new ListCursors(seal),
-      discovery &&
-        new ToolSearch(discovery, servers.map(nameOf), clock),
-    ),
+    methods: new Methods(catalog, new ListCursors(seal), search),
     common: new CommonConnections(),
     seal,
     clock,
@@ -111,6 +81,35 @@ export function createEndpoint(
     changes,
   };
   return new McpEndpoint(services, relay, home);
+}
+
+function createServer(
+  each: EndpointServer,
+  { backend, clock, log }: EndpointOptions,
+  changes: Changes,
+): CatalogServer {
+  const lists = new ServerLists(clock);
+  const server = new McpServer({
+    ...each,
+    clock,
+    log,
+    check: (server) => checkLists(server, clock),
+    onChange: (server, failure) => {
+      if (failure === undefined) {
+        log.info("MCP server is back", { backend, server: server.name });
+      } else {
+        log.warn("MCP server failed; its tools are not listed", {
+          backend,
+          server: server.name,
+          error: failure,
+        });
+      }
+      lists.invalidate();
+      changes.report(server);
+    },
+    parameterHeaders: (server, tool) => lists.headersOf(server, tool),
+  });
+  return { server, lists };
 }
 
 function nameOf({ settings }: EndpointServer): string {

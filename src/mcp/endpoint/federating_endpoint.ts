@@ -1,14 +1,11 @@
-import type { Cancellation } from "../../base/cancellation.ts";
 import { stringMember } from "../../base/json.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { findWrongParameter } from "../protocol/header_values.ts";
 import {
-  readMessage,
   RPC,
   RpcFailure,
   type RpcMessage,
-  type RpcText,
   writeError,
   writeResult,
 } from "../protocol/rpc_messages.ts";
@@ -16,8 +13,6 @@ import {
   gatewayInfo,
   LEGACY_REVISION,
   legacyRevisions,
-  metaOf,
-  withMeta,
 } from "../protocol/revisions.ts";
 import { jsonResponse } from "../streams/rpc_answer.ts";
 import {
@@ -25,8 +20,16 @@ import {
   checkModernRequest,
   headerOf,
   mismatch,
+  type RpcRequest,
   unsupported,
+  withTrace,
 } from "./arrival.ts";
+import {
+  accepted,
+  failed,
+  notAllowed,
+  restarting,
+} from "./endpoint_responses.ts";
 import { passedCapabilities } from "../clients/client.ts";
 import { ClientSession } from "../sessions/client_session.ts";
 import { describeServers } from "../clients/described_servers.ts";
@@ -36,38 +39,18 @@ import {
   type ModernArrival,
   ModernRequests,
 } from "../requests/modern_requests.ts";
-import type { SeesTools } from "../servers/server_connection.ts";
 import {
   type DescribedServerTools,
   describeTools,
 } from "../approval/described_tools.ts";
 import type { McpServerStatus } from "../servers/server_status.ts";
+import {
+  type EndpointRequest,
+  readMessages,
+  type RelayRequest,
+} from "./endpoint_request.ts";
 import { newNonce, type SessionFacts } from "../sessions/session_id.ts";
 import { ClientSessions } from "../sessions/client_sessions.ts";
-
-/** An HTTP request to the endpoint. */
-export interface EndpointRequest {
-  readonly method: string;
-  readonly headers: HeaderList;
-  /** Empty without a body. */
-  readonly text: RpcText;
-  /** Identity of the caller; sessions and states of other callers are unknown to it. */
-  readonly user: string;
-  /** Names of the client for shares of a server's connections; see `RequestMessage`. */
-  readonly owners: readonly string[];
-  /** As in `RequestSide`. */
-  readonly sees?: SeesTools | undefined;
-  /** Cancelled when the client leaves before the response. */
-  readonly cancellation: Cancellation;
-}
-
-/** Handles a request in another worker; resolves to `undefined` if that has ended. */
-export type RelayRequest = (
-  worker: number,
-  request: EndpointRequest,
-) => Promise<ResponseMessage | undefined>;
-
-type Request = Extract<RpcMessage, { kind: "request" }>;
 
 /** One MCP endpoint in front of several servers, for clients of both eras (Streamable HTTP). */
 export class McpEndpoint {
@@ -112,9 +95,13 @@ export class McpEndpoint {
   /** Counts what metrics have of the servers and the clients. */
   describe() {
     return {
-      servers: this.#services.servers.map(({ server }) => ({
+      servers: this.#services.servers.map(({ server, lists }) => ({
         name: server.name,
         isUp: !server.health.describe().isFailed,
+        tools: {
+          listed: lists.countTools(server.settings),
+          ...this.#services.catalog.countsOf(server.name),
+        },
       })),
       sessions: this.#sessions.size,
       waitingCalls: this.#modern.parked,
@@ -124,7 +111,10 @@ export class McpEndpoint {
   /** Describes the servers for humans. */
   describeServers(): readonly McpServerStatus[] {
     return this.#services.servers.map(({ server, lists }) =>
-      server.describe(lists.countTools(server.settings))
+      server.describe({
+        listed: lists.countTools(server.settings),
+        ...this.#services.catalog.countsOf(server.name),
+      })
     );
   }
 
@@ -138,6 +128,15 @@ export class McpEndpoint {
         connect: (server) => common.get(server, client),
       }),
     );
+  }
+
+  /** Decides anew which tools clients may use: others are approved. */
+  forgetApprovals(): void {
+    const { catalog, changes, servers } = this.#services;
+    catalog.forgetApprovals();
+    for (const { server } of servers) {
+      if (server.settings.approval?.kind === "firstUse") changes.report(server);
+    }
   }
 
   /** Leaves the clients to another endpoint; requests under way finish. */
@@ -160,26 +159,9 @@ export class McpEndpoint {
   }
 
   async #post(request: EndpointRequest): Promise<ResponseMessage> {
-    const { headers, text } = request;
-    const type = headerOf(headers, "content-type") ?? "";
-    if (!/^application\/json\s*(?:;|$)/i.test(type)) {
-      return failed(
-        415,
-        RPC.SERVER_ERROR,
-        "Content-Type must be application/json",
-      );
-    }
-    const { value } = text;
-    if (value === undefined) {
-      return failed(400, RPC.PARSE_ERROR, "Parse error");
-    }
-    const values = Array.isArray(value) ? value : [value];
-    const messages = values.map(readMessage).filter((each) =>
-      each !== undefined
-    );
-    if (messages.length < values.length || messages.length === 0) {
-      return failed(400, RPC.INVALID_REQUEST, "Invalid request");
-    }
+    const { headers } = request;
+    const messages = readMessages(request);
+    if ("status" in messages) return messages;
     const [only, ...others] = messages;
     const revision = headerOf(headers, "mcp-protocol-version");
     if (only !== undefined && others.length === 0) {
@@ -198,7 +180,7 @@ export class McpEndpoint {
   }
 
   async #handleModern(
-    message: Request,
+    message: RpcRequest,
     request: EndpointRequest,
   ): Promise<ResponseMessage> {
     const { headers, user, owners, sees, cancellation } = request;
@@ -227,7 +209,7 @@ export class McpEndpoint {
 
   /** Arguments that a tool wants in headers must be the same there. */
   async #checkParameters(
-    { method, params }: Request,
+    { method, params }: RpcRequest,
     { headers, user, cancellation }: EndpointRequest,
   ): Promise<void> {
     if (method !== "tools/call") return;
@@ -247,7 +229,7 @@ export class McpEndpoint {
   }
 
   async #initialize(
-    { id, params }: Request,
+    { id, params }: RpcRequest,
     { headers, user }: EndpointRequest,
   ): Promise<ResponseMessage> {
     const { servers, seal: _, clock, worker } = this.#services;
@@ -341,51 +323,10 @@ export class McpEndpoint {
   }
 }
 
-/** Returns a request with the trace of its headers in `_meta`, where servers behind any transport find it. */
-function withTrace(message: Request, headers: HeaderList): Request {
-  const traceparent = headers.get("traceparent");
-  const tracestate = headers.getJoined("tracestate");
-  const meta = metaOf(message.params);
-  if (traceparent === undefined || meta["traceparent"] !== undefined) {
-    return message;
-  }
-  const traced = {
-    ...meta,
-    traceparent,
-    ...(tracestate !== undefined && { tracestate }),
-  };
-  return { ...message, params: withMeta(message.params, traced) };
-}
-
 function listen(session: ClientSession, headers: HeaderList): ResponseMessage {
   if (!acceptsEvents(headers)) {
     return failed(406, RPC.SERVER_ERROR, "Accept must have text/event-stream");
   }
   return session.listen(headerOf(headers, "last-event-id")) ??
     failed(400, RPC.SERVER_ERROR, "Unknown Last-Event-ID");
-}
-
-function accepted(): ResponseMessage {
-  return { status: 202, headers: new HeaderList(), body: undefined };
-}
-
-function restarting(): ResponseMessage {
-  const message = "The worker with the processes of MCP servers restarts";
-  const response = failed(503, RPC.SERVER_ERROR, message);
-  response.headers.append("retry-after", "1");
-  return response;
-}
-
-function notAllowed(): ResponseMessage {
-  const response = failed(405, RPC.SERVER_ERROR, "Method not allowed");
-  response.headers.append("allow", "POST");
-  return response;
-}
-
-function failed(
-  status: number,
-  code: number,
-  message: string,
-): ResponseMessage {
-  return jsonResponse(writeError(null, { code, message }), status);
 }

@@ -12,7 +12,11 @@ import type {
 } from "./server_connector.ts";
 import { ServerFailure } from "./server_failure.ts";
 import { ServerHealth } from "./server_health.ts";
-import { type McpServerStatus, unusedServer } from "./server_status.ts";
+import {
+  type McpServerStatus,
+  type ServerToolCounts,
+  unusedServer,
+} from "./server_status.ts";
 
 /** Dependencies of a server. */
 export interface McpServerOptions {
@@ -103,8 +107,10 @@ export class McpServer {
     return this.#connector.isStale(connection);
   }
 
-  /** Describes the server for humans. @param tools Number of its tools, if it is known. */
-  describe(tools: number | undefined): McpServerStatus {
+  /** Describes the server for humans. */
+  describe(
+    { listed: tools, held, suspicious }: ServerToolCounts,
+  ): McpServerStatus {
     const { isFailed, changedAt, latest } = this.health.describe();
     const since = changedAt ?? this.#found?.firstAt;
     const isUsed = since !== undefined || tools !== undefined;
@@ -113,6 +119,8 @@ export class McpServer {
       state: isFailed ? "failed" : isUsed ? "up" : "unused",
       era: this.#found?.era ?? null,
       tools: tools ?? null,
+      held: held ?? null,
+      suspicious: suspicious ?? null,
       since: since === undefined ? null : new Date(since).toISOString(),
       lastError: latest?.message ?? null,
       lastErrorAt: latest === undefined

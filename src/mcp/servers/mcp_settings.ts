@@ -1,4 +1,4 @@
-import type { ToolLock } from "../approval/tool_lock.ts";
+import type { ToolApproval } from "./tool_approval.ts";
 
 /** Settings of one server of an MCP endpoint, as compiled. */
 export interface McpServerSettings {
@@ -10,8 +10,8 @@ export interface McpServerSettings {
   readonly tools: readonly string[] | undefined;
   /** Descriptions that replace those of the server, by name of the tool. */
   readonly descriptions: ReadonlyMap<string, string>;
-  /** Approved definitions of its tools, of which clients get no others; `undefined` without a lock file. */
-  readonly lock?: ToolLock | undefined;
+  /** Set if clients get only approved tools. */
+  readonly approval?: ToolApproval | undefined;
   readonly timeouts: McpTimeouts;
 }
 

@@ -12,12 +12,23 @@ export interface McpServerStatus {
   readonly era: Era | null;
   /** Number of tools in the latest list that clients may see; `null` if there is none. */
   readonly tools: number | null;
+  /** Those of all its tools that clients do not get before they are approved; `null` if there is no list yet. */
+  readonly held: number | null;
+  /** Those that look as if they wanted to mislead people or models. */
+  readonly suspicious: number | null;
   /** Begin of the state, RFC 3339; `null` while it is not known. */
   readonly since: string | null;
   /** The latest failure, also of a server that is back. */
   readonly lastError: string | null;
   /** RFC 3339. */
   readonly lastErrorAt: string | null;
+}
+
+/** Numbers of tools of a server, as far as they are known. */
+export interface ServerToolCounts {
+  readonly listed: number | undefined;
+  readonly held?: number | undefined;
+  readonly suspicious?: number | undefined;
 }
 
 /** Returns the status of a server that nobody has used. */
@@ -33,6 +44,8 @@ export function unusedServer(
     state: "unused",
     era: null,
     tools: null,
+    held: null,
+    suspicious: null,
     since: null,
     lastError: null,
     lastErrorAt: null,

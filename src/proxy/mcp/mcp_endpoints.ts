@@ -7,17 +7,11 @@ import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { McpEndpoint } from "../../mcp/endpoint/federating_endpoint.ts";
 import { createEndpoint } from "../../mcp/endpoint/create_endpoint.ts";
 import type { DescribedServerTools } from "../../mcp/approval/described_tools.ts";
+import type { PinPlace, ToolPins } from "../../mcp/approval/tool_pins.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
 import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
 import { callerOf } from "../../policy/authentication/request_identity.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
-import { HttpConnector } from "../../mcp/servers/http/http_connector.ts";
-import { OpenApiConnector } from "../../mcp/openapi/openapi_connector.ts";
-import { SseConnector } from "../../mcp/servers/sse/sse_connector.ts";
-import type {
-  ConnectorOptions,
-  ServerConnector,
-} from "../../mcp/servers/server_connector.ts";
 import {
   type McpServerStatus,
   unusedServer,
@@ -26,23 +20,19 @@ import { RpcText } from "../../mcp/protocol/rpc_messages.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Slots } from "../../policy/contract/slot.ts";
-import type {
-  Backend,
-  McpTarget,
-  McpTargetServer,
-  Snapshot,
-} from "../../snapshot/snapshot.ts";
+import type { Backend, McpTarget, Snapshot } from "../../snapshot/snapshot.ts";
 import type { TrustsPeer } from "../request/forwarding_headers.ts";
 import { visibleTools } from "../../policy/mcp/tool_judges.ts";
 import { userOf } from "./caller.ts";
 import {
-  createSend,
   seesCaller,
   type SendToServerOptions,
   withTrace,
 } from "./send_to_server.ts";
 import { Programs } from "./programs.ts";
 import type { WorkerRelay } from "./worker_relay.ts";
+import { connectorOf } from "./server_connectors.ts";
+import { describeEndpoints } from "./described_endpoints.ts";
 import { isRebound } from "./dns_rebinding.ts";
 
 /** Dependencies of the endpoints. */
@@ -53,6 +43,8 @@ export interface McpEndpointsOptions extends SendToServerOptions {
   findBackend(key: string): Backend | undefined;
   /** Seals sessions; at least 32 characters. */
   readonly secret: string;
+  /** Approved tools of servers without a lock file. */
+  readonly pins: ToolPins;
   /** Set where several workers serve the endpoints. */
   readonly relay: WorkerRelay | undefined;
   readonly trustsPeer: TrustsPeer;
@@ -149,28 +141,9 @@ export class McpEndpoints {
     return response;
   }
 
-  /** Describes the endpoints that requests have used, those of all users as one: a server is up if it is up for a user. */
-  *describe() {
-    const byBackend = Map.groupBy(
-      this.#open.values(),
-      ({ backend }) => backend,
-    );
-    for (const [backend, open] of byBackend) {
-      const readings = open.map(({ endpoint }) => endpoint.describe());
-      const servers = readings.flatMap(({ servers }) => servers);
-      yield {
-        backend: backend.replace(/^[^/]*\//, ""),
-        servers: [...new Set(servers.map(({ name }) => name))].map((name) => ({
-          name,
-          isUp: servers.some((each) => each.name === name && each.isUp),
-        })),
-        sessions: readings.reduce((sum, { sessions }) => sum + sessions, 0),
-        waitingCalls: readings.reduce(
-          (sum, { waitingCalls }) => sum + waitingCalls,
-          0,
-        ),
-      };
-    }
+  /** Describes the endpoints that requests have used, those of all users as one. */
+  describe(): ReturnType<typeof describeEndpoints> {
+    return describeEndpoints(this.#open.values());
   }
 
   /** Describes the servers of all backends of a snapshot, also of those that no request has used. */
@@ -187,19 +160,27 @@ export class McpEndpoints {
     }
   }
 
-  /** Describes the tools of the servers of all backends for those who approve them; connects to servers if it has to. */
-  async describeTools({ backends }: Snapshot): Promise<
+  /** Describes the tools of the servers of all backends, or of one, for those who approve them; connects to servers if it has to. */
+  async describeTools({ backends }: Snapshot, only?: PinPlace): Promise<
     readonly (DescribedServerTools & { readonly backend: string })[]
   > {
     const described = [...backends.values()].map(async (backend) => {
-      if (backend.mcp === undefined || backend.mcp.servers.some(seesCaller)) {
+      const { key, mcp } = backend;
+      const isWanted = only === undefined || only.backend === key;
+      if (mcp === undefined || !isWanted || mcp.servers.some(seesCaller)) {
         return [];
       }
-      const endpoint = this.#endpointOf(backend, backend.mcp, undefined);
+      const endpoint = this.#endpointOf(backend, mcp, undefined);
       return (await endpoint.describeTools())
-        .map((each) => ({ backend: backend.key, ...each }));
+        .filter(({ server }) => only === undefined || only.server === server)
+        .map((each) => ({ backend: key, ...each }));
     });
     return (await Promise.all(described)).flat();
+  }
+
+  /** Decides anew which tools clients may use: others are approved. */
+  forgetApprovals(): void {
+    for (const { endpoint } of this.#open.values()) endpoint.forgetApprovals();
   }
 
   /** Retires the endpoints of backends that are not in the snapshot, or have changed; requests under way finish. */
@@ -261,7 +242,7 @@ export class McpEndpoints {
   }
 
   #create(backend: Backend, target: McpTarget): OpenEndpoint {
-    const { clock, log, secret, relay } = this.#options;
+    const { clock, log, secret, pins, relay } = this.#options;
     const endpoint = createEndpoint({
       key: backend.key,
       backend: backend.name,
@@ -269,10 +250,15 @@ export class McpEndpoints {
         settings: server.settings,
         address: server.address,
         createConnector: (options) =>
-          this.#connectorOf(backend, server, () => open.caller, options),
+          connectorOf(backend, server, {
+            ...this.#options,
+            programs: this.#programs,
+            caller: () => open.caller,
+          }, options),
       })),
       discovery: target.discovery,
       secret,
+      pins,
       clock,
       log,
       worker: relay?.worker ?? 1,
@@ -301,34 +287,6 @@ export class McpEndpoints {
       if (caller === undefined) continue;
       this.#open.delete(key);
       void endpoint.retire();
-    }
-  }
-
-  #connectorOf(
-    { key }: Backend,
-    { settings, transport }: McpTargetServer,
-    caller: () => Caller | undefined,
-    options: ConnectorOptions,
-  ): ServerConnector {
-    if (transport.kind === "stdio") {
-      return this.#programs.connectorOf(key, transport.command, options);
-    }
-    const sendTo = (backend: Backend) =>
-      createSend(settings.name, backend, caller, this.#options);
-    const send = sendTo(transport.backend);
-    switch (transport.kind) {
-      case "http":
-        return new HttpConnector(transport.address, send, options);
-      case "sse":
-        return new SseConnector(transport.address, send, options);
-      case "openapi": {
-        const { api, operations, document } = transport;
-        const source = "text" in document
-          ? document
-          : { ...document, send: sendTo(document.backend) };
-        const rest = { api, operations, document: source, send };
-        return new OpenApiConnector(rest, options);
-      }
     }
   }
 }

@@ -7,7 +7,7 @@ import { HeaderList } from "../../http/header_list.ts";
 import { RpcText } from "../../mcp/protocol/rpc_messages.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
-import type { EndpointRequest } from "../../mcp/endpoint/federating_endpoint.ts";
+import type { EndpointRequest } from "../../mcp/endpoint/endpoint_request.ts";
 import type { SeesTools } from "../../mcp/servers/server_connection.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
 

@@ -1,4 +1,4 @@
-import { owningServer } from "../../mcp/catalog/owning_server.ts";
+import { owningServer } from "../../mcp/names/owning_server.ts";
 import {
   type DiscoveryRole,
   discoveryRole,

@@ -57,6 +57,7 @@ export interface StateReadings {
     readonly servers: readonly {
       readonly name: string;
       readonly isUp: boolean;
+      readonly tools: Readonly<Record<typeof toolStates[number], number>>;
     }[];
     readonly sessions: number;
     readonly waitingCalls: number;
@@ -137,6 +138,8 @@ function addConnectionMetrics(
   );
 }
 
+const toolStates = ["listed", "held", "suspicious"] as const;
+
 function addMcpMetrics(
   registry: MetricRegistry,
   { mcpEndpoints }: StateReadings,
@@ -152,6 +155,21 @@ function addMcpMetrics(
           [1, backend, name, isUp ? "up" : "failed"] as const
         )
       ),
+  );
+  registry.computed(
+    "gauge",
+    "gateway_mcp_tools",
+    "Tools of MCP servers in their latest lists: those that the configuration lets clients have, those held back until they are approved, and suspicious ones",
+    ["backend", "server", "state"],
+    () =>
+      Iterator.from(mcpEndpoints()).flatMap(({ backend, servers }) =>
+        servers.flatMap(({ name, tools }) =>
+          toolStates.map((state) =>
+            [tools[state], backend, name, state] as const
+          )
+        )
+      ),
+    "max",
   );
   registry.computed(
     "gauge",

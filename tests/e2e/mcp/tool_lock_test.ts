@@ -1,34 +1,9 @@
 /** Tools that have to be approved. */
 import assert from "node:assert/strict";
-import { objectSchema, text } from "../../../cli/dev/mcp/offer.ts";
-import { startMcpServer } from "../../../cli/dev/mcp_server.ts";
 import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
+import { startDescribedServer as startServer } from "../../harness/mcp/described_server.ts";
 import { callModern, listTools } from "../../harness/mcp/modern_call.ts";
 import { gatewayCommand } from "../../harness/process/executable.ts";
-
-/** A server whose tools have the given descriptions. */
-function startServer(descriptions: Readonly<Record<string, string>>) {
-  const server = startMcpServer({
-    offer: {
-      tools: Object.fromEntries(
-        Object.entries(descriptions).map(([name, description]) => [name, {
-          description,
-          inputSchema: objectSchema(),
-          call: () => [text(`called ${name}`)],
-        }]),
-      ),
-      prompts: {},
-      resources: [],
-      resourceTemplates: [],
-      readResource: () => undefined,
-      completeArgument: () => [],
-    },
-  });
-  return {
-    url: `${server.origin}/mcp`,
-    [Symbol.asyncDispose]: () => server.close(),
-  };
-}
 
 function startGateway(url: string, lock?: string) {
   return GatewayProcess.start({

@@ -9,6 +9,10 @@ import {
 } from "../../../src/dataplane/calls/calls.ts";
 import type { DataPlane } from "../../../src/dataplane/data_plane.ts";
 import { TrafficStore } from "../../../src/telemetry/traffic/traffic_store.ts";
+import {
+  MemoryPinRecords,
+  PinBook,
+} from "../../../src/dataplane/state/pin_book.ts";
 import { FakeClock } from "../time/fake_clock.ts";
 
 /** A data plane without traffic. Its only thread returns `parts`; a call without a part has the result of no thread. */
@@ -33,6 +37,7 @@ export class FakeDataPlane implements DataPlane {
       }),
       traffic: new TrafficStore(clock),
       keyring: undefined,
+      pins: new PinBook(new MemoryPinRecords()),
     };
   }
 

@@ -20,7 +20,7 @@ function createState() {
       logger,
       settings,
       count: 2,
-    }),
+    }, () => {}),
   };
 }
 

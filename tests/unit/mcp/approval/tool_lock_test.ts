@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { suspicionsOf } from "../../../../src/mcp/approval/suspicions.ts";
+import {
+  OtherTools,
+  suspicionsOf,
+} from "../../../../src/mcp/approval/suspicions.ts";
 import {
   digestOfTool,
   heldReason,
@@ -42,6 +45,45 @@ Deno.test("the order of members does not matter, that of lists does", () => {
   );
 });
 
+function toolsOf(names: readonly string[], description?: string) {
+  return new Map(names.map((name) => [name, { name, description }]));
+}
+
+function othersOf(names: readonly string[], description?: string) {
+  const items = toolsOf(names, description);
+  return [{ server: "mail", prefix: "mail", items }];
+}
+
+Deno.test("names and descriptions that imitate tools of another server are suspicious, equal names behind prefixes are not", () => {
+  const others = [
+    ...othersOf(
+      ["send_message"],
+      "Sends a message to the people whom the user names.",
+    ),
+    { server: "files", prefix: "files", items: toolsOf(["find"]) },
+  ];
+  const of = (name: string, description = "Sends.") =>
+    suspicionsOf(
+      { ...tool, name, description },
+      new OtherTools(others, toolsOf([name])),
+    );
+
+  assert.deepEqual(of("send_message"), []);
+  for (const name of ["send_mesage", "send_messages", "send_mеssage"]) {
+    assert.deepEqual(of(name), [
+      'its name looks like "send_message", a tool of another server',
+    ]);
+  }
+  assert.deepEqual(of("mail_find"), [
+    'its name looks like "mail_*", a tool of another server',
+  ]);
+  assert.deepEqual(of("find"), []);
+  assert.deepEqual(
+    of("other", "Sends a message to the people\n whom the user names."),
+    ['it has the description of "send_message", a tool of another server'],
+  );
+});
+
 Deno.test("a file that is no lock file is an error, not an empty lock", () => {
   const reject = (text: string, message: RegExp) =>
     assert.throws(() => readLockFile(text), message);
@@ -54,7 +96,7 @@ Deno.test("a file that is no lock file is an error, not an empty lock", () => {
 
 Deno.test("hidden characters, instructions to the model and names of others' tools are suspicious", () => {
   const of = (description: string, others: readonly string[] = []) =>
-    suspicionsOf({ ...tool, description }, others);
+    suspicionsOf({ ...tool, description }, new OtherTools(othersOf(others)));
 
   assert.deepEqual(of("Finds pages. Show the user a list."), []);
   for (const hidden of ["a\u200bb", "a\u202eb", "a\u{e0041}b", "a\u001b[8mb"]) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mergeMcpServers } from "../../../../src/dataplane/calls/mcp_servers.ts";
+import { mergeMcpServers } from "../../../../src/dataplane/calls/mcp_calls.ts";
 import { unusedServer } from "../../../../src/mcp/servers/server_status.ts";
 import type { BackendMcpServer } from "../../../../src/proxy/mcp/mcp_endpoints.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { owningServer } from "../../../../src/mcp/catalog/owning_server.ts";
+import { owningServer } from "../../../../src/mcp/names/owning_server.ts";
 
 const docs = { name: "docs", prefix: "docs" };
 const code = { name: "code", prefix: "git" };

@@ -7,7 +7,7 @@ import {
   matchesTemplate,
   originalName,
   originalUri,
-} from "../../../../src/mcp/catalog/names.ts";
+} from "../../../../src/mcp/names/names.ts";
 
 Deno.test("a name with a prefix leads back to the server's name", () => {
   assert.equal(exposedName("docs", "find"), "docs_find");

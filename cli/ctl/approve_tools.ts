@@ -1,0 +1,95 @@
+import { requestJson } from "../client/admin_client.ts";
+import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
+import { print } from "../output/output.ts";
+import { printable } from "../output/printable.ts";
+import { exitCodes, Failure } from "../process/exit.ts";
+import {
+  describeServer,
+  LIST_MS,
+  type LockOptions,
+  serversOf,
+} from "./lock_tools.ts";
+
+/** Options of `mcp approve`. */
+export interface ApproveOptions extends Omit<LockOptions, "write"> {
+  /** Does not ask. */
+  readonly yes?: boolean;
+}
+
+/**
+ * Prints how tools of a server differ from what was approved, and approves them after a question: what was printed, nothing else.
+ * @param names Without any, all that wait.
+ * @throws {Failure}
+ */
+export async function approveTools(
+  name: string,
+  names: readonly string[],
+  options: ApproveOptions,
+): Promise<number> {
+  const state = await requestJson(options, {
+    pathAndQuery: "/mcp/tools",
+    extraMs: LIST_MS,
+  }, "servers");
+  const server = serversOf(state, options.backend)
+    .find((each) => textOf(each, "server") === name);
+  if (server === undefined) throw new Failure(`No server "${name}"`);
+  const waiting = waitingOf(server, names);
+  if (waiting.length === 0) {
+    await print("No tool waits for approval\n");
+    return exitCodes.ok;
+  }
+  const lines = describeServer({ server: name, tools: waiting });
+  await print(lines.map((line) => `${printable(line)}\n`).join(""));
+  if (!isConfirmed(options, waiting.length)) return exitCodes.failure;
+  await requestJson(options, {
+    method: "POST",
+    pathAndQuery: "/mcp/tools",
+    extraMs: LIST_MS,
+    body: {
+      backend: textOf(server, "backend"),
+      server: name,
+      tools: waiting.map((tool) => ({
+        name: nameOf(tool),
+        digest: textOf(tool, "digest"),
+      })),
+    },
+  }, "approved");
+  await print(`Approved: ${counted(waiting.length)}\n`);
+  return exitCodes.ok;
+}
+
+/** @throws {Failure} For a name that does not wait, and when the server does not list its tools. */
+function waitingOf(
+  server: unknown,
+  names: readonly string[],
+): readonly unknown[] {
+  const error = textOf(server, "error");
+  if (error !== "") throw new Failure(error);
+  const waiting = listOf(server, "tools")
+    .filter((tool) => fieldOf(tool, "held") !== undefined);
+  const known = new Set(waiting.map(nameOf));
+  const unknown = names.find((each) => !known.has(each));
+  if (unknown !== undefined) {
+    throw new Failure(`Tool "${unknown}" does not wait for approval`);
+  }
+  return names.length === 0
+    ? waiting
+    : waiting.filter((tool) => names.includes(nameOf(tool)));
+}
+
+/** @throws {Failure} When nobody can answer. */
+function isConfirmed({ yes }: ApproveOptions, count: number): boolean {
+  if (yes) return true;
+  if (!Deno.stdin.isTerminal()) {
+    throw new Failure("Not approved: add --yes to approve without a question");
+  }
+  return confirm(`Approve ${counted(count)}?`);
+}
+
+function nameOf(tool: unknown): string {
+  return textOf(fieldOf(tool, "definition"), "name");
+}
+
+function counted(count: number): string {
+  return count === 1 ? "1 tool" : `${count} tools`;
+}

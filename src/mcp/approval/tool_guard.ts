@@ -1,0 +1,147 @@
+import type { JsonObject } from "../../base/json.ts";
+import type { Log } from "../../base/log.ts";
+import type { McpServerSettings } from "../servers/mcp_settings.ts";
+import { ServerFailure } from "../servers/server_failure.ts";
+import { OtherTools, type ServerTools, suspicionsOf } from "./suspicions.ts";
+import type { ToolLock } from "../servers/tool_approval.ts";
+import { digestOfTool, heldReason, lockedTool } from "./tool_lock.ts";
+import type { ToolPins } from "./tool_pins.ts";
+
+const SHOWN_TOOLS = 5;
+const MAX_REPORTS = 1000;
+
+/** The tools of a server, by its own names. */
+type Tools = ReadonlyMap<string, JsonObject>;
+
+/** Number of tools in the latest list of a server. */
+export interface ToolCounts {
+  /** Clients do not get them. */
+  readonly held: number;
+  /** See `suspicionsOf`; some of them may be held back, too. */
+  readonly suspicious: number;
+}
+
+/** Holds back tools that are not as approved, and logs those and suspicious ones, each once. */
+export class ToolGuard {
+  readonly #backend: string;
+  readonly #log: Log;
+  readonly #pins: ToolPins;
+  readonly #reported = new Set<string>();
+  /** Approved tools of servers without a lock file. */
+  readonly #locks = new Map<string, ToolLock | undefined>();
+  /** The latest list of each server. */
+  readonly #latest = new Map<string, ServerTools>();
+  readonly #counts = new Map<string, ToolCounts>();
+
+  /** @param backend Key of the backend, for the pins. */
+  constructor(backend: string, pins: ToolPins, log: Log) {
+    this.#backend = backend;
+    this.#pins = pins;
+    this.#log = log;
+  }
+
+  /** Returns the tools that clients may get. @throws {ServerFailure} When nobody knows what is approved. */
+  async admitted(
+    { name, prefix, approval }: McpServerSettings,
+    items: Tools,
+  ): Promise<Tools> {
+    const lock = await this.lockOf({ name, approval }, items);
+    this.#latest.set(name, { server: name, prefix, items });
+    const others = new OtherTools(
+      [...this.#latest.values()].filter(({ server }) => server !== name),
+      items,
+    );
+    const admitted = new Map<string, JsonObject>();
+    const held: string[] = [];
+    let suspicious = 0;
+    for (const [key, item] of items) {
+      if (heldReason(lock, item) === undefined) admitted.set(key, item);
+      else held.push(key);
+      const problems = suspicionsOf(item, others);
+      if (problems.length === 0) continue;
+      suspicious++;
+      this.#reportSuspicion(name, item, problems);
+    }
+    this.#counts.set(name, { held: held.length, suspicious });
+    if (held.length > 0) this.#reportHeld(name, held);
+    return admitted;
+  }
+
+  /** Returns the approved tools of a server, `undefined` if all are. @throws {ServerFailure} When nobody knows. */
+  async lockOf(
+    { name, approval }: Pick<McpServerSettings, "name" | "approval">,
+    items: Tools,
+  ): Promise<ToolLock | undefined> {
+    if (approval === undefined) return undefined;
+    if (approval.kind === "file") return approval.lock;
+    const place = { backend: this.#backend, server: name };
+    const trusts = approval.newTools === "Trust";
+    try {
+      const known = this.#locks.get(name) ?? await this.#pins.read(place);
+      const isComplete = known !== undefined &&
+        (!trusts || items.keys().every((key) => known.has(key)));
+      // A server that has just started may have no tools yet.
+      const lock = isComplete || items.size === 0
+        ? known
+        : await this.#pins.pin(place, lockedTools(items), trusts);
+      this.#locks.set(name, lock);
+      return lock ?? new Map();
+    } catch (error) {
+      const problem = "has tools, but the store of approved tools fails";
+      const failure = new ServerFailure(name, "failed", problem);
+      this.#report(
+        `store ${name}`,
+        () => this.#log.error(failure.message, { error }),
+      );
+      throw failure;
+    }
+  }
+
+  /** Counts the tools of a server; `undefined` before its first list. */
+  countsOf(server: string): ToolCounts | undefined {
+    return this.#counts.get(server);
+  }
+
+  /** Forgets what is approved without a lock file, because it has changed. */
+  forget(): void {
+    this.#locks.clear();
+  }
+
+  #reportSuspicion(
+    server: string,
+    item: JsonObject,
+    problems: readonly string[],
+  ): void {
+    this.#report(
+      `suspicion ${server} ${digestOfTool(item)} ${problems}`,
+      () =>
+        this.#log.warn("A tool of an MCP server is suspicious", {
+          server,
+          tool: String(item["name"]),
+          problems: problems.join("; "),
+        }),
+    );
+  }
+
+  #reportHeld(server: string, held: readonly string[]): void {
+    this.#report(
+      `held ${server} ${held.join("\n")}`,
+      () =>
+        this.#log.warn("Tools of an MCP server wait for approval", {
+          server,
+          tools: held.length,
+          first: held.slice(0, SHOWN_TOOLS).join(", "),
+        }),
+    );
+  }
+
+  #report(id: string, report: () => void): void {
+    if (this.#reported.has(id) || this.#reported.size >= MAX_REPORTS) return;
+    this.#reported.add(id);
+    report();
+  }
+}
+
+function lockedTools(items: Tools) {
+  return new Map(items.entries().map(([key, item]) => [key, lockedTool(item)]));
+}

@@ -1,0 +1,127 @@
+import type { JsonObject } from "../../base/json.ts";
+import type { ToolGuard } from "../approval/tool_guard.ts";
+import { listFacts, type ListKind } from "../servers/list_items.ts";
+import type { McpServer } from "../servers/federated_server.ts";
+import { allowsTool } from "../servers/mcp_settings.ts";
+import type { ServerConnection } from "../servers/server_connection.ts";
+import type { ServerList, ServerLists } from "../servers/server_lists.ts";
+import { withExposedPage } from "../names/exposed_content.ts";
+import { exposedName, exposedUri } from "../names/names.ts";
+
+/** A server of an endpoint, with its lists. */
+export interface CatalogServer {
+  readonly server: McpServer;
+  readonly lists: ServerLists;
+}
+
+/** Whom a list is for. */
+export interface CatalogReader {
+  /** Identity of the user. */
+  readonly user: string;
+  /** Returns a conversation in which the server lists. @throws {ServerFailure} */
+  connect(server: McpServer): Promise<ServerConnection>;
+}
+
+/** Place of a tool, a prompt or a resource. */
+export interface Place {
+  readonly server: McpServer;
+  /** Name or URI at the server. */
+  readonly key: string;
+}
+
+/** An item of a list, with the name or URI that clients know. */
+export interface Entry extends Place {
+  readonly exposed: string;
+  readonly item: JsonObject;
+}
+
+/** For finding an item, a list may be older than for showing it. */
+export const SEARCH_AGE_MS = 60_000;
+
+/** The lists of servers, as clients may have them. */
+export class ServerEntries {
+  readonly #guard: ToolGuard;
+  /** A list stays the same as long as it is valid, and as long as the same tools are approved. */
+  #entries = new WeakMap<ServerList, readonly Entry[]>();
+
+  constructor(guard: ToolGuard) {
+    this.#guard = guard;
+  }
+
+  /** Returns the items of a list that clients may use. @throws {ServerFailure} */
+  async of(
+    each: CatalogServer,
+    kind: ListKind,
+    reader: CatalogReader,
+    maxAgeMs?: number,
+  ): Promise<
+    { readonly entries: readonly Entry[]; readonly list: ServerList }
+  > {
+    const { server } = each;
+    const entriesOfList = this.#entries;
+    const list = await this.listOf(each, kind, reader, maxAgeMs);
+    const known = entriesOfList.get(list);
+    if (known !== undefined) return { entries: known, list };
+    const items = kind === "tools"
+      ? await this.#guard.admitted(server.settings, list.items)
+      : list.items;
+    const entries = expose(server, kind, items);
+    entriesOfList.set(list, entries);
+    return { entries, list };
+  }
+
+  /** Returns the whole list of a server. @throws {ServerFailure} */
+  async listOf(
+    { server, lists }: CatalogServer,
+    kind: ListKind,
+    reader: CatalogReader,
+    maxAgeMs?: number,
+  ): Promise<ServerList> {
+    const failure = server.health.failure;
+    if (failure !== undefined) throw failure;
+    const connection = await reader.connect(server);
+    return await lists.get(kind, server, connection, reader.user, maxAgeMs);
+  }
+
+  /** Decides anew which tools clients may use. */
+  forget(): void {
+    this.#guard.forget();
+    this.#entries = new WeakMap();
+  }
+}
+
+function expose(
+  server: McpServer,
+  kind: ListKind,
+  items: ServerList["items"],
+): Entry[] {
+  const { settings } = server;
+  const { prefix, descriptions } = settings;
+  const entries: Entry[] = [];
+  for (const [key, item] of items) {
+    if (kind === "tools" && !allowsTool(settings, key)) continue;
+    const isNamed = kind === "tools" || kind === "prompts";
+    const exposed = isNamed
+      ? exposedName(prefix, key)
+      : exposedUri(prefix, key);
+    const named = { ...item, [listFacts[kind].key]: exposed };
+    const description = descriptions.get(key);
+    entries.push({
+      server,
+      key,
+      exposed,
+      item: kind === "tools"
+        ? withExposedPage(prefix, {
+          ...withoutTasks(named),
+          ...(description !== undefined && { description }),
+        })
+        : named,
+    });
+  }
+  return entries.sort((a, b) => a.exposed < b.exposed ? -1 : 1);
+}
+
+/** The gateway offers no tasks, so a tool must not promise them. */
+function withoutTasks({ execution: _, ...tool }: JsonObject): JsonObject {
+  return tool;
+}
