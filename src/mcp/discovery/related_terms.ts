@@ -1,7 +1,7 @@
 import { termsOf } from "./search_terms.ts";
 
 /** Words that people and tools use for the same thing, a group per line. */
-const groups = `
+const GROUPS = `
   get fetch retrieve obtain query read lookup access
   create make generate build produce add new
   write save store
@@ -26,7 +26,7 @@ const groups = `
   news headline`;
 
 const related = new Map<string, Set<string>>();
-for (const group of groups.trim().split("\n")) {
+for (const group of GROUPS.trim().split("\n")) {
   const terms = termsOf(group);
   for (const term of terms) {
     const others = related.getOrInsertComputed(term, () => new Set());

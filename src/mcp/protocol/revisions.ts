@@ -47,11 +47,11 @@ export function metaOf(object: JsonObject): JsonObject {
   return isJsonObject(meta) ? meta : {};
 }
 
-const NO_META: JsonObject = {};
+const noMeta: JsonObject = {};
 
 /** Returns the members of `_meta` that are meant for the other end: those of the connection stay behind. */
 export function passingMeta(object: JsonObject): JsonObject {
-  if (object["_meta"] === undefined) return NO_META;
+  if (object["_meta"] === undefined) return noMeta;
   return Object.fromEntries(
     Object.entries(metaOf(object)).filter(([name]) =>
       name !== "progressToken" && !name.startsWith(PREFIX)

@@ -1,12 +1,15 @@
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
-import { createTimeLimit, type TimeLimit } from "../streams/time_limit.ts";
+import {
+  createDeadline,
+  type MessageDeadline,
+} from "../streams/message_deadline.ts";
 
 /** A time limit of an exchange with a server. Messages restart it; time in which the client is asked does not count. */
 export class MessageLimit {
   readonly cancellation = new Cancellation();
   readonly #limitMs: number;
-  readonly #limit: TimeLimit;
+  readonly #limit: MessageDeadline;
   readonly #unsubscribe: () => void;
   #paused = 0;
 
@@ -18,7 +21,7 @@ export class MessageLimit {
     reason: () => unknown,
   ) {
     this.#limitMs = limitMs;
-    this.#limit = createTimeLimit(
+    this.#limit = createDeadline(
       clock,
       () => this.cancellation.cancel(reason()),
     );

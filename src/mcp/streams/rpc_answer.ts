@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import { createTimeLimit, type TimeLimit } from "./time_limit.ts";
+import { createDeadline, type MessageDeadline } from "./message_deadline.ts";
 import type { MessageStream } from "./message_stream.ts";
 
 /** Proxies and clients give up a response that does not begin for long. */
@@ -19,7 +19,7 @@ export class Answer {
   readonly response: Promise<ResponseMessage>;
   readonly #respond: (response: ResponseMessage) => void;
   readonly #stream: MessageStream | undefined;
-  readonly #limit: TimeLimit;
+  readonly #limit: MessageDeadline;
   #hasBegun = false;
   #isOver = false;
 
@@ -29,7 +29,7 @@ export class Answer {
     this.response = promise;
     this.#respond = resolve;
     this.#stream = stream;
-    this.#limit = createTimeLimit(clock, () => this.#begin());
+    this.#limit = createDeadline(clock, () => this.#begin());
     this.#limit.begin(STREAM_AFTER_MS);
   }
 

@@ -5,7 +5,7 @@ import { type Deadline, TimerWheel } from "../../http/timer_wheel.ts";
 const wheels = new WeakMap<Clock, TimerWheel>();
 
 /** A time limit that can begin anew. */
-export interface TimeLimit {
+export interface MessageDeadline {
   /** Calls back after a time from now on, in place of the one before. */
   begin(delayMs: number): void;
   /** Lifts the limit; `begin` sets it again. */
@@ -13,7 +13,10 @@ export interface TimeLimit {
 }
 
 /** Creates a limit that has not begun. */
-export function createTimeLimit(clock: Clock, onDue: () => void): TimeLimit {
+export function createDeadline(
+  clock: Clock,
+  onDue: () => void,
+): MessageDeadline {
   const wheel = wheels.getOrInsertComputed(
     clock,
     () => new TimerWheel(clock),
