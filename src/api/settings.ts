@@ -232,6 +232,10 @@ export const settingsSchema = s.refine(
       "Lets a `GatewayBackend` of a cluster run programs in the gateway, as `stdio` servers of `mcp`: every author of backends can then do what the gateway can. Configuration files may always have such servers.",
       s.withDefault(s.boolean(), false),
     ),
+    clusterCloudIdentity: s.field(
+      "Lets a `GatewayBackend` of a cluster have the gateway's own identity at AWS, Google Cloud or Azure: every author of backends can then get its tokens. Configuration files may always have it.",
+      s.withDefault(s.boolean(), false),
+    ),
     egress: s.field(
       "Hosts that backends, and policies that fetch keys and metadata, may not connect to.",
       s.withDefault(egress, {}),

@@ -147,6 +147,8 @@ interface CompileOptions {
   readonly egress?: EgressPolicy;
   /** True if backends of a cluster may have programs that the gateway runs, as those of files may. */
   readonly clusterStdio?: boolean;
+  /** True if backends of a cluster may have the gateway's own identities of clouds, as those of files may. */
+  readonly clusterCloudIdentity?: boolean;
   /** True if the process has given up the permission to run programs. */
   readonly lacksPrograms?: boolean;
   /** Seals persistent sessions. */
@@ -182,6 +184,7 @@ function begin(resources: ResourceSet, options: CompileOptions): Context {
     loopbackPorts,
     egress,
     programDenial: programDenial(resources, options),
+    cloudDenial: cloudDenial(resources, options),
   });
   return {
     ...options,
@@ -281,6 +284,16 @@ function programDenial(
   }
   return lacksPrograms
     ? "the gateway has given up the permission to run programs, because no server needed it at its start: restart it"
+    : undefined;
+}
+
+/** Authors of backends choose where tokens go, and could read them. */
+function cloudDenial(
+  { isolatesErrors = false }: ResourceSet,
+  { clusterCloudIdentity = false }: CompileOptions,
+): string | undefined {
+  return isolatesErrors && !clusterCloudIdentity
+    ? 'a backend of a cluster cannot have the identity of the gateway; to allow it, set "config.clusterCloudIdentity" of the gateway'
     : undefined;
 }
 

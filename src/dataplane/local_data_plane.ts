@@ -325,6 +325,7 @@ export class LocalDataPlane implements DataPlane {
       kv: settings.kv,
       loopbackPorts: settings.loopbackPorts,
       clusterStdio: settings.clusterStdio,
+      clusterCloudIdentity: settings.clusterCloudIdentity,
       lacksPrograms:
         Deno.permissions.querySync({ name: "run" }).state !== "granted",
       egress: this.#egress,

@@ -195,6 +195,7 @@ export function compileCandidate(
     kv: loaded.settings.kv,
     loopbackPorts: loaded.settings.loopbackPorts,
     clusterStdio: loaded.settings.clusterStdio,
+    clusterCloudIdentity: loaded.settings.clusterCloudIdentity,
     egress: new EgressPolicy({ settings: loaded.settings.egress }),
     sessionSecret: loaded.settings.sessionSecret,
     now: systemClock.now(),

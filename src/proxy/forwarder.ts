@@ -264,13 +264,15 @@ export class Forwarder {
     { exchange, backend: { credentials, llm } }: Call,
   ): Pick<AttemptTarget, "send"> {
     if (credentials === undefined) return target;
-    const { tokens, maxBufferBytes } = this.#options;
+    const { tokens, maxBufferBytes, clock } = this.#options;
     return new CredentialedTarget(target, {
       credentials,
       caller: callerOf(exchange.slots),
       tokens,
       held: exchange.request.held,
       maxReplayBytes: llm === undefined ? MAX_REPLAY_BYTES : maxBufferBytes,
+      maxSignedBytes: maxBufferBytes,
+      clock,
       trace: exchange.trace?.policies,
     });
   }

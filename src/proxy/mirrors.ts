@@ -156,6 +156,8 @@ export class Mirrors {
       tokens: this.#options.tokens,
       held: undefined,
       maxReplayBytes: 0,
+      maxSignedBytes: this.#options.llm.maxBufferBytes,
+      clock: this.#options.clock,
       trace: undefined,
     });
   }

@@ -12,7 +12,7 @@ import {
   upstreamHost,
   urlPath,
 } from "../schema/scalars.ts";
-import { backendCredentials } from "./credentials_schema.ts";
+import { backendCredentials } from "./credentials/credentials_schema.ts";
 import { policyApiVersion } from "../schema/group.ts";
 import { llmBackendSchema } from "./llm_backend.ts";
 import { mcpBackendSchema } from "./mcp_backend.ts";

@@ -1,7 +1,7 @@
 import { splitHostPort } from "../../base/wire/host_port.ts";
 import { isUpstreamHost } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
-import { backendCredentials } from "./credentials_schema.ts";
+import { backendCredentials } from "./credentials/credentials_schema.ts";
 
 /** Names of the LLM providers; `src/llm/providers` has an entry for each. */
 const llmProviderNames = [

@@ -2,7 +2,7 @@ import { protectedHeaders } from "../../base/wire/protected_headers.ts";
 import { duration, positiveDuration } from "../schema/duration.ts";
 import { headerName, httpUrl } from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
-import { backendCredentials } from "./credentials_schema.ts";
+import { backendCredentials } from "./credentials/credentials_schema.ts";
 import { backendTlsEntries } from "./backend_tls_policy.ts";
 
 const serverName = s.named(

@@ -18,10 +18,8 @@ import {
   compileTimeouts,
 } from "./compile_balancing.ts";
 import type { BackendContext } from "./backend_context.ts";
-import {
-  compileCredentials,
-  UnusableCredentials,
-} from "./compile_credentials.ts";
+import { compileCredentials } from "./compile_credentials.ts";
+import { UnusableCredentials } from "./credential_values.ts";
 import { compileLlm } from "./llm_backends.ts";
 import { backendsOf, compileMcp } from "./mcp_backends.ts";
 import {

@@ -1,13 +1,10 @@
 import { createHash } from "node:crypto";
-import {
-  type BackendCredentialsResource,
-  type KeyCredentials,
-  secretEntries,
-  type TokenClientResource,
-} from "../../api/resources/credentials_schema.ts";
+import type {
+  BackendCredentialsResource,
+  TokenClientResource,
+} from "../../api/resources/credentials/credentials_schema.ts";
+import type { KeyCredentials } from "../../api/resources/credentials/secret_value.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
-import { POLICY_API_GROUP } from "../../api/schema/group.ts";
-import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type {
@@ -19,20 +16,15 @@ import type {
   TokenExchange,
 } from "../../identity/backend_tokens/backend_credentials.ts";
 import { tokenTypes } from "../../identity/backend_tokens/token_source.ts";
-import { readFileOf, readSecretValue } from "../resolve/references.ts";
 import type { BackendContext } from "./backend_context.ts";
 import { readPrivateKey } from "../../identity/keys/private_key.ts";
-
-/** Credentials that cannot be used, and the field that says why. */
-export class UnusableCredentials extends TypeError {
-  constructor(readonly path: DiagnosticPath, problem: string) {
-    super(problem);
-  }
-}
+import { compileIdentity, type SignatureScope } from "./compile_identity.ts";
+import { CredentialValues, UnusableCredentials } from "./credential_values.ts";
 
 /**
  * Compiles the credentials of a backend.
  * @param key Of the backend or the MCP server: what another one has is never used.
+ * @param signature Service and region of signatures, unless the credentials say others.
  * @throws {UnusableCredentials}
  */
 export function compileCredentials(
@@ -40,9 +32,19 @@ export function compileCredentials(
   resource: GatewayBackend,
   credentials: BackendCredentialsResource,
   context: BackendContext,
+  signature: SignatureScope = {},
 ): BackendCredentials {
   const { clientCredentials, tokenExchange, jwtBearer } = credentials;
-  const compiler = new CredentialsCompiler(key, resource, context);
+  const values = new CredentialValues(resource, context);
+  const identity = compileIdentity(
+    key,
+    credentials,
+    values,
+    context,
+    signature,
+  );
+  if (identity !== undefined) return identity;
+  const compiler = new ClientCompiler(key, values, context);
   if (clientCredentials !== undefined) {
     const kind = "clientCredentials";
     const own: ClientCredentials = { kind };
@@ -54,32 +56,45 @@ export function compileCredentials(
     const own: TokenExchange = {
       kind,
       subjectTokenType: tokenTypes[subjectTokenType],
-      actor: actor && { file: compiler.fileOf([kind, "actor"], actor.file) },
+      actor: actor && { file: values.fileOf([kind, "actor"], actor.file) },
     };
     return { ...compiler.compile(tokenExchange, own), ...own };
   }
   if (jwtBearer !== undefined) {
     const kind = "jwtBearer";
     const path = [kind, "assertion"];
-    const file = compiler.fileOf(path, jwtBearer.assertion?.file);
+    const file = values.fileOf(path, jwtBearer.assertion?.file);
     const own: JwtBearer = { kind, file };
     return { ...compiler.compile(jwtBearer, own), ...own };
   }
-  return { kind: "key", token: compiler.readToken(credentials) };
+  return { kind: "key", token: readToken(credentials, values) };
 }
 
-class CredentialsCompiler {
+function readToken(
+  credentials: KeyCredentials,
+  values: CredentialValues,
+): string {
+  const token = values.read([], "key", credentials);
+  if (isFieldValue(token)) return token;
+  throw new UnusableCredentials(
+    Object.keys(credentials).slice(0, 1),
+    "it has line breaks or control characters",
+  );
+}
+
+/** Compiles the client that the gateway is at an authorization server. */
+class ClientCompiler {
   readonly #key: string;
-  readonly #resource: GatewayBackend;
+  readonly #values: CredentialValues;
   readonly #context: BackendContext;
 
   constructor(
     key: string,
-    resource: GatewayBackend,
+    values: CredentialValues,
     context: BackendContext,
   ) {
     this.#key = key;
-    this.#resource = resource;
+    this.#values = values;
     this.#context = context;
   }
 
@@ -111,26 +126,6 @@ class CredentialsCompiler {
     return { ...compiled, fingerprint };
   }
 
-  /** Pods of the cluster share the files of the gateway with nobody. */
-  fileOf(path: DiagnosticPath, file: string | undefined): string | undefined {
-    if (file !== undefined && this.#resource.metadata.uid !== undefined) {
-      throw new UnusableCredentials(
-        [...path, "file"],
-        "a backend of the cluster cannot read files of the gateway",
-      );
-    }
-    return file;
-  }
-
-  readToken(credentials: KeyCredentials): string {
-    const token = this.#readSecret([], "key", credentials);
-    if (isFieldValue(token)) return token;
-    throw new UnusableCredentials(
-      Object.keys(credentials).slice(0, 1),
-      "it has line breaks or control characters",
-    );
-  }
-
   #checkServer(field: string, { kind, url }: TokenClient["server"]): void {
     const { hostname, username } = new URL(url);
     const host = hostname.replace(/^\[(.*)\]$/, "$1");
@@ -152,13 +147,13 @@ class CredentialsCompiler {
       const path = [field, "clientSecret"];
       return {
         method: "secret",
-        secret: this.#readSecret(path, "clientSecret", clientSecret),
+        secret: this.#values.read(path, "clientSecret", clientSecret),
         place: authMethod,
       };
     }
     if (privateKey === undefined) return { method: "none" };
     const path = [field, "privateKey"];
-    const pem = this.#readSecret(path, "privateKey", privateKey);
+    const pem = this.#values.read(path, "privateKey", privateKey);
     try {
       return {
         method: "privateKey",
@@ -168,60 +163,5 @@ class CredentialsCompiler {
     } catch (error) {
       throw new UnusableCredentials(path, describeError(error));
     }
-  }
-
-  #readSecret(
-    path: DiagnosticPath,
-    entry: keyof typeof secretEntries,
-    secret: KeyCredentials,
-  ): string {
-    try {
-      return readKey(this.#resource, secret, this.#context, entry);
-    } catch (error) {
-      const [field = ""] = Object.keys(secret);
-      throw new UnusableCredentials([...path, field], describeError(error));
-    }
-  }
-}
-
-/**
- * Returns the key of a backend.
- * @throws {TypeError} When it cannot be used.
- */
-export function readKey(
-  { metadata }: GatewayBackend,
-  { fromEnv, key, file, secretRef }: KeyCredentials,
-  context: BackendContext,
-  entry: keyof typeof secretEntries = "key",
-): string {
-  if (metadata.uid !== undefined && secretRef === undefined) {
-    throw new TypeError('a backend of the cluster needs "secretRef"');
-  }
-  if (fromEnv !== undefined && key === undefined) {
-    throw new TypeError(`environment variable "${fromEnv}" is not set`);
-  }
-  const text = key ??
-    (file === undefined
-      ? readSecretValue(
-        {
-          group: POLICY_API_GROUP,
-          kind: "GatewayBackend",
-          namespace: metadata.namespace,
-        },
-        { ...secretRef ?? { name: "" }, entry: secretEntries[entry] },
-        context.inputs,
-      )
-      : readKeyFile(file, context));
-  const trimmed = text.trim();
-  if (trimmed === "") throw new TypeError("it is empty");
-  return trimmed;
-}
-
-function readKeyFile(file: string, { inputs }: BackendContext): string {
-  try {
-    return readFileOf(inputs)(file);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new TypeError(`no such file "${file}"`);
   }
 }

@@ -13,16 +13,13 @@ import type {
   ProviderPlace,
 } from "../../llm/providers/llm_provider.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
-import { tokenKinds } from "../../api/resources/credentials_schema.ts";
+import { tokenKinds } from "../../api/resources/credentials/credentials_schema.ts";
 import type { BackendCredentials } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
 import { namespacedName } from "../resolve/references.ts";
 import type { BackendContext } from "./backend_context.ts";
-import {
-  compileCredentials,
-  readKey,
-  UnusableCredentials,
-} from "./compile_credentials.ts";
+import { compileCredentials } from "./compile_credentials.ts";
+import { readKey, UnusableCredentials } from "./credential_values.ts";
 
 const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
@@ -114,8 +111,18 @@ function readCredentials(
       };
     }
     const key = namespacedName(resource);
+    const signature = {
+      region: place.region,
+      ...(provider === "Bedrock" && { service: "bedrock" }),
+    };
     return {
-      tokens: compileCredentials(key, resource, credentials, context),
+      tokens: compileCredentials(
+        key,
+        resource,
+        credentials,
+        context,
+        signature,
+      ),
     };
   } catch (error) {
     return error instanceof UnusableCredentials

@@ -16,10 +16,8 @@ import type { Backend, McpDocument } from "../../snapshot/snapshot.ts";
 import { namespacedName, readFileOf } from "../resolve/references.ts";
 import { loadCa } from "./backend_ca.ts";
 import type { BackendContext } from "./backend_context.ts";
-import {
-  compileCredentials,
-  UnusableCredentials,
-} from "./compile_credentials.ts";
+import { compileCredentials } from "./compile_credentials.ts";
+import { UnusableCredentials } from "./credential_values.ts";
 import { loopbackPortsOf } from "./backend_egress.ts";
 import { type CompiledTransport, compileProgram } from "./mcp_programs.ts";
 

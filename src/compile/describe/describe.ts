@@ -1,3 +1,4 @@
+import { isCloudIdentity } from "../../identity/backend_tokens/backend_credentials.ts";
 import { formatHostPort } from "../../base/wire/host_port.ts";
 import {
   createSensitiveHeaders,
@@ -250,6 +251,10 @@ function shownUrl(
 function describeCredentials(credentials: Backend["credentials"]) {
   if (credentials === undefined || credentials.kind === "key") {
     return credentials && { kind: credentials.kind };
+  }
+  if (isCloudIdentity(credentials)) {
+    const { fingerprint: _, backend: __, ...identity } = credentials;
+    return { ...identity, clientSecret: undefined };
   }
   const { kind, server, clientId, authentication } = credentials;
   const { scope, resource, audience } = credentials.parameters;

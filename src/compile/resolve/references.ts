@@ -1,4 +1,4 @@
-import type { SecretRef } from "../../api/resources/policy_references.ts";
+import type { SecretRef } from "../../api/resources/credentials/secret_value.ts";
 import type { Metadata } from "../../api/resources/resource.ts";
 import type {
   ConfigMap,
@@ -73,6 +73,8 @@ export type Inputs = View<{
   readonly egress: EgressPolicy;
   /** Reason for which the gateway runs no programs of backends; `undefined` if it does. */
   readonly programDenial: string | undefined;
+  /** Reason for which backends do not get the gateway's own identities of clouds; `undefined` if they do. */
+  readonly cloudDenial: string | undefined;
   readonly references: References;
 }>;
 

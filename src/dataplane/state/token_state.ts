@@ -5,6 +5,7 @@ import { describeError } from "../../base/errors.ts";
 import type { Logger } from "../../base/log.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { BackendTokens } from "../../identity/backend_tokens/backend_tokens.ts";
+import { CloudTokens } from "../../identity/backend_tokens/cloud/cloud_tokens.ts";
 import { SharedTokens } from "../../identity/backend_tokens/shared_tokens.ts";
 import { TokenEndpoints } from "../../identity/backend_tokens/token_endpoint.ts";
 import { TokenSource } from "../../identity/backend_tokens/token_source.ts";
@@ -39,6 +40,7 @@ export class TokenState {
       clock,
       source: new TokenSource(
         new TokenEndpoints({ clock, egress, cancellation }),
+        new CloudTokens({ clock, cancellation }),
       ),
       shared: vault && new SharedTokens({ vault, clock, log }),
       onRequested({ backend, kind }, error) {

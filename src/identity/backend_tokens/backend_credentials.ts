@@ -7,10 +7,25 @@ export interface BackendKey {
   readonly token: string;
 }
 
-/** Tokens for a backend: the client that requests them, and the grant. */
-export type TokenCredentials =
+/** Tokens for a backend. */
+export type TokenCredentials = GrantCredentials | CloudCredentials;
+
+/** Tokens of an authorization server: the client that requests them, and the grant. */
+export type GrantCredentials =
   & TokenClient
   & (ClientCredentials | TokenExchange | JwtBearer);
+
+/** Tokens of a cloud, for an identity that the gateway has there. */
+export type CloudCredentials =
+  & Pick<TokenClient, "fingerprint" | "backend">
+  & (AwsIdentity | GoogleIdentity | AzureIdentity);
+
+/** Reports whether tokens are those of an identity of a cloud. */
+export function isCloudIdentity(
+  credentials: TokenCredentials,
+): credentials is CloudCredentials {
+  return !("server" in credentials);
+}
 
 /** The client that the gateway is at an authorization server, and what it asks for. */
 export interface TokenClient {
@@ -67,6 +82,47 @@ export interface JwtBearer {
   readonly file: string | undefined;
 }
 
+/** An identity of AWS. Its token is the JSON of an access key, as `aws configure export-credentials` has it. */
+export interface AwsIdentity {
+  readonly kind: "aws";
+  /** `undefined` for the chain of the environment. */
+  readonly profile: string | undefined;
+  readonly assumeRole: {
+    readonly roleArn: string;
+    readonly sessionName: string;
+    readonly externalId: string | undefined;
+  } | undefined;
+  /** Of signatures. */
+  readonly service: string;
+  readonly region: string;
+}
+
+/** An identity of Google Cloud. */
+export interface GoogleIdentity {
+  readonly kind: "google";
+  /** `undefined` for the application default credentials. */
+  readonly file: string | undefined;
+  /** Email address of the service account that the identity acts as. */
+  readonly impersonate: string | undefined;
+  readonly scopes: readonly string[];
+}
+
+/** An identity of Microsoft Entra. */
+export interface AzureIdentity {
+  readonly kind: "azure";
+  readonly tenantId: string | undefined;
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+  readonly scope: string;
+}
+
+/** A token of a cloud. */
+export interface CloudToken {
+  readonly token: string;
+  /** Milliseconds since the epoch; `undefined` for one that does not expire. */
+  readonly expiresAt: number | undefined;
+}
+
 /** The user on whose behalf a request is sent, as a verified token says. */
 export interface Caller {
   readonly issuer: string;
@@ -81,7 +137,7 @@ export interface Caller {
 /** Reports whether a backend sees who the caller is: nothing that it says to one caller is for another. */
 export function isPerCaller(
   credentials: BackendCredentials | undefined,
-): boolean {
+): credentials is TokenClient & (TokenExchange | JwtBearer) {
   return credentials?.kind === "tokenExchange" ||
     credentials?.kind === "jwtBearer" && credentials.file === undefined;
 }

@@ -5,6 +5,7 @@ import { GatewayError } from "../../base/errors.ts";
 import {
   type BackendCredentials,
   type Caller,
+  isCloudIdentity,
   isPerCaller,
   type TokenCredentials,
 } from "./backend_credentials.ts";
@@ -38,6 +39,8 @@ const MAX_REQUESTS = 64;
 const UNKNOWN_LIFETIME_MS = 5 * 60_000;
 /** A token is renewed so long before its end, but not before the last fifth of its lifetime. */
 const MARGIN_MS = 60_000;
+/** The same for identities of clouds, whose servers give out the next token so long before. */
+const CLOUD_MARGIN_MS = 5 * 60_000;
 /** A new token that the backend rejects is not replaced for this time: it is not the token's fault. */
 const RENEWAL_PAUSE_MS = 30_000;
 const FIRST_RETRY_MS = 1000;
@@ -188,7 +191,10 @@ export class BackendTokens {
         ? await fetch()
         : await shared.obtain(credentials, caller, entry.rejected, fetch);
       entry.failure = undefined;
-      return entry.current = keep(issued, clock.monotonic());
+      const marginMs = isCloudIdentity(credentials)
+        ? CLOUD_MARGIN_MS
+        : MARGIN_MS;
+      return entry.current = keep(issued, marginMs, clock.monotonic());
     } catch (error) {
       if (error instanceof GatewayError) onRequested(credentials, error);
       const pauseMs = Math.min(
@@ -206,11 +212,12 @@ export class BackendTokens {
 
 function keep(
   { token, lifetimeMs = UNKNOWN_LIFETIME_MS }: IssuedToken,
+  longestMarginMs: number,
   now: number,
 ): KeptToken {
-  const marginMs = Math.min(MARGIN_MS, lifetimeMs / 5);
-  // The last fifth of the margin is for the way to the backend.
-  const endsAt = now + lifetimeMs - marginMs / 5;
+  const marginMs = Math.min(longestMarginMs, lifetimeMs / 5);
+  // The last part is for the way to the backend.
+  const endsAt = now + lifetimeMs - Math.min(MARGIN_MS, marginMs) / 5;
   return { token, renewAt: now + lifetimeMs - marginMs, endsAt };
 }
 

@@ -4,7 +4,7 @@ import { GatewayError } from "../../base/errors.ts";
 import { type JsonObject, stringMember } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import type { Vault } from "../vault/vault.ts";
-import type { Caller, TokenCredentials } from "./backend_credentials.ts";
+import type { Caller, GrantCredentials } from "./backend_credentials.ts";
 import type { IssuedToken } from "./oauth_library.ts";
 
 /** Dependencies of shared tokens. */
@@ -35,7 +35,7 @@ export class SharedTokens {
    * @throws {GatewayError} Of `fetch`.
    */
   async obtain(
-    credentials: TokenCredentials,
+    credentials: GrantCredentials,
     caller: Caller,
     rejected: string | undefined,
     fetch: (cancellation?: Cancellation) => Promise<IssuedToken>,

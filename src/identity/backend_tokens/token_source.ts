@@ -4,6 +4,7 @@ import { readFileText } from "../../base/regular_file.ts";
 import { readClaims } from "../keys/jose.ts";
 import type {
   Caller,
+  CloudCredentials,
   JwtBearer,
   TokenClient,
   TokenCredentials,
@@ -23,19 +24,30 @@ export const tokenTypes = {
   IdToken: `${TYPE}id_token`,
 } as const;
 
+/** Gets tokens for identities of clouds. */
+interface Clouds {
+  /** @throws {GatewayError} `credentials_rejected` or `credentials_unavailable`. */
+  request(credentials: CloudCredentials): Promise<IssuedToken>;
+}
+
 /** Gets tokens of all kinds. */
 export class TokenSource {
   readonly #endpoints: Pick<TokenEndpoints, "request">;
+  readonly #clouds: Clouds;
 
-  constructor(endpoints: Pick<TokenEndpoints, "request">) {
+  constructor(
+    endpoints: Pick<TokenEndpoints, "request">,
+    clouds: Clouds,
+  ) {
     this.#endpoints = endpoints;
+    this.#clouds = clouds;
   }
 
   /**
    * Gets a new token.
    * @param caller Whom the token is for, where the credentials depend on that.
    * @param cancellation Aborts the requests.
-   * @throws {GatewayError} Those of `TokenEndpoints`; `caller_rejected` without a caller.
+   * @throws {GatewayError} Those of the endpoints and of the clouds; `caller_rejected` without a caller.
    */
   async fetch(
     credentials: TokenCredentials,
@@ -53,6 +65,10 @@ export class TokenSource {
         );
       case "jwtBearer":
         return await this.#present(credentials, caller, cancellation);
+      case "aws":
+      case "google":
+      case "azure":
+        return await this.#clouds.request(credentials);
     }
   }
 

@@ -21,14 +21,21 @@ export function awsAuthorization(
   text: string,
   { region = "" }: ProviderPlace,
 ): Authorization {
-  const key = readAccessKey(text);
-  if (key === undefined) {
-    return keyHeader("authorization", "Bearer ")(text, {
+  return awsSignature(text, { service: "bedrock", region }) ??
+    keyHeader("authorization", "Bearer ")(text, {
       basePath: undefined,
       project: undefined,
       region,
     });
-  }
+}
+
+/** Signs requests to a service with an access key; `undefined` if the text is none. @throws {TypeError} When a part of it is missing. */
+export function awsSignature(
+  text: string,
+  { service, region }: { readonly service: string; readonly region: string },
+): Authorization | undefined {
+  const key = readAccessKey(text);
+  if (key === undefined) return undefined;
   const signer = import("aws4fetch");
   // Reported by the first request.
   signer.catch(() => undefined);
@@ -47,7 +54,7 @@ export function awsAuthorization(
         accessKeyId: key.accessKeyId,
         secretAccessKey: key.secretAccessKey,
         ...(key.sessionToken && { sessionToken: key.sessionToken }),
-        service: "bedrock",
+        service,
         region,
         datetime: new Date(now).toISOString().replace(/[:-]|\.\d{3}/g, ""),
       }).sign();

@@ -1,10 +1,10 @@
+import type { SecretRef } from "../../api/resources/credentials/secret_value.ts";
 import type {
   PolicyField,
   TrafficPolicy,
 } from "../../api/resources/gateway_policy_schema.ts";
 import type {
   PolicyBackendRef,
-  SecretRef,
 } from "../../api/resources/policy_references.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { Hide } from "../../base/redaction.ts";

@@ -1,5 +1,5 @@
 import { duration } from "../../api/schema/duration.ts";
-import { secretRefSchema } from "../../api/resources/policy_references.ts";
+import { secretRefSchema } from "../../api/resources/credentials/secret_value.ts";
 import { httpUrl } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 

@@ -1,7 +1,7 @@
+import { secretRefSchema } from "../../api/resources/credentials/secret_value.ts";
 import { duration } from "../../api/schema/duration.ts";
 import {
   policyBackendRefSchema,
-  secretRefSchema,
 } from "../../api/resources/policy_references.ts";
 import { httpUrl, urlPath } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Clock } from "../../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
 import {
   type Caller,
@@ -18,6 +19,7 @@ export interface SendToServerOptions {
   destinationOf(backend: Backend): Destination;
   /** Gets tokens for servers with credentials. */
   readonly tokens: Pick<BackendTokens, "get" | "replace">;
+  readonly clock: Pick<Clock, "now">;
   /** Limit of bytes of a request. */
   readonly maxBufferBytes: number;
 }
@@ -44,7 +46,7 @@ export function createSend(
   server: string,
   backend: Backend,
   caller: () => Caller | undefined,
-  { destinationOf, tokens, maxBufferBytes }: SendToServerOptions,
+  { destinationOf, tokens, maxBufferBytes, clock }: SendToServerOptions,
 ): SendHttp {
   return async (request, body, cancellation) => {
     const destination = destinationOf(backend);
@@ -60,6 +62,8 @@ export function createSend(
       tokens,
       held: undefined,
       maxReplayBytes: maxBufferBytes,
+      maxSignedBytes: maxBufferBytes,
+      clock,
       trace: traceOfRequest.getStore(),
     });
     try {

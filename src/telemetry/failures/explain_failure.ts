@@ -118,10 +118,10 @@ const byReason: Readonly<
     "Callers need a token of `jwtAuthentication` with `iss` and `sub`, and the authorization server has to let them use the backend.",
   ),
   credentials_rejected: noToken(
-    "Compare client, key, scopes and grants at the authorization server with `credentials` of the backend.",
+    "Compare client, key, scopes and grants at the authorization server, or role and trust of the identity at the cloud, with `credentials` of the backend.",
   ),
   credentials_unavailable: noToken(
-    "Check that the authorization server runs, and that `issuer` or `tokenEndpoint` is its URL.",
+    "Check that the authorization server runs, and that `issuer` or `tokenEndpoint` is its URL. For an identity of a cloud, the error in the log says where the gateway has looked.",
   ),
   egress_denied: unreachable(
     "Backends may not have this address. If it is meant, the operator adds it to `config.egress.allow`.",

@@ -61,6 +61,12 @@ const secrets: Readonly<Record<string, string>> = {
       ])
     ),
   ),
+  ...Object.fromEntries(
+    ["", "llm.", "mcp.servers.*."].map((place) => [
+      `${place}credentials.azure.clientSecret.key`,
+      CLIENT_SECRET,
+    ]),
+  ),
   "llm.credentials.key": "planted/provider+key-e2c1",
   "mcp.servers.*.credentials.key": "planted/server+key-77d0",
   "mcp.servers.*.headers.*": "planted/server+header-19b4",
@@ -287,6 +293,13 @@ function withTokens(host: string) {
     "own-key": { clientCredentials: signed },
     exchanged: { tokenExchange: secret },
     asserted: { jwtBearer: signed },
+    cloud: {
+      azure: {
+        tenantId: "tenant",
+        clientId: "client",
+        clientSecret: { key: CLIENT_SECRET },
+      },
+    },
   };
   const address = { host: hostname, port: Number(port) };
   const provider = {

@@ -1,75 +1,19 @@
-import { httpUrl } from "../schema/scalars.ts";
-import * as s from "../schema/schema.ts";
-import { secretRefSchema } from "./policy_references.ts";
-
-const environmentName = s.named(
-  "environment variable",
-  s.pattern(
-    /^[A-Za-z_][A-Za-z0-9_]*$/,
-    "the name of an environment variable",
-    256,
-  ),
-);
-
-const sources = ["fromEnv", "key", "file", "secretRef"] as const;
-
-/** Entries of the Secret unless the reference names another. */
-export const secretEntries = {
-  key: "apiKey",
-  clientSecret: "clientSecret",
-  privateKey: "privateKey",
-} as const;
-
-/** Fields of a secret value, by reference or as it is. @param what Names the value. @param entry Default entry of the Secret. */
-function secretFields(what: string, entry: string) {
-  return {
-    fromEnv: s.field(
-      `Name of the environment variable with the ${what}, in configuration files.`,
-      s.optional(environmentName),
-    ),
-    key: s.field(
-      `The ${what} itself, usually as \`\${NAME}\`.`,
-      s.optional(s.secret()),
-    ),
-    file: s.field(
-      `File with the ${what}, in configuration files; a changed file applies at once.`,
-      s.optional(s.text(4096)),
-    ),
-    secretRef: s.field(
-      `Secret with the ${what}.`,
-      s.optional(secretRefSchema("backend", entry)),
-    ),
-  };
-}
-
-function secretValue(what: string, entry: string) {
-  return s.refine(
-    s.object(secretFields(what, entry)),
-    s.rule((value) => given(value).length > 0, REQUIRED),
-    s.rule(hasOneSource, TOGETHER),
-  );
-}
-
-/** The loader adds the key of `fromEnv` to it. */
-function hasOneSource(value: object): boolean {
-  const names = given(value);
-  return names.length < 2 || names.join() === "fromEnv,key";
-}
-
-const REQUIRED = '"fromEnv", "key", "file" or "secretRef" is required';
-const TOGETHER =
-  '"fromEnv", "key", "file" and "secretRef" cannot be used together';
-
-function given(value: object): readonly string[] {
-  return sources.filter((name) => Object.hasOwn(value, name));
-}
-
-/** A key, by reference or as it is. */
-export type KeyCredentials = {
-  readonly [Name in typeof sources[number]]?: s.Infer<
-    ReturnType<typeof secretValue>
-  >[Name];
-};
+import { httpUrl } from "../../schema/scalars.ts";
+import * as s from "../../schema/schema.ts";
+import {
+  awsIdentity,
+  azureIdentity,
+  googleIdentity,
+} from "./cloud_identity.ts";
+import {
+  given,
+  hasOneSource,
+  REQUIRED,
+  secretEntries,
+  secretFields,
+  secretValue,
+  TOGETHER,
+} from "./secret_value.ts";
 
 const scopeList = s.list(
   s.pattern(/^[\x21\x23-\x5b\x5d-\x7e]+$/, "a scope without blanks", 256),
@@ -216,6 +160,9 @@ export const tokenKinds = [
   "clientCredentials",
   "tokenExchange",
   "jwtBearer",
+  "aws",
+  "google",
+  "azure",
 ] as const;
 
 /** Credentials of the gateway at a backend: a key, or tokens that it gets. */
@@ -233,6 +180,18 @@ export const backendCredentials = s.refine(
     jwtBearer: s.field(
       "Tokens for an assertion: the verified token of the caller, or a file (RFC 7523 section 2.1).",
       s.optional(jwtBearer),
+    ),
+    aws: s.field(
+      "An identity of AWS, with which the gateway signs requests (Signature Version 4): that of the environment, of a profile, of the pod or of the instance.",
+      s.optional(awsIdentity),
+    ),
+    google: s.field(
+      "Access tokens for an identity of Google Cloud: of a file, of `gcloud`, of the pod or of the instance.",
+      s.optional(googleIdentity),
+    ),
+    azure: s.field(
+      "Access tokens for an identity of Microsoft Entra: a client with a secret, a workload identity, or a managed identity.",
+      s.optional(azureIdentity),
     ),
   }),
   s.rule(
