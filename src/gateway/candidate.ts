@@ -32,6 +32,7 @@ import type { Environment } from "../config/yaml/substitute.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
 import { type LibraryPolicy, registryWith } from "./library_policy.ts";
+import { checkDocuments } from "./openapi_documents.ts";
 import type { ApplyResult } from "../dataplane/apply_result.ts";
 import { checkTelemetry } from "../dataplane/telemetry/check_telemetry.ts";
 
@@ -144,7 +145,10 @@ export async function validateConfiguration(
     environment,
     policies: registryWith(policies),
   });
-  const found = await checkCandidate(candidate);
+  const found = sortDiagnostics([
+    ...await checkCandidate(candidate),
+    ...await checkDocuments(candidate.loaded),
+  ], candidate.sources);
   const diagnostics = strict
     ? found.map((each) => ({ ...each, severity: "error" as const }))
     : found;

@@ -22,16 +22,22 @@ interface KnownOutcome {
 /**
  * Converts a document in a thread of its own, so that requests go on; once for all endpoints of a server. Failures are outcomes.
  * @param digest Names the text.
+ * @param isAwaited The process stays until the outcome is there; a gateway that stops does not wait for it.
  */
 export async function convertOnce(
   text: string,
   digest: string,
   selection: OperationSelection,
   clock: Clock,
+  isAwaited = false,
 ): Promise<ConversionOutcome> {
   const latest = known.get(selection);
   if (latest?.digest === digest) return await latest.outcome;
-  const outcome = convertInThread({ text, ...selection }, clock);
+  const outcome = convertInThread(
+    { text, ...selection },
+    clock,
+    isAwaited,
+  );
   known.set(selection, { digest, outcome });
   return await outcome;
 }
@@ -39,14 +45,14 @@ export async function convertOnce(
 async function convertInThread(
   task: ConversionTask,
   clock: Clock,
+  isAwaited: boolean,
 ): Promise<ConversionOutcome> {
   const { promise, resolve } = Promise.withResolvers<ConversionOutcome>();
   const worker = new Worker(program(), {
     workerData: task,
     resourceLimits: { maxOldGenerationSizeMb: MAX_MEGABYTES },
   });
-  // A gateway that stops does not wait for it.
-  worker.unref();
+  if (!isAwaited) worker.unref();
   worker.on("message", resolve);
   worker.on("error", (error) => resolve({ problem: describeError(error) }));
   worker.on("exit", () => resolve({ problem: "its conversion ended early" }));

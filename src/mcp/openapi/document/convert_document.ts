@@ -18,7 +18,11 @@ import {
   type DocumentedParameter,
   readParameters,
 } from "./operation_parameters.ts";
-import { readResults } from "./operation_results.ts";
+import {
+  type DocumentedResults,
+  readResults,
+  unknownResults,
+} from "./operation_results.ts";
 import { SchemaBundles } from "./schema_bundles.ts";
 import { SecuritySchemes } from "./security.ts";
 
@@ -165,12 +169,7 @@ class OperationConverter {
     checkPath(path, parameters);
     const taken = new Set(parameters.map(({ request }) => request.argument));
     const body = readBody(this.#document, located, taken);
-    const results = readResults(
-      this.#document,
-      this.#bundles,
-      located,
-      this.#maxBytes / 2,
-    );
+    const results = this.#resultsOf(located);
     // Some documents tell operations apart by a fragment or a query.
     const [template = "", query = ""] = (path.split("#")[0] ?? "").split("?");
     const call: RestCall = {
@@ -195,6 +194,19 @@ class OperationConverter {
       },
       call,
     };
+  }
+
+  /** A tool works without a description of its results. */
+  #resultsOf(operation: Located): DocumentedResults {
+    try {
+      const maxBytes = this.#maxBytes / 2;
+      return readResults(this.#document, this.#bundles, operation, maxBytes);
+    } catch (error) {
+      if (!(error instanceof DocumentError)) throw error;
+      const message = `the tool has no outputSchema: ${error.message}`;
+      this.#document.report(placeOf(operation.place, "responses"), message);
+      return unknownResults;
+    }
   }
 
   #inputSchema(

@@ -139,9 +139,20 @@ function parseText(text: string): unknown {
   try {
     return isJson ? JSON.parse(text.replace(/^\uFEFF/, "")) : parseYaml(text);
   } catch (error) {
-    const problem = describeError(error).split("\n")[0] ?? "";
+    const problem = isJson ? yamlProblem(text) ?? error : error;
+    const [message = ""] = describeError(problem).split("\n");
     throw new DocumentError(
-      `it is not valid ${isJson ? "JSON" : "YAML"}: ${problem}`,
+      `it is not valid ${isJson ? "JSON" : "YAML"}: ${message}`,
     );
+  }
+}
+
+/** Returns what makes a text invalid as YAML too, with its line, which `JSON.parse` does not always say. */
+function yamlProblem(text: string): unknown {
+  try {
+    parseYaml(text);
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }

@@ -9,11 +9,20 @@ import { isJsonType } from "./operation_parameters.ts";
 import type { SchemaBundles } from "./schema_bundles.ts";
 
 /** Facts about the results of an operation. */
-interface DocumentedResults extends Pick<RestCall, "accept" | "promised"> {
+export interface DocumentedResults
+  extends Pick<RestCall, "accept" | "promised"> {
   readonly schema: JsonObject | undefined;
 }
 
 const MAX_ACCEPT = 512;
+const ANY_TYPE = "application/json, */*;q=0.5";
+
+/** Results that the document does not describe. */
+export const unknownResults: DocumentedResults = {
+  accept: ANY_TYPE,
+  schema: undefined,
+  promised: undefined,
+};
 
 /** Reads the successful responses of an operation. @throws {DocumentError} */
 export function readResults(
@@ -96,7 +105,7 @@ function acceptOf(types: readonly string[]): string {
   const text = used.filter((type) => /^[\w.+*-]+\/[\w.+*-]+$/.test(type))
     .join(", ");
   return text === "" || text.length > MAX_ACCEPT
-    ? "application/json, */*;q=0.5"
+    ? ANY_TYPE
     : `${text}, */*;q=0.1`;
 }
 

@@ -382,3 +382,16 @@ Deno.test("a text that is no OpenAPI document is rejected with the reason", () =
   reject("openapi: 3.0.0\npaths: []", /^"paths" is not an object$/);
   reject(`openapi: 3.1.0\nx: ${"[".repeat(300)}${"]".repeat(300)}`, /deep/);
 });
+
+Deno.test("a tool stays when the schema of its results cannot be read", () => {
+  const schema = { $ref: "#/components/schemas/Nowhere" };
+  const content = { "application/json": { schema } };
+  const responses = { 200: { description: "", content } };
+  const get = { operationId: "listPets", responses };
+  const { tools, problems } = convert({ paths: { "/pets": { get } } });
+  assert.deepEqual(tools.map(({ definition }) => definition["name"]), [
+    "listPets",
+  ]);
+  assert.equal(tools[0]?.definition["outputSchema"], undefined);
+  assert.equal(problems[0]?.place, "#/paths/~1pets/get/responses");
+});
