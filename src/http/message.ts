@@ -28,6 +28,8 @@ export interface RequestMessage {
   readonly source: Peer;
   /** Server name of the TLS handshake (SNI); `undefined` without one. */
   readonly serverName: string | undefined;
+  /** SHA-256 of the certificate that the client has shown in the TLS handshake, as base64url; `undefined` without one. */
+  readonly clientCertificate?: string | undefined;
   /** Cancelled when the client disconnects. */
   readonly cancellation: Cancellation;
   /** Set by the handler, for `/debug/tasks`. */

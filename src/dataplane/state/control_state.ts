@@ -127,6 +127,7 @@ export class ControlState {
         loginSecret: () => this.#logins.secret(),
         warnOfLoginLoss: () => this.#logins.warnOfLoss(),
         spendCode: (code, untilMs) => grants.spend(code, untilMs),
+        spendProof: (...proof) => this.#logins.proofs.spend(...proof),
         releaseCode: (code) => grants.release(code),
         endGrant: (grant, untilMs) => grants.end(grant, untilMs),
         isGrantEnded: (grant) => grants.isEnded(grant),

@@ -67,6 +67,8 @@ export interface StateCalls extends DocumentCalls {
   releaseCode(code: string): void;
   endGrant(grant: string, untilMs: number): void;
   isGrantEnded(grant: string): boolean;
+  /** See `ProofStore.spend`. */
+  spendProof(key: string, id: string, untilMs: number): boolean;
   /** Those of `RegistrationTurns`. */
   beginRegistration(provider: string): boolean;
   endRegistration(provider: string): void;

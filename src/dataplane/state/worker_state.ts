@@ -76,6 +76,9 @@ function createLogins(control: Control): LoginState {
       end: (grant, untilMs) => control.call("endGrant", grant, untilMs),
       isEnded: (grant) => control.call("isGrantEnded", grant),
     },
+    proofs: {
+      spend: (key, id, untilMs) => control.call("spendProof", key, id, untilMs),
+    },
     secret: () => control.call("loginSecret"),
     warnOfLoss: () => control.notify("warnOfLoginLoss"),
     close: () => Promise.resolve(),

@@ -22,7 +22,7 @@ import { Http1ServerConnection } from "./http1/http1_server_connection.ts";
 import { Http2ServerConnection } from "./http2/http2_server_connection.ts";
 import { createDateSource } from "./http1/response_head.ts";
 import type { OpenConnection } from "./contract/open_connection.ts";
-import { TlsAcceptor } from "./accept/tls_acceptor.ts";
+import { thumbprintOf, TlsAcceptor } from "./accept/tls_acceptor.ts";
 
 /** Precision of client deadlines, which keeps the number of timers low for ten thousand clients. */
 const DEADLINE_RESOLUTION_MS = 500;
@@ -214,7 +214,12 @@ export class HttpServer {
     peer: Peer,
     serverName: string | undefined,
   ): Promise<void> => {
-    const client: Client = { peer, scheme: "https", serverName };
+    const client: Client = {
+      peer,
+      scheme: "https",
+      serverName,
+      clientCertificate: thumbprintOf(socket),
+    };
     const transport = new NodeTransport(socket);
     if (socket.alpnProtocol === "h2") await this.#serveHttp2(transport, client);
     else await this.#serveHttp1(transport, client);

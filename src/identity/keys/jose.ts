@@ -46,6 +46,12 @@ export async function isSignedBy(
   }
 }
 
+/** Returns the SHA-256 thumbprint of a public key (RFC 7638), as base64url. */
+export async function thumbprintOfKey(key: PublicJwk): Promise<string> {
+  const { calculateJwkThumbprint } = await loadJose();
+  return await calculateJwkThumbprint({ ...key }, "sha256");
+}
+
 /** Imports a private key that signs with one algorithm. @param pem PKCS #8. @throws When it is invalid. */
 export async function importPrivateKey(
   pem: string,

@@ -1,5 +1,10 @@
 import { type JsonObject, stringMember } from "../../base/json.ts";
-import { importKey, type PublicJwk, type VerificationKey } from "./jose.ts";
+import {
+  importKey,
+  type PublicJwk,
+  thumbprintOfKey,
+  type VerificationKey,
+} from "./jose.ts";
 import { weaknessOf } from "./key_weakness.ts";
 
 const rsaAlgorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"];
@@ -61,6 +66,11 @@ export class PublicKey {
     } catch (cause) {
       throw new KeyError("not a valid key", { cause });
     }
+  }
+
+  /** Returns the thumbprint of the key (RFC 7638). */
+  thumbprint(): Promise<string> {
+    return thumbprintOfKey(this.#jwk);
   }
 
   /** Imports the key for one of its algorithms. */

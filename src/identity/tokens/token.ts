@@ -26,6 +26,7 @@ export interface ParsedJws {
   readonly text: string;
   readonly algorithm: string;
   readonly kid: string | undefined;
+  readonly header: JsonObject;
   /** Encoded as base64url. */
   readonly payload: string;
 }
@@ -58,14 +59,24 @@ export function isOpaque(text: string): boolean {
   }
 }
 
-/** Parses a token: a JWS whose payload is a JSON object. @throws {TokenError} */
-export function parseToken(text: string): UnverifiedToken {
-  const signed = parseJws(text);
+/**
+ * Parses a token: a JWS whose payload is a JSON object.
+ * @param isType Accepts its `typ`; default: access tokens.
+ * @throws {TokenError}
+ */
+export function parseToken(
+  text: string,
+  isType: (typ: unknown) => boolean = isAccessTokenType,
+): UnverifiedToken {
+  const signed = parseJws(text, isType);
   return { ...signed, claims: readPart(signed.payload, "payload") };
 }
 
 /** Parses a JWS in compact form (RFC 7515 section 7.1). @throws {TokenError} */
-export function parseJws(text: string): ParsedJws {
+export function parseJws(
+  text: string,
+  isType: (typ: unknown) => boolean = isAccessTokenType,
+): ParsedJws {
   if (text.length > MAX_TOKEN_LENGTH) throw new TokenError("token is too long");
   if (!text.includes(".") || encryptedForm.test(text)) {
     throw new TokenError(
@@ -80,32 +91,32 @@ export function parseJws(text: string): ParsedJws {
     throw new TokenError("token algorithm is not allowed");
   }
   checkHeader(header);
+  if (!isType(header.typ)) {
+    throw new TokenError("token type is not an access token");
+  }
   if (signature === "") throw new TokenError("token has no signature");
   decodePart(signature, "signature");
   if (kid !== undefined && typeof kid !== "string") {
     throw new TokenError("token key id is not a string");
   }
-  return { text, algorithm: alg, kid, payload };
+  return { text, algorithm: alg, kid, header, payload };
 }
 
-/** Rejects critical extensions and token types that are not supported. Keys in the header are ignored. */
-function checkHeader({ crit, b64, typ, cty }: JsonObject): void {
+/** Rejects critical extensions and nested tokens. Keys in the header are ignored. */
+function checkHeader({ crit, b64, cty }: JsonObject): void {
   if (crit !== undefined) {
     throw new TokenError("token header has extensions that are not supported");
   }
   if (b64 !== undefined) throw new TokenError("token payload is not encoded");
-  if (typ !== undefined && !isAccessTokenType(typ)) {
-    throw new TokenError("token type is not an access token");
-  }
   if (typeof cty === "string" && /^jwt$/i.test(cty)) {
     throw new TokenError("nested tokens are not supported");
   }
 }
 
-/** Accepts the types of RFC 9068 section 2.1 and those in common use. */
+/** Accepts the types of RFC 9068 section 2.1, those in common use, and none. */
 function isAccessTokenType(typ: unknown): boolean {
-  return typeof typ === "string" &&
-    /^(?:application\/)?(?:at\+jwt|jwt)$/i.test(typ);
+  return typ === undefined || typeof typ === "string" &&
+      /^(?:application\/)?(?:at\+jwt|jwt)$/i.test(typ);
 }
 
 function readPart(part: string, name: string): JsonObject {

@@ -48,16 +48,25 @@ export function rejectWith(
   };
 }
 
-/** Parameters of a `WWW-Authenticate: Bearer` field; `undefined` ones are left out. */
+/** Parameters of a `WWW-Authenticate` field for a token; `undefined` ones are left out. */
 export interface BearerChallenge {
+  /** Default: `Bearer`. */
+  readonly scheme?: "Bearer" | "DPoP" | undefined;
   /** URL of the protected-resource metadata (RFC 9728 section 5.1). */
   readonly resourceMetadata?: string | undefined;
-  /** Code of RFC 6750 section 3.1; never set when the request had no token. */
-  readonly error?: "invalid_token" | "insufficient_scope" | undefined;
+  /** Code of RFC 6750 section 3.1, or RFC 9449 section 7.1; never set when the request had no token. */
+  readonly error?:
+    | "invalid_token"
+    | "insufficient_scope"
+    | "invalid_dpop_proof"
+    | "use_dpop_nonce"
+    | undefined;
   /** For people; never a value from the token. */
   readonly description?: string | undefined;
   /** Scopes that the request requires, separated by spaces. */
   readonly scope?: string | undefined;
+  /** Algorithms of DPoP proofs, separated by spaces. */
+  readonly algs?: string | undefined;
 }
 
 /** Formats `WWW-Authenticate`: `Bearer resource_metadata="https://gw/.well-known/…", error="invalid_token"`. */
@@ -67,11 +76,13 @@ export function bearerChallenge(challenge: BearerChallenge): string {
     ["error", challenge.error],
     ["error_description", challenge.description],
     ["scope", challenge.scope],
+    ["algs", challenge.algs],
   ] as const;
+  const { scheme = "Bearer" } = challenge;
   const text = parameters.flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${quote(value)}`]
   ).join(", ");
-  return text === "" ? "Bearer" : `Bearer ${text}`;
+  return text === "" ? scheme : `${scheme} ${text}`;
 }
 
 /** Formats a quoted string of RFC 6750 section 3: printable ASCII without `"` and `\`. */

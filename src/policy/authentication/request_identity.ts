@@ -10,6 +10,9 @@ export const jwtClaims = defineIdentity("jwt");
 /** Issuer of the token where a route accepts several: subjects of two issuers are different users. */
 const subjectIssuer = defineSlot<string>("subjectIssuer");
 
+/** Authentication scheme of the verified token, for challenges about it. */
+export const tokenScheme = defineSlot<"Bearer" | "DPoP">("tokenScheme");
+
 /** The token that the claims are from. */
 const verifiedToken = defineSlot<string>("verifiedToken");
 

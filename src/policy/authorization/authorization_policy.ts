@@ -20,6 +20,7 @@ import {
   basicAuthUser,
   jwtClaims,
   protectedResource,
+  tokenScheme,
 } from "../authentication/request_identity.ts";
 import { Expression } from "../cel/expression.ts";
 import {
@@ -288,6 +289,7 @@ function demandScopes(
   const description = "the token lacks a scope that the request needs";
   return rejectWith("insufficient_scope", description, {
     "www-authenticate": bearerChallenge({
+      scheme: context.slots.get(tokenScheme),
       resourceMetadata: context.slots.get(protectedResource)?.metadataUrl(
         context,
       ),

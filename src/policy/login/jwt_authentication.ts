@@ -18,7 +18,10 @@ export const jwtAuthentication = definePolicy("jwtAuthentication", {
     identity: jwtClaims,
     alternative: "jwt_auth",
     isRequired: ({ mode }) => mode === "Strict" || mode === "AnyOf",
-    credentials: ({ location }) => location === undefined ? [] : [location],
+    credentials: ({ location }) => [
+      { header: { name: "dpop" } },
+      ...location === undefined ? [] : [location],
+    ],
   },
   trace: { event: "jwt", stage: "jwt auth", selection: "jwt" },
   rejections: {

@@ -6,28 +6,19 @@ import { unlessCancelled } from "../../base/cancellation.ts";
 import { describeError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { exposedHeaders } from "../http/cors.ts";
-import {
-  DocumentCoolDownError,
-  DocumentUnavailableError,
-} from "../../identity/documents/remote_document.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
+import { signatureAlgorithms } from "../../identity/keys/public_key.ts";
 import { TokenError } from "../../identity/tokens/token.ts";
 import type { TokenVerifier } from "../../identity/tokens/token_verifier.ts";
 import { isVerificationError } from "../../identity/tokens/verification_error.ts";
-import {
-  type BearerChallenge,
-  bearerChallenge,
-  rejectWith,
-} from "../authentication/auth_responses.ts";
-import {
-  type CredentialPlace,
-  credentialPlace,
-} from "../authentication/credential.ts";
+import type { BearerChallenge } from "../authentication/auth_responses.ts";
 import {
   protectedResource,
   setTokenClaims,
+  tokenScheme,
 } from "../authentication/request_identity.ts";
 import { isAuthenticated } from "../contract/alternatives.ts";
-import { IntrospectionUnavailableError } from "../../identity/tokens/token_introspector.ts";
 import { createIntrospector } from "./introspection_settings.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
 import { issuersOf, loginProviderIndex } from "./login_provider.ts";
@@ -41,7 +32,20 @@ import type {
 import type { PolicyOptions } from "../contract/policy_kind.ts";
 import type { LoginSecrets } from "./mcp_login.ts";
 import { linesOf, readSecretRef } from "./jwt_checks.ts";
-import { Rejection } from "../contract/rejection.ts";
+import { defineSlot } from "../contract/slot.ts";
+import type { PolicyServices } from "../contract/policy_services.ts";
+import { clientOrigin } from "./client_origin.ts";
+import {
+  demandToken,
+  rejectTemporarily,
+  rejectToken,
+} from "./jwt_rejections.ts";
+import {
+  type PresentedToken,
+  TokenBinding,
+  TokenBindingError,
+} from "./binding/token_binding.ts";
+import { TokenPlaces } from "./binding/token_places.ts";
 
 /**
  * Verifies the access token of a request and leaves its claims in the slot `jwtClaims`.
@@ -66,32 +70,46 @@ export function createJwtAuthentication(
     clock: services.clock,
     owner: options.owner,
   });
-  const mcp = createMcpOAuth(config, options);
-  return new JwtAuthenticationPolicy(config, verifier, mcp);
+  const { logins } = servicesIn(services, loginServices);
+  const { clock } = services;
+  const { tokenBinding = { mode: "Enforce", nonce: false } } = config;
+  return new JwtAuthenticationPolicy(config, {
+    verifier,
+    binding: new TokenBinding(tokenBinding, { clock, clockSkewMs, logins }),
+    mcp: createMcpOAuth(config, options),
+    trustsPeer: services.trustsPeer,
+  });
 }
+
+/** Nonce for the next DPoP proof of the client. */
+const nextNonce = defineSlot<string>("nextNonce");
 
 type JwtRejection = "jwt_auth" | "mcp_oauth";
 type JwtVerdict = RequestVerdict<JwtRejection>;
 
+/** Parts of the policy. */
+interface JwtParts {
+  readonly verifier: TokenVerifier;
+  readonly binding: TokenBinding;
+  readonly mcp: McpOAuth | undefined;
+  readonly trustsPeer: PolicyServices["trustsPeer"];
+}
+
 class JwtAuthenticationPolicy implements Policy<JwtRejection> {
   readonly #mode: JwtAuthentication["mode"];
-  readonly #verifier: TokenVerifier;
-  readonly #mcp: McpOAuth | undefined;
-  readonly #place: CredentialPlace;
-  /** True if the gateway removes the token before the request goes upstream. */
-  readonly #removesToken: boolean;
+  readonly #parts: JwtParts;
+  readonly #places: TokenPlaces;
   readonly #hasSeveralIssuers: boolean;
 
   constructor(
     { mode, location, mcp: config, providers }: JwtAuthentication,
-    verifier: TokenVerifier,
-    mcp: McpOAuth | undefined,
+    parts: JwtParts,
   ) {
     this.#mode = mode;
-    this.#verifier = verifier;
-    this.#mcp = mcp;
-    this.#place = credentialPlace(location);
-    this.#removesToken = mcp !== undefined && config?.forwardToken !== true;
+    this.#parts = parts;
+    const removesToken = parts.mcp !== undefined &&
+      config?.forwardToken !== true;
+    this.#places = new TokenPlaces(location, removesToken);
     this.#hasSeveralIssuers = issuersOf(providers).length > 1;
   }
 
@@ -99,7 +117,7 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     context: PolicyContext,
   ): JwtVerdict | Promise<JwtVerdict> {
     const { request, slots } = context;
-    const mcp = this.#mcp;
+    const { mcp } = this.#parts;
     if (mcp !== undefined) {
       const outcome = mcp.respond(context);
       if (outcome instanceof Promise) {
@@ -109,43 +127,77 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
       slots.set(protectedResource, mcp);
     }
     if (this.#mode === "AnyOf" && slots.get(isAuthenticated)) return;
-    const token = this.#place.read(request);
-    if (token !== undefined) return this.#verify(token, context);
+    const presented = this.#places.take(request);
+    if (presented !== undefined) return this.#verify(presented, context);
     if (this.#mode === "Strict" || this.#mode === "AnyOf") {
-      return demandToken(this.#demand(context));
+      return demandToken(this.#demand(context), this.#parts.binding.mode);
     }
     context.trace?.skip("no token");
   }
 
+  onResponse({ slots }: PolicyContext, response: ResponseMessage): void {
+    const nonce = slots.get(nextNonce);
+    if (nonce !== undefined) response.headers.set("dpop-nonce", nonce);
+  }
+
   readableBy(context: PolicyContext): ReadableBy | undefined {
-    return this.#mcp?.readableBy(context);
+    return this.#parts.mcp?.readableBy(context);
   }
 
   #verify(
-    token: string,
+    presented: PresentedToken,
     context: PolicyContext,
   ): JwtVerdict | Promise<JwtVerdict> {
     const { request, trace } = context;
-    if (this.#removesToken) this.#place.remove(request);
-    const claims = this.#verifier.verify(
-      token,
+    const claims = this.#parts.verifier.verify(
+      presented.token,
       trace && ((whom, pending) => trace.waitsFor(whom, pending)),
     );
-    if (!(claims instanceof Promise)) {
-      return this.#accept(token, claims, context);
+    try {
+      const verdict = claims instanceof Promise
+        ? claims.then((each) => this.#checkBinding(presented, each, context))
+        : this.#checkBinding(presented, claims, context);
+      return verdict instanceof Promise
+        ? unlessCancelled(verdict, request.cancellation)
+          .catch((error) => this.#reject(error, presented, context))
+        : verdict;
+    } catch (error) {
+      return this.#reject(error, presented, context);
     }
-    return unlessCancelled(claims, request.cancellation).then(
-      (verified) => this.#accept(token, verified, context),
-      (error) => this.#reject(error, context),
-    );
+  }
+
+  #checkBinding(
+    presented: PresentedToken,
+    claims: JsonObject,
+    context: PolicyContext,
+  ): void | Promise<void> {
+    const { mcp, binding, trustsPeer } = this.#parts;
+    const { request, slots } = context;
+    const bound = {
+      request,
+      claims,
+      get url() {
+        const origin = mcp?.originOf(context) ??
+          clientOrigin(request, trustsPeer(request.source));
+        return origin + request.target;
+      },
+      slots,
+    };
+    const checking = binding.check(presented, bound);
+    if (checking === undefined) return this.#accept(presented, claims, context);
+    return checking.then((nonce) => {
+      if (nonce !== undefined) slots.set(nextNonce, nonce);
+      this.#accept(presented, claims, context);
+    });
   }
 
   #accept(
-    token: string,
+    { token, scheme }: PresentedToken,
     claims: JsonObject,
     { slots, trace }: PolicyContext,
   ): void {
     setTokenClaims(slots, claims, this.#hasSeveralIssuers, token);
+    slots.set(tokenScheme, scheme);
     trace?.apply({ issuer: String(claims["iss"]) });
   }
 
@@ -153,37 +205,56 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
   #demand(context: PolicyContext): BearerChallenge {
     const scopes = context.requiredScopes;
     return {
-      resourceMetadata: this.#mcp?.metadataUrl(context),
+      resourceMetadata: this.#parts.mcp?.metadataUrl(context),
       scope: scopes.length === 0 ? undefined : scopes.join(" "),
     };
   }
 
-  #reject(error: unknown, context: PolicyContext): JwtVerdict {
+  #reject(
+    error: unknown,
+    { scheme }: PresentedToken,
+    context: PolicyContext,
+  ): JwtVerdict {
+    const { slots } = context;
     if (this.#mode === "Permissive" && isVerificationError(error)) {
       // Claims of a gateway-phase policy are from other providers; rules for this one must not see them.
-      setTokenClaims(context.slots, undefined, false);
+      setTokenClaims(slots, undefined, false);
       context.trace?.skip(describeError(error));
       return undefined;
     }
     if (error instanceof TokenError) {
-      return rejectToken(error, this.#demand(context));
+      if (error instanceof TokenBindingError && error.nonce !== undefined) {
+        slots.set(nextNonce, error.nonce);
+        slots.set(exposedHeaders, ["dpop-nonce"]);
+      }
+      return rejectToken(error, { ...this.#demand(context), scheme });
     }
     if (error instanceof DocumentUnavailableError) {
-      context.slots.set(exposedHeaders, ["retry-after"]);
+      slots.set(exposedHeaders, ["retry-after"]);
       return rejectTemporarily(error);
     }
     throw error;
   }
 }
 
+/** Members of RFC 9449 section 5.3 for servers that require bound tokens. */
+const bindingMetadata = {
+  dpop_bound_access_tokens_required: true,
+  dpop_signing_alg_values_supported: [...signatureAlgorithms],
+};
+
 function createMcpOAuth(
   config: JwtAuthentication,
   options: PolicyOptions,
 ): McpOAuth | undefined {
-  const { mcp, providers } = config;
+  const { mcp, providers, tokenBinding } = config;
   const provider = providers[loginProviderIndex(config)];
   if (mcp === undefined || provider === undefined) return undefined;
-  return new McpOAuth(mcp, {
+  const resourceMetadata = {
+    ...(tokenBinding?.mode === "Required" && bindingMetadata),
+    ...mcp.resourceMetadata,
+  };
+  return new McpOAuth({ ...mcp, resourceMetadata }, {
     issuer: provider.issuer,
     otherIssuers: issuersOf(providers)
       .filter((issuer) => issuer !== provider.issuer),
@@ -213,44 +284,4 @@ function loginSecrets(
       ? [stateSecret].filter((secret) => secret !== undefined)
       : linesOf(stateText),
   };
-}
-
-/** RFC 6750 section 3.1: without a token there is no error code. */
-function demandToken(demand: BearerChallenge): Rejection<"jwt_auth"> {
-  const description = "a bearer token is required";
-  const response = rejectWith("unauthorized", description, {
-    "www-authenticate": bearerChallenge(demand),
-  });
-  return new Rejection("jwt_auth", description, response);
-}
-
-/** Tells the client which check failed; only log and trace have the found and expected values. */
-function rejectToken(
-  tokenError: TokenError,
-  demand: BearerChallenge,
-): Rejection<"jwt_auth"> {
-  const { message: description } = tokenError;
-  const error = "invalid_token";
-  const response = rejectWith(error, description, {
-    "www-authenticate": bearerChallenge({ ...demand, error, description }),
-  });
-  return new Rejection("jwt_auth", describeError(tokenError), response);
-}
-
-/** Responds with 503: without keys, the token cannot be verified. */
-function rejectTemporarily(
-  error: DocumentUnavailableError,
-): Rejection<"jwt_auth"> {
-  const description = error instanceof IntrospectionUnavailableError
-    ? "the identity provider cannot be asked about the token"
-    : error instanceof DocumentCoolDownError
-    ? "the key of the token is unknown, and newer keys are not available yet"
-    : "the keys of the identity provider are not available";
-  return new Rejection(
-    "jwt_auth",
-    `${description}: ${describeError(error)}`,
-    rejectWith("temporarily_unavailable", description, {
-      "retry-after": String(error.retryAfter),
-    }),
-  );
 }

@@ -10,6 +10,7 @@ import {
   providerNames,
 } from "../../identity/providers/adapters.ts";
 import { introspectionSchema } from "./introspection_schema.ts";
+import { tokenBindingSchema } from "./binding/token_binding_schema.ts";
 import { credentialLocationSchema } from "../contract/credential_location.ts";
 
 /** Entry of `clientSecretRef` unless it names another. */
@@ -188,6 +189,10 @@ export const jwtAuthenticationSchema = s.object({
   clockSkew: s.field(
     "Tolerated difference between clocks.",
     s.withDefault(duration, "60s"),
+  ),
+  tokenBinding: s.field(
+    "Tokens that are bound to a key of their client. Default: such tokens need a proof of the key.",
+    s.optional(tokenBindingSchema),
   ),
   mcp: s.field(
     "Serves the OAuth endpoints of an MCP server.",

@@ -114,7 +114,7 @@ export class McpOAuth implements ProtectedResource {
   }
 
   metadataUrl(context: PolicyContext): string {
-    return resourceMetadataUrl(this.#origin(context), pathOfResource(context));
+    return resourceMetadataUrl(this.originOf(context), pathOfResource(context));
   }
 
   /** Decides which pages may read the response for an endpoint: pages of a login are for the user, the others for every client. */
@@ -167,7 +167,7 @@ export class McpOAuth implements ProtectedResource {
     return this.#login?.respond(
       context.request,
       kind === "registration" ? `${path}/register` : path,
-      this.#origin(context),
+      this.originOf(context),
     );
   }
 
@@ -175,7 +175,7 @@ export class McpOAuth implements ProtectedResource {
     { kind, path }: McpEndpoint,
     context: PolicyContext,
   ): PolicyOutcome<"mcp_oauth"> | Promise<PolicyOutcome<"mcp_oauth">> {
-    const origin = this.#origin(context);
+    const origin = this.originOf(context);
     const resource = origin + (path === "" ? context.resourcePath ?? "" : path);
     switch (kind) {
       case "resource":
@@ -283,7 +283,8 @@ export class McpOAuth implements ProtectedResource {
     return holdsKeys ? { ...direct, connection } : direct;
   }
 
-  #origin({ request }: PolicyContext): string {
+  /** Returns the origin of the MCP server as clients know it. */
+  originOf({ request }: PolicyContext): string {
     return this.#configuredOrigin ??
       clientOrigin(
         request,

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   createServer as createSocketServer,
@@ -213,6 +214,12 @@ const forged: HandshakeFailure = {
   reason: "bad_client_certificate",
   message: "The client's certificate does not verify",
 };
+
+/** Returns the SHA-256 of the certificate that the client has shown, as base64url; `undefined` without one. */
+export function thumbprintOf(socket: TLSSocket): string | undefined {
+  const { raw } = socket.getPeerCertificate() ?? {};
+  return raw && createHash("sha256").update(raw).digest("base64url");
+}
 
 /** Returns the server name, which the types of Node lack. */
 function serverNameOf(socket: TLSSocket): string | undefined {

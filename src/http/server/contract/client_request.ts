@@ -41,6 +41,7 @@ export class ClientRequest implements RequestMessage {
   readonly expectsContinue: boolean;
   readonly source: Peer;
   readonly serverName: string | undefined;
+  readonly clientCertificate: string | undefined;
   readonly cancellation = new Cancellation();
   handledBy: unknown;
   held: HeldBytes | undefined;
@@ -63,6 +64,7 @@ export class ClientRequest implements RequestMessage {
     this.expectsContinue = facts.expectsContinue;
     this.source = client.peer;
     this.serverName = client.serverName;
+    this.clientCertificate = client.clientCertificate;
     this.sentMethod = facts.sentMethod;
     this.acceptsTrailers = facts.acceptsTrailers;
     this.#sender = sender;

@@ -99,6 +99,8 @@ export interface Client {
   readonly scheme: "http" | "https";
   /** The server name of the TLS handshake (SNI); `undefined` when the client sent none. */
   readonly serverName: string | undefined;
+  /** As `RequestMessage.clientCertificate`. */
+  readonly clientCertificate?: string | undefined;
 }
 
 /** Creates the pace at which a client must read its responses. */

@@ -3,11 +3,13 @@ import type { Log } from "../../../base/log.ts";
 import { closeOnceOpen, type KvHandle } from "../../../kv/kv_handle.ts";
 import { openKv } from "../../../kv/open_kv.ts";
 import { type GrantStore, MemoryGrantStore } from "./grant_store.ts";
+import { MemoryProofStore, type ProofStore } from "./proof_store.ts";
 import { randomText } from "../protocol/seal.ts";
 
 /** State of logins that outlives a configuration: the secret that seals them, and the used codes. */
 export interface LoginState {
   readonly grants: GrantStore;
+  readonly proofs: ProofStore;
   /** Returns the secret for configurations without one. Rejects while its store is not available. */
   secret(): Promise<string>;
   /** Called by configurations without a secret: warns, once, if that of this process ends with it. */
@@ -24,6 +26,7 @@ export function createMemoryLoginState(
   let hasWarned = false;
   return {
     grants: new MemoryGrantStore(clock),
+    proofs: new MemoryProofStore(clock),
     secret: () => Promise.resolve(secret),
     warnOfLoss() {
       if (hasWarned) return;
@@ -43,6 +46,10 @@ const RETRY_MS = 20;
 /** Keeps the state in Deno KV or Redis: logins survive restarts, and all processes with the same store share them. */
 export class KvLoginState implements LoginState {
   readonly grants: GrantStore;
+  readonly proofs: ProofStore = {
+    spend: (key, id, untilMs) =>
+      this.#use((kv) => this.#mark(kv, ["oauth", "proof", key, id], untilMs)),
+  };
   readonly #clock: Clock;
   readonly #store: string;
   #kv: Promise<KvHandle> | undefined;
