@@ -1,4 +1,6 @@
 import type { Clock } from "../../src/base/clock.ts";
+import { usagePeriods } from "../../src/telemetry/traffic/summed_usage.ts";
+import { usageColumns } from "../../src/telemetry/traffic/usage_table.ts";
 import { trafficDimensions } from "../../src/telemetry/traffic/traffic_bucket.ts";
 import { trafficRanges } from "../../src/telemetry/traffic/traffic_range.ts";
 import type { AuditLog } from "../access/audit_log.ts";
@@ -128,10 +130,18 @@ function requestEndpoints(
   return [
     get("/usage", (request) => showUsage(target, clock, request), {
       summary:
-        "Use of LLM tokens and their cost by key, user, team, model or route",
+        "Use of LLM tokens and their cost, and calls of MCP tools, by team, model and so on",
       parameters: [
-        text("by", "What to add up: key, user, team, model or route"),
+        text(
+          "by",
+          `What to add up, up to four: ${usageColumns.join(", ")}`,
+        ),
         text("since", "Age of the oldest hour, such as 24h or 7d"),
+        text("month", "Only this month (UTC), such as 2026-07, or current"),
+        text("from", "First day (UTC), such as 2026-07-01"),
+        text("to", "Last day (UTC)"),
+        choice("per", "Divides the sums by time", usagePeriods),
+        choice("format", "Format of the response", ["json", "csv"], "json"),
       ],
       ok: "The sums, the largest first",
     }),

@@ -1,30 +1,39 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { escapeControls } from "../../src/base/log_text.ts";
-import { isDuration, parseDuration } from "../../src/api/schema/duration.ts";
-import { json } from "../http/admin_responses.ts";
+import { usageCsv } from "../../src/telemetry/traffic/summed_usage.ts";
+import { json, respond } from "../http/admin_responses.ts";
 import {
   InvalidParameter,
   readChoice,
   requireKnown,
 } from "../http/query_parameters.ts";
 import type { AdminTarget } from "../target/target.ts";
-import { groups, sumBy, type UsageReport } from "./usage_sums.ts";
+import { readUsageQuery, showSums, type UsageReport } from "./usage_sums.ts";
 
-/** Returns who used what: sums by key, user, team, model or route, the largest first. */
+/** Returns who used what: sums by columns such as team and model, the largest first, as JSON or CSV. */
 export async function showUsage(
   { dataPlane }: AdminTarget,
   clock: Clock,
   request: Request,
 ): Promise<Response> {
   const query = new URL(request.url).searchParams;
-  requireKnown(query, ["by", "since"], "usage: GET /usage?by=key&since=24h");
-  const by = readChoice(query, "by", groups) ?? "key";
-  const since = clock.now() - readAge(query.get("since") ?? "24h");
-  const rows = await dataPlane.call("usage", since);
+  requireKnown(
+    query,
+    ["by", "since", "month", "from", "to", "per", "format"],
+    "usage: GET /usage?by=team,model&month=2026-07&per=day&format=csv",
+  );
+  const format = readChoice(query, "format", ["json", "csv"]);
+  const wanted = readUsageQuery(query, clock.now());
+  const { by, from, until } = wanted;
+  const sums = await dataPlane.call("usage", wanted);
+  if (format === "csv") {
+    return respond(200, "text/csv; charset=utf-8", usageCsv(wanted, sums));
+  }
   const report: UsageReport = {
-    since: new Date(since).toISOString(),
+    since: new Date(from).toISOString(),
+    until: new Date(Math.min(until, clock.now())).toISOString(),
     by,
-    usage: sumBy(rows, by),
+    usage: showSums(sums, by),
   };
   return json(report);
 }
@@ -66,15 +75,5 @@ async function expectLimit(
     names.length === 0
       ? "invalid limit: the configuration has no limits"
       : `invalid limit: expected one of these:${listed.join("")}${more}`,
-  );
-}
-
-/** Reads a duration such as `24h`, or days such as `7d`. */
-function readAge(text: string): number {
-  const [, days] = /^([0-9]{1,2})d$/.exec(text) ?? [];
-  if (days !== undefined) return Number(days) * 86_400_000;
-  if (isDuration(text)) return parseDuration(text);
-  throw new InvalidParameter(
-    "invalid since: expected a duration such as 24h or 7d",
   );
 }

@@ -1,6 +1,7 @@
 import { type Call, type Command, Option, wholeNumber } from "./command.ts";
 import type { ResetLimitsOptions } from "../ctl/change_state.ts";
 import type { ProfileOptions } from "../ctl/take_profile.ts";
+import type { UsageOptions } from "../ctl/usage.ts";
 import type { ViewName, ViewOptions } from "../ctl/views.ts";
 import { withAdminOptions, withGatewayOptions } from "./admin_options.ts";
 import { examplesOf } from "./help.ts";
@@ -15,7 +16,7 @@ const descriptions: Readonly<Record<ViewName, string>> = {
   mcp: "Show MCP servers: state, era, number of tools and last error",
   memory: "Show memory usage and the occupancy of bounded stores",
   tasks: "Show requests in progress and their phases",
-  usage: "Show who used how many LLM tokens, and what they cost",
+  usage: "Show who used how many LLM tokens and MCP tools, and what they cost",
 };
 
 /** Adds the command of a view. @param name Name of the program. */
@@ -49,15 +50,35 @@ export function addLimitsCommand(proxy: Command, name: string): void {
 
 /** Adds `usage`. */
 export function addUsageCommand(proxy: Command, name: string): void {
-  addView(proxy, "usage", name)
-    .addOption(
-      new Option("--by <group>", "add up by key, user, team, model or route")
-        .choices(["key", "user", "team", "model", "route"]).default("key"),
+  const usage = withGatewayOptions(proxy.command("usage"))
+    .description(descriptions.usage)
+    .addHelpText("after", examplesOf("usage", name));
+  printsTables<UsageOptions>(
+    usage,
+    async () => {
+      const { printUsageCsv } = await import("../ctl/usage.ts");
+      const { showView } = await import("../ctl/views.ts");
+      return ({ output, ...options }) =>
+        output === "csv"
+          ? printUsageCsv(options)
+          : showView("usage", { ...options, output });
+    },
+    { formats: ["table", "yaml", "json", "csv"] },
+  )
+    .option(
+      "--by <columns>",
+      "add up by up to four of key, user, team, tag, model, provider, route, server, tool",
+      "key",
     )
     .option(
       "--since <age>",
-      "age of the oldest hour, such as 24h or 7d",
-      "24h",
+      "age of the oldest hour, such as 7d (default: 24h)",
+    )
+    .option("--month [month]", "one month (UTC): the current one, or 2026-07")
+    .option("--from <day>", "first day (UTC), such as 2026-07-01")
+    .option("--to <day>", "last day (UTC)")
+    .addOption(
+      new Option("--per <period>", "divide by time").choices(["day", "month"]),
     );
 }
 

@@ -106,14 +106,18 @@ Examples:
   ${name} proxy limits
   ${name} proxy limits -p 15001 -o json | jq '.[] | select(.remaining == 0)'`,
   usage: (name: string) => `
-The gateway adds up each hour and keeps 32 days: in memory, or in the store of
-"config.kv", where they survive restarts and those of all processes count.
-UNCOUNTED are responses whose tokens nobody could count.
+In memory, the gateway keeps 32 days. In the store of "config.kv", it keeps 13
+months by the day, across restarts and for all processes. Columns "server" and
+"tool" are about calls of MCP tools, "model" and "provider" about LLMs; "tag" is
+the field "tag" of the metadata of a key. UNCOUNTED are responses whose tokens
+nobody could count. Days and months are those of UTC.
 
 Examples:
   ${name} proxy usage
-  ${name} proxy usage --by model --since 30d
-  ${name} proxy usage -o json | jq '.[] | select(.costUsd > 10)'`,
+  ${name} proxy usage --by team --month
+  ${name} proxy usage --by team,model --month 2026-07 -o csv > chargeback.csv
+  ${name} proxy usage --by tool,user --since 7d
+  ${name} proxy usage --by team --per month --from 2026-01-01`,
   explain: (name: string) => `
 The gateway records recent requests that ended with 4xx or 5xx, without bodies
 and credentials; see "config.failureMemory".

@@ -1,5 +1,4 @@
 import type { GatewayTarget } from "../cluster/for_proxies.ts";
-import type { TableOptions } from "../output/print_as.ts";
 import { type Command, formatOption } from "./command.ts";
 
 /** Loads the work of a command, which may return an exit code. */
@@ -13,6 +12,8 @@ export interface ProxyCommandOptions {
   readonly first?: boolean;
   /** Receives the highest exit code. */
   readonly finish?: (exitCode: number) => void;
+  /** Output formats, the default first; default table, YAML and JSON. */
+  readonly formats?: readonly [string, ...string[]] | undefined;
 }
 
 /** Sets the work of a command, done for each proxy that its options select. */
@@ -31,13 +32,14 @@ export function worksOnProxies<Options extends GatewayTarget>(
 }
 
 /** Sets the work of a command that prints a table, YAML or JSON. */
-export function printsTables<Options extends TableOptions>(
+export function printsTables<Options extends GatewayTarget>(
   command: Command,
   load: Load<Options>,
-  options?: ProxyCommandOptions,
+  options: ProxyCommandOptions = {},
 ): Command {
+  const { formats = ["table", "yaml", "json"] } = options;
   return worksOnProxies(
-    command.addOption(formatOption("table", "yaml", "json")),
+    command.addOption(formatOption(...formats)),
     load,
     options,
   );

@@ -3,16 +3,13 @@ import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
 import { print } from "../output/output.ts";
 import { printAs, type TableOptions } from "../output/print_as.ts";
 import { type Column, tableOfJson } from "../output/table.ts";
+import { usagePath, type UsageQueryOptions, usageTable } from "./usage.ts";
 import { backendsJson, backendsTable } from "./backends.ts";
 
 /** Options of all views. */
-export interface ViewOptions extends TableOptions {
+export interface ViewOptions extends TableOptions, UsageQueryOptions {
   /** Of `tasks`: maximum number of connections and requests. */
   readonly limit?: number;
-  /** Of `usage`: `key`, `user`, `team`, `model` or `route`. */
-  readonly by?: string;
-  /** Of `usage`: `24h`, or `7d`. */
-  readonly since?: string;
 }
 
 /** A part of the state of a running gateway. */
@@ -69,8 +66,7 @@ export const views = {
     table: tasksTable,
   },
   usage: {
-    path: ({ by = "key", since = "24h" }) =>
-      `/usage?${new URLSearchParams({ by, since })}`,
+    path: usagePath,
     field: "usage",
     select: (state) => listOf(state, "usage"),
     table: usageTable,
@@ -250,19 +246,6 @@ function tasksTable(tasks: unknown): string {
       ...names.map((name): Column => [name.toUpperCase(), name]),
     ], requests)
   }`;
-}
-
-function usageTable(state: unknown, { by = "key" }: ViewOptions): string {
-  const usage = listOf(state, "usage");
-  if (usage.length === 0) return "No LLM was used\n";
-  return tableOfJson([
-    [by.toUpperCase(), (each) => textOf(each, "name") || "-"],
-    ["REQUESTS", "requests"],
-    ["INPUT", "inputTokens"],
-    ["OUTPUT", "outputTokens"],
-    ["USD", (each) => Number(fieldOf(each, "costUsd")).toFixed(6)],
-    ["UNCOUNTED", "uncounted"],
-  ], usage);
 }
 
 /** Formats a time to the second. */

@@ -6,9 +6,8 @@ import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { BodyMemory } from "../http/body_memory.ts";
 import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
 import type { ClientRegister } from "../http/server/contract/client_counts.ts";
-import { clientOf } from "../policy/authentication/request_identity.ts";
 import type { EndedRequest } from "../policy/expressions/telemetry_expressions.ts";
-import { observeFinishedRequests } from "../proxy/finish.ts";
+import { observeFinishedRequests, usedPart } from "../proxy/finish.ts";
 import type { UnsettledCounts } from "../proxy/metering/meter/unsettled_counts.ts";
 import type { Cooldowns } from "../proxy/failover/cooldowns.ts";
 import { Failover } from "../proxy/failover/failover.ts";
@@ -73,14 +72,8 @@ export function createListeners(options: RequestPathOptions): Listeners {
     log,
     tracing: debugging.tracing,
     spans: telemetry.spans,
-    onUsed: ({ slots, routed: { route } }, usage) =>
-      traffic.recordPart({
-        time: clock.now(),
-        client: clientOf(slots),
-        route: route?.name,
-        usage,
-        uncounted: undefined,
-      }),
+    onUsed: (exchange, usage) =>
+      traffic.recordPart(usedPart(exchange, clock.now(), usage)),
     onFinish: observeFinishedRequests(clock, (request, exchange) => {
       record(request, exchange);
       telemetry.spans?.finished(request, exchange);
@@ -134,8 +127,7 @@ function createForwarder(
       const { usage } = answer;
       if (usage === undefined) return;
       // Nobody's: the caller did not ask for it.
-      const use = { time: clock.now(), client: "", route, usage };
-      traffic.recordPart({ ...use, uncounted: undefined });
+      traffic.recordPart({ time: clock.now(), client: "", route, usage });
     },
   });
   return new Forwarder({
@@ -171,16 +163,10 @@ function createFailover(
     onFailover: (backend, reason) =>
       metrics.failovers.labels(backend, reason).inc(),
     onHedge: (backend) => metrics.hedges.labels(backend).inc(),
-    onDiscarded: ({ slots, routed: { route, backend } }, usage) => {
-      const served = { route: route?.name, backend: backend?.name };
-      metrics.recordUse({ ...served, usage });
-      traffic.recordPart({
-        time: clock.now(),
-        client: clientOf(slots),
-        route: route?.name,
-        usage,
-        uncounted: undefined,
-      });
+    onDiscarded: (exchange, usage) => {
+      const part = usedPart(exchange, clock.now(), usage);
+      metrics.recordUse({ route: part.route, backend: part.backend, usage });
+      traffic.recordPart(part);
     },
   });
 }

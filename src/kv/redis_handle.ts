@@ -39,7 +39,10 @@ for i = 1, #KEYS / 2 do
     redis.call('HSET', record, 'version', ARGV[at + 1], 'value', ARGV[at + 2])
     if ARGV[at + 3] == '' then redis.call('PERSIST', record)
     else redis.call('PEXPIRE', record, ARGV[at + 3]) end
-    if ARGV[at + 4] ~= '' then redis.call('ZADD', list, ARGV[at + 4], record) end
+    if ARGV[at + 4] ~= '' then
+      redis.call('ZADD', list, ARGV[at + 4], record)
+      if ARGV[at + 3] ~= '' then redis.call('PEXPIRE', list, ARGV[at + 3]) end
+    end
   end
 end
 return 1`;

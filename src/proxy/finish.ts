@@ -2,13 +2,21 @@ import type { Clock } from "../base/clock.ts";
 import { describeError, GatewayError } from "../base/errors.ts";
 import type { Outcome, Reply, ResponseMessage } from "../http/message.ts";
 import { StalledClientError } from "../http/server/contract/request_error.ts";
-import { clientOf } from "../policy/authentication/request_identity.ts";
+import {
+  clientOf,
+  ownerOf,
+} from "../policy/authentication/request_identity.ts";
 import { endListeners } from "../policy/contract/request_listeners.ts";
 import { failedExpressions } from "../policy/expressions/expression_slots.ts";
 import { pathOf } from "../route/normalize_target.ts";
-import type { FinishedRequest } from "../telemetry/log/finished_request.ts";
+import type { TokenUsage } from "../llm/usage/token_usage.ts";
+import type {
+  FinishedRequest,
+  RequestUse,
+} from "../telemetry/log/finished_request.ts";
 import type { UnsettledCounts } from "./metering/meter/unsettled_counts.ts";
 import type { Exchange } from "./exchange/exchange.ts";
+import { providerName } from "./exchange/gen_ai_attributes.ts";
 import { toGatewayError } from "./request/respond.ts";
 
 /** Receives an exchange that is over, once. */
@@ -84,10 +92,12 @@ function describe(
     listener: listener?.name,
     route: route?.name,
     backend: backend?.name,
+    provider: providerOf(exchange),
     endpoint: attempts?.target?.label ??
       (backend && `${backend.host}:${backend.port}`),
     source: `${source.address}:${source.port}`,
     client: clientOf(exchange.slots),
+    owner: ownerOf(exchange.slots),
     method: originalRequest.method,
     host: originalRequest.authority,
     path: pathOf(originalRequest.target),
@@ -111,6 +121,29 @@ function describe(
     uncounted: exchange.meter?.counts.uncounted,
     failedExpressions: exchange.slots?.get(failedExpressions),
   };
+}
+
+/** Returns a part of what an exchange uses. */
+export function usedPart(
+  exchange: Exchange,
+  time: number,
+  usage: TokenUsage,
+): RequestUse {
+  const { slots, routed: { route, backend } } = exchange;
+  return {
+    time,
+    client: clientOf(slots),
+    owner: ownerOf(slots),
+    route: route?.name,
+    backend: backend?.name,
+    provider: providerOf(exchange),
+    usage,
+  };
+}
+
+function providerOf({ meter, routed: { backend } }: Exchange) {
+  const api = meter?.api;
+  return api === undefined ? undefined : providerName(api, backend?.llm);
 }
 
 function firstTokenOf({ meter, startedAt }: Exchange): number | undefined {

@@ -9,7 +9,7 @@ import {
   type RequestQuery,
 } from "../../telemetry/requests/logged_request.ts";
 import type { TrafficQuery } from "../../telemetry/traffic/traffic_report.ts";
-import { withOwners } from "../keyring/key_owners.ts";
+import type { UsageQuery } from "../../telemetry/traffic/summed_usage.ts";
 import {
   type KeyringCommand,
   runKeyringCommand,
@@ -57,13 +57,12 @@ const dataPlaneCalls = {
     run: ({ state }: TrafficThread) => state.refetchKeys(),
     merge: nothing,
   }),
-  /** Returns who used what, and whose keys they are, in hours that end after `since`, in milliseconds since the epoch. Rejects when the store cannot be read. */
+  /** Returns who used what. Rejects when the store cannot be read. */
   usage: define({
     threads: "none",
     settles: true,
-    run: (_thread: TrafficThread, _since: number) => {},
-    merge: async (_, { traffic, keyring }, since) =>
-      await withOwners(await traffic.usage(since), keyring),
+    run: (_thread: TrafficThread, _query: UsageQuery) => {},
+    merge: (_, { traffic }, query) => traffic.usage(query),
   }),
   /** Lists or changes keys, users and teams in the store. */
   keyring: define({

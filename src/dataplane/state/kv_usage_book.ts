@@ -3,20 +3,26 @@ import type { Log } from "../../base/log.ts";
 import type { KvHandle } from "../../kv/kv_handle.ts";
 import { openKv } from "../../kv/open_kv.ts";
 import { KvStore } from "../../kv/kv_store.ts";
-import { createSums, sumNames } from "../../telemetry/traffic/request_sums.ts";
+import { startOf } from "../../telemetry/traffic/summed_usage.ts";
 import {
-  HOUR_MS,
-  KEPT_MS,
-  sumOf,
   type UsageBook,
   type UsageRow,
   UsageTable,
+  type UsageUnit,
+  usageUnits,
 } from "../../telemetry/traffic/usage_table.ts";
+import {
+  applyChanges,
+  entriesOf,
+  keptMs,
+  readRow,
+  type UsageChange,
+} from "./usage_entries.ts";
 
 const FLUSH_MS = 2000;
 const CLOSE_MS = 2000;
-/** Begins all keys; the number is the version of the rows. */
-const prefix = ["usage", 1];
+/** Deno KV checks at most 100 entries in a write; some rows have two. */
+const CHANGES_PER_WRITE = 40;
 
 /** Dependencies of a usage book over Deno KV or Redis. */
 export interface KvUsageBookOptions {
@@ -29,12 +35,20 @@ export interface KvUsageBookOptions {
   readonly open?: (path: string) => Promise<KvHandle>;
 }
 
-/** Remembers in Deno KV or Redis who used what, for 32 days: for all processes that share the store. */
+/**
+ * Remembers in Deno KV or Redis who used what: by the hour for two days, and by the day for 13 months, in space that has a limit.
+ * Adds up the use of all processes that share the store; each row counts once, whatever fails between process and store.
+ */
 export class KvUsageBook implements UsageBook {
   readonly #options: KvUsageBookOptions;
   readonly #store: KvStore;
-  /** Rows not yet written. */
+  /** Differs for any two processes. */
+  readonly #writer = crypto.randomUUID().slice(0, 8);
+  /** Rows by the hour, not yet in the queue. */
   readonly #pending = new UsageTable();
+  /** Changes to be made, in this order. */
+  #queue: UsageChange[] = [];
+  #sequence = 0;
   #cancelFlush: (() => void) | undefined;
   #flushing: Promise<void> = Promise.resolve();
   #hasWarned = false;
@@ -51,16 +65,20 @@ export class KvUsageBook implements UsageBook {
     if (rows.length > 0) this.#flushSoon();
   }
 
-  async read(since: number): Promise<readonly UsageRow[]> {
+  async *read(
+    unit: UsageUnit,
+    from: number,
+    until: number,
+  ): AsyncGenerator<readonly UsageRow[]> {
     await this.#flush();
-    const from = Math.floor(since / HOUR_MS) * HOUR_MS;
-    const rows: UsageRow[] = [];
-    const found = await this.#store.list(prefix, from);
-    for (const value of found) {
-      const row = readRow(value);
-      if (row !== undefined) rows.push(row);
+    const now = this.#options.clock.now();
+    const first = Math.max(from, now - keptMs[unit]);
+    const last = Math.min(until, now + 1);
+    const step = usageUnits[unit];
+    for (let start = startOf(unit, first); start < last; start += step) {
+      const found = await this.#store.list(entriesOf(unit, start), 0);
+      yield found.flatMap((value) => readRow(value) ?? []);
     }
-    return [...rows, ...this.#pending.values()];
   }
 
   /** Writes the rest; takes at most two seconds. */
@@ -86,49 +104,46 @@ export class KvUsageBook implements UsageBook {
   }
 
   async #write(): Promise<void> {
-    const rows = this.#pending.take();
-    for (const [index, row] of rows.entries()) {
-      try {
-        await this.#store.update(keyOf(row), (value) => ({
-          value: sumOf(readRow(value), row),
-          expireInMs: KEPT_MS,
-          listed: { prefix, time: row.hour },
-        }));
-        this.#hasWarned = false;
-      } catch (error) {
-        // The write may have been done: a row counts twice rather than never.
-        this.add(rows.slice(index));
-        if (this.#hasWarned) return;
-        this.#hasWarned = true;
-        const { log } = this.#options;
-        return log.warn("Cannot write who used what to the store", { error });
-      }
+    try {
+      // Changes that failed before come first: a store knows a change by its order.
+      await this.#makeChanges();
+      this.#takePending();
+      await this.#makeChanges();
+      this.#hasWarned = false;
+    } catch (error) {
+      this.#flushSoon();
+      if (this.#hasWarned) return;
+      this.#hasWarned = true;
+      const { log } = this.#options;
+      log.warn("Cannot write who used what to the store", { error });
     }
   }
-}
 
-function keyOf({ hour, route, model, key }: UsageRow): Deno.KvKey {
-  return [...prefix, hour, route, model, key];
-}
+  async #makeChanges(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const changes = this.#queue.slice(0, CHANGES_PER_WRITE);
+      await this.#store.transact((kv, isLate) =>
+        applyChanges(kv, changes, isLate)
+      );
+      this.#queue = this.#queue.slice(changes.length);
+    }
+  }
 
-const names = ["key", "model", "route"] as const;
-
-/** Checks a value of the store; `undefined` for one that no gateway wrote. Older gateways wrote fewer sums. */
-function readRow(value: unknown): UsageRow | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const fields = new Map(Object.entries(value));
-  const isRow = Number.isFinite(fields.get("hour")) &&
-    Number.isFinite(fields.get("requests")) &&
-    names.every((name) => typeof fields.get(name) === "string");
-  if (!isRow) return undefined;
-  const sums = createSums();
-  for (const name of sumNames) sums[name] = Number(fields.get(name) ?? 0) || 0;
-  const text = (name: typeof names[number]) => String(fields.get(name));
-  return {
-    ...sums,
-    hour: Number(fields.get("hour")),
-    key: text("key"),
-    model: text("model"),
-    route: text("route"),
-  };
+  #takePending(): void {
+    const hours = this.#pending.take();
+    const days = new UsageTable();
+    for (const row of hours) {
+      days.add({ ...row, start: startOf("day", row.start) });
+    }
+    const changeOf = (unit: UsageUnit) => (row: UsageRow): UsageChange => ({
+      unit,
+      row,
+      writer: this.#writer,
+      sequence: ++this.#sequence,
+    });
+    this.#queue = [
+      ...hours.map(changeOf("hour")),
+      ...days.take().map(changeOf("day")),
+    ];
+  }
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
 import { type Claims, defineIdentity } from "../contract/identity.ts";
+import type { RequestOwner } from "../../telemetry/log/finished_request.ts";
 import type { PolicyContext } from "../contract/policy.ts";
 import { defineSlot, type Slots } from "../contract/slot.ts";
 
@@ -101,6 +102,28 @@ function digestRights(claims: object): string {
 /** The first `#` ends the issuer, so that two pairs never have the same name. */
 function qualified(issuer: string, subject: string): string {
   return `${issuer.replace(/[%#]/g, encodeURIComponent)}#${subject}`;
+}
+
+/** Returns to whom the use of a client is charged: user, team and tag of its API key, or the user that it is. */
+export function ownerOf(slots: Slots | undefined): RequestOwner | undefined {
+  const metadata = slots?.get(apiKeyMetadata);
+  if (metadata !== undefined) {
+    return keyOwners.getOrInsertComputed(metadata, ownerOfKey);
+  }
+  const user = clientOf(slots);
+  return user === "" ? undefined : { user };
+}
+
+/** Requests with the same key share its metadata. */
+const keyOwners = new WeakMap<object, RequestOwner>();
+
+function ownerOfKey(metadata: object): RequestOwner {
+  const fields = new Map<string, unknown>(Object.entries(metadata));
+  const text = (name: string) => {
+    const value = fields.get(name);
+    return typeof value === "string" ? value : undefined;
+  };
+  return { user: text("user"), team: text("team"), tag: text("tag") };
 }
 
 /** Names the client of a key by something that stays when its metadata changes. */

@@ -81,14 +81,22 @@ export function llmSpanName({ api, facts }: LlmOperation): string {
   return facts?.model === undefined ? operation : `${operation} ${facts.model}`;
 }
 
+/** Returns the name of a provider in the conventions, such as `openai`. @param target Set for an LLM backend. */
+export function providerName(
+  api: LlmApi,
+  target: LlmTarget | undefined,
+): string {
+  const provider = target?.name ?? llmApiFacts(api).provider;
+  return providers[provider] ?? provider;
+}
+
 /** Returns the attributes of an operation. */
 export function llmAttributes(
   { api, facts, target, usage, firstTokenMs }: LlmOperation,
 ): Attributes {
-  const provider = target?.name ?? llmApiFacts(api).provider;
   return {
     "gen_ai.operation.name": operations[api] ?? "chat",
-    "gen_ai.provider.name": providers[provider] ?? provider,
+    "gen_ai.provider.name": providerName(api, target),
     "gen_ai.request.model": facts?.model,
     "gen_ai.request.stream": facts?.isStreamed,
     "gen_ai.response.model": usage?.responseModel,

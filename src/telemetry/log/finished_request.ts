@@ -13,12 +13,16 @@ export interface FinishedRequest {
   readonly listener?: string | undefined;
   readonly route?: string | undefined;
   readonly backend?: string | undefined;
+  /** LLM provider, such as `openai`. */
+  readonly provider?: string | undefined;
   /** Address of the upstream, such as `127.0.0.1:9000`. */
   readonly endpoint?: string | undefined;
   /** Address of the client, such as `127.0.0.1:51000`. */
   readonly source: string;
   /** Identity of the client, such as the subject of its token; empty without one. */
   readonly client: string;
+  /** User, team and tag of the client. */
+  readonly owner?: RequestOwner | undefined;
   /** Empty, like the other strings of the request, when it was rejected before they were read. */
   readonly method: string;
   /** As the client sent it. */
@@ -71,8 +75,23 @@ export interface FinishedRequest {
   readonly failedExpressions?: readonly string[] | undefined;
 }
 
+/** Those to whom use is charged; what a client does not have is not set. */
+export interface RequestOwner {
+  readonly user?: string | undefined;
+  readonly team?: string | undefined;
+  readonly tag?: string | undefined;
+}
+
 /** The part of a record that says who used what. */
 export type RequestUse = Pick<
   FinishedRequest,
-  "time" | "client" | "route" | "usage" | "uncounted"
+  | "time"
+  | "client"
+  | "owner"
+  | "route"
+  | "backend"
+  | "provider"
+  | "mcp"
+  | "usage"
+  | "uncounted"
 >;

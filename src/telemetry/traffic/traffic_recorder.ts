@@ -7,8 +7,9 @@ import {
   type TrafficBucket,
 } from "./traffic_bucket.ts";
 import { rangeSteps } from "./traffic_range.ts";
+import { startOf } from "./summed_usage.ts";
 import {
-  HOUR_MS,
+  OTHER,
   type UsageRow,
   type UsageRowName,
   UsageTable,
@@ -21,6 +22,8 @@ export interface TrafficNews {
 }
 
 const SEND_MS = 500;
+/** Tools of an hour that are counted by name: clients may call any. */
+const MAX_TOOLS = 1000;
 const { stepMs } = rangeSteps["15m"];
 
 /** Counts the requests of one thread, and passes the counts on twice a second. */
@@ -28,6 +31,8 @@ export class TrafficRecorder {
   readonly #clock: Clock;
   readonly #onNews: (news: TrafficNews) => void;
   readonly #usage = new UsageTable();
+  readonly #tools = new Set<string>();
+  #toolsSince = 0;
   #buckets: TrafficBucket[] = [];
   #cancelTimer: (() => void) | undefined;
 
@@ -46,7 +51,7 @@ export class TrafficRecorder {
 
   /** Counts a part of what a request uses that is still open: `countedInParts` of its record is true. */
   recordPart(part: RequestUse): void {
-    const sums = this.#usage.sumsOf(identify(part));
+    const sums = this.#usage.sumsOf(this.#nameOf(part));
     if (part.usage !== undefined) addTokens(sums, part.usage);
     this.#sendSoon();
   }
@@ -71,28 +76,50 @@ export class TrafficRecorder {
   }
 
   #recordUsage(request: FinishedRequest): void {
-    if (request.usage === undefined && request.uncounted === undefined) return;
+    const { usage, uncounted, mcp, status } = request;
+    const isCall = mcp?.tool !== undefined && status < 400;
+    if (usage === undefined && uncounted === undefined && !isCall) return;
     addRequest(
-      this.#usage.sumsOf(identify(request)),
+      this.#usage.sumsOf(this.#nameOf(request)),
       request.countedInParts ? { ...request, usage: undefined } : request,
     );
+  }
+
+  #nameOf(
+    { time, client, owner, route = "", backend, provider, ...use }: RequestUse,
+  ): UsageRowName {
+    const { usage, uncounted, mcp } = use;
+    const start = startOf("hour", time);
+    const model = uncounted === undefined
+      ? usage?.responseModel
+      : uncounted.model;
+    const tool = mcp?.tool?.name ?? "";
+    return {
+      start,
+      key: client,
+      user: owner?.user ?? "",
+      team: owner?.team ?? "",
+      tag: owner?.tag ?? "",
+      model: model ?? "",
+      provider: provider ?? "",
+      route,
+      server: tool === "" ? "" : mcp?.server ?? backend ?? "",
+      tool: this.#isCounted(tool, start) ? tool : OTHER,
+    };
+  }
+
+  #isCounted(tool: string, hour: number): boolean {
+    if (tool === "") return true;
+    if (hour !== this.#toolsSince) {
+      this.#toolsSince = hour;
+      this.#tools.clear();
+    }
+    if (this.#tools.size >= MAX_TOOLS) return this.#tools.has(tool);
+    this.#tools.add(tool);
+    return true;
   }
 
   #sendSoon(): void {
     this.#cancelTimer ??= this.#clock.setTimer(() => this.send(), SEND_MS);
   }
-}
-
-function identify(
-  { time, client, route = "", usage, uncounted }: RequestUse,
-): UsageRowName {
-  const model = uncounted === undefined
-    ? usage?.responseModel
-    : uncounted.model;
-  return {
-    hour: Math.floor(time / HOUR_MS) * HOUR_MS,
-    key: client,
-    model: model ?? "",
-    route,
-  };
 }

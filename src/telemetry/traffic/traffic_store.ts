@@ -16,12 +16,22 @@ import {
 } from "./traffic_report.ts";
 import type { TrafficNews } from "./traffic_recorder.ts";
 import {
-  HOUR_MS,
-  KEPT_MS,
+  startOf,
+  type UsageQuery,
+  type UsageSum,
+  UsageSums,
+} from "./summed_usage.ts";
+import {
   type UsageBook,
-  type UsageRow,
   UsageTable,
+  type UsageUnit,
+  usageUnits,
 } from "./usage_table.ts";
+
+/** Hours that are kept in memory. */
+const KEPT_MS = 32 * usageUnits.day;
+/** A store has hours of a shorter time, and days of 13 months. */
+const HOURS_OF_STORE_MS = 2 * usageUnits.day;
 
 /**
  * The traffic of all threads: of the last 24 hours in buckets of 15 seconds, a minute and 15 minutes, and who used what by
@@ -69,12 +79,26 @@ export class TrafficStore {
     });
   }
 
-  /** Returns who used what in hours that end after `since`. Rejects when the store cannot be read. */
-  usage(since: number): Promise<readonly UsageRow[]> {
-    return this.#book?.read(since) ??
-      Promise.resolve(
-        this.#usage.values().filter(({ hour }) => hour + HOUR_MS > since),
-      );
+  /** Returns who used what, in whole hours, or in whole days where the store has no hours. Rejects when the store cannot be read. */
+  async usage(query: UsageQuery): Promise<readonly UsageSum[]> {
+    const unit = this.usageUnit(query);
+    const whole = { ...query, from: startOf(unit, query.from) };
+    const sums = new UsageSums(whole);
+    if (this.#book === undefined) sums.add(this.#usage.values());
+    else {
+      const { from, until } = whole;
+      for await (const rows of this.#book.read(unit, from, until)) {
+        sums.add(rows);
+      }
+    }
+    return sums.read();
+  }
+
+  /** Returns the unit of the times of a query. */
+  usageUnit({ from, per }: Pick<UsageQuery, "from" | "per">): UsageUnit {
+    if (this.#book === undefined) return "hour";
+    const hasHours = from >= this.#clock.now() - HOURS_OF_STORE_MS;
+    return hasHours && per === undefined ? "hour" : "day";
   }
 
   async close(): Promise<void> {

@@ -1,37 +1,57 @@
 import { createSums, mergeSums, type RequestSums } from "./request_sums.ts";
 
-/** Names what a row sums up. */
-export interface UsageRowName {
-  /** Start of the hour, in milliseconds since the epoch. */
-  readonly hour: number;
-  /** Identity of the client; empty without one. */
-  readonly key: string;
-  readonly model: string;
-  readonly route: string;
+/** Columns of usage, by which it can be added up. */
+export const usageColumns = [
+  "key",
+  "user",
+  "team",
+  "tag",
+  "model",
+  "provider",
+  "route",
+  "server",
+  "tool",
+] as const;
+
+/** A column of usage. `server` and `tool` are those of calls of MCP tools, `model` and `provider` those of requests to LLMs. */
+export type UsageColumn = typeof usageColumns[number];
+
+/** Names what a row sums up; a column is empty where a request has no such thing. */
+export interface UsageRowName extends Readonly<Record<UsageColumn, string>> {
+  /** Start of the hour or of the day (UTC), in milliseconds since the epoch. */
+  readonly start: number;
 }
 
-/** Use of one key with one model on one route, in one hour. */
+/** Use of one key with one model on one route and so on, in one hour or on one day. */
 export interface UsageRow extends UsageRowName, Readonly<RequestSums> {}
+
+/** Length of the time that a row sums up. */
+export const usageUnits = { hour: 3_600_000, day: 86_400_000 } as const;
+
+/** Time that a row sums up. */
+export type UsageUnit = keyof typeof usageUnits;
 
 /** Remembers who used what for several processes. */
 export interface UsageBook {
+  /** @param rows By the hour. */
   add(rows: readonly UsageRow[]): void;
-  /** Returns the rows of hours that end after `since`, of all processes. Rejects when the store cannot be read. */
-  read(since: number): Promise<readonly UsageRow[]>;
+  /** Yields the rows of hours or days that start from `from` until before `until`, of all processes. Throws when the store cannot be read. */
+  read(
+    unit: UsageUnit,
+    from: number,
+    until: number,
+  ): AsyncIterable<readonly UsageRow[]>;
   /** Writes what was added. */
   close(): Promise<void>;
 }
 
-/** Length of the time that a row sums up. */
-export const HOUR_MS = 3_600_000;
-/** Time for which rows are kept. */
-export const KEPT_MS = 32 * 24 * HOUR_MS;
 /** Rows kept in memory. Further keys and models of an hour are counted as `other`. */
 const MAX_ROWS = 20_000;
 const MAX_NAME_LENGTH = 200;
-const OTHER = "other";
+/** Name of what there was no space for. */
+export const OTHER = "other";
 
-/** Rows by hour, key, model and route; those that differ in nothing else are added up. */
+/** Rows by their names; those that differ in nothing else are added up. */
 export class UsageTable {
   readonly #rows = new Map<string, UsageRow & RequestSums>();
   /** The row that was found last: the next request often belongs to it, and an identity takes time to put together. */
@@ -50,23 +70,17 @@ export class UsageTable {
   /** Returns the sums of a row, to add to; valid until rows are taken or forgotten. */
   sumsOf(name: UsageRowName): RequestSums {
     if (this.#last !== undefined && isSame(this.#last, name)) return this.#last;
-    const { hour, route } = name;
-    const key = name.key.slice(0, MAX_NAME_LENGTH);
-    const model = name.model.slice(0, MAX_NAME_LENGTH);
+    const short = shorten(name);
     const isKept = this.#rows.size < MAX_ROWS ||
-      this.#rows.has(identify({ hour, key, model, route }));
-    return this.#last = isKept
-      ? this.#rowOf({ hour, key, model, route })
-      : this.#rowOf({ hour, key: OTHER, model: OTHER, route });
+      this.#rows.has(identify(short));
+    return this.#last = this.#rowOf(isKept ? short : withoutDetails(short));
   }
 
   #rowOf(name: UsageRowName): UsageRow & RequestSums {
-    const id = identify(name);
-    const known = this.#rows.get(id);
-    if (known !== undefined) return known;
-    const row = { ...name, ...createSums() };
-    this.#rows.set(id, row);
-    return row;
+    return this.#rows.getOrInsertComputed(
+      identify(name),
+      () => ({ ...name, ...createSums() }),
+    );
   }
 
   /** Removes and returns all rows. */
@@ -77,30 +91,53 @@ export class UsageTable {
     return rows;
   }
 
-  /** Forgets rows of hours before `time`; looks for some once an hour. */
+  /** Forgets rows that start before `time`; looks for some once an hour. */
   forgetBefore(time: number): void {
     if (time < this.#forgottenUntil) return;
-    this.#forgottenUntil = time + HOUR_MS;
-    for (const [id, { hour }] of this.#rows) {
-      if (hour < time) this.#rows.delete(id);
+    this.#forgottenUntil = time + usageUnits.hour;
+    for (const [id, { start }] of this.#rows) {
+      if (start < time) this.#rows.delete(id);
     }
     this.#last = undefined;
   }
 }
 
+function shorten(name: UsageRowName): UsageRowName {
+  if (usageColumns.every((each) => name[each].length <= MAX_NAME_LENGTH)) {
+    return name;
+  }
+  const short = { ...name };
+  for (const each of usageColumns) {
+    short[each] = name[each].slice(0, MAX_NAME_LENGTH);
+  }
+  return short;
+}
+
+/** Returns the name of the row for those that there is no space for: only the time stays. */
+export function withoutDetails({ start }: UsageRowName): UsageRowName {
+  return {
+    start,
+    key: OTHER,
+    user: OTHER,
+    team: OTHER,
+    tag: OTHER,
+    model: OTHER,
+    provider: OTHER,
+    route: OTHER,
+    server: OTHER,
+    tool: OTHER,
+  };
+}
+
 function isSame(one: UsageRowName, other: UsageRowName): boolean {
-  return one.hour === other.hour && one.model === other.model &&
-    one.key === other.key && one.route === other.route;
+  return one.start === other.start &&
+    usageColumns.every((each) => one[each] === other[each]);
 }
 
 /** Returns a text that differs for any other names, whatever characters these have. */
-function identify({ hour, key, model, route }: UsageRowName): string {
-  return `${hour} ${key.length} ${model.length} ${key}${model}${route}`;
-}
-
-/** Adds a row to one of the same identity. */
-export function sumOf(before: UsageRow | undefined, row: UsageRow): UsageRow {
-  const sum = { ...row };
-  if (before !== undefined) mergeSums(sum, before);
-  return sum;
+export function identify(name: UsageRowName): string {
+  let text = `${name.start}`;
+  for (const each of usageColumns) text += ` ${name[each].length}`;
+  for (const each of usageColumns) text += name[each];
+  return text;
 }

@@ -6,6 +6,7 @@ import {
   type TestGateway,
 } from "../../harness/gateway/gateway.ts";
 import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
+import { usageRows } from "../../harness/gateway/usage_rows.ts";
 import { RedisServer } from "../../harness/servers/redis_server.ts";
 import { LlmUpstream } from "../../harness/llm/llm_upstream.ts";
 import { bytesOf, json } from "../../unit/llm/llm_responses.ts";
@@ -66,7 +67,7 @@ async function ask(
 
 /** Reads the sums by key, model and route. */
 async function usageOf({ gateway: { dataPlane } }: TestGateway) {
-  const rows = await dataPlane.call("usage", Date.now() - 3_600_000);
+  const rows = await usageRows(dataPlane);
   return rows.map(({ key, model, route, ...row }) =>
     `${key} ${model} ${route}: ${row.requests} ${row.inputTokens}+${row.outputTokens} ${
       row.nanoUsd / 1e9
@@ -164,7 +165,7 @@ Deno.test("gwctl shows who used what, and resets budgets", async () => {
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return text(stdout) + text(stderr);
   };
-  assert.equal(await gwctl("usage"), "No LLM was used\n");
+  assert.equal(await gwctl("usage"), "Nothing was used\n");
   await fetchRaw(`${gateway.origin}/v1/chat/completions`, {
     method: "POST",
     headers: {

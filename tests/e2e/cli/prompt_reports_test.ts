@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { usageRows } from "../../harness/gateway/usage_rows.ts";
 import { fetchRaw } from "../../harness/clients/fetch_raw.ts";
 import {
   startTestGateway,
@@ -15,7 +16,7 @@ type Report = (gateway: TestGateway) => Promise<number>;
 /** Each counts the requests so far. */
 const reports: Readonly<Record<string, Report>> = {
   async usage({ gateway: { dataPlane } }) {
-    const rows = await dataPlane.call("usage", Date.now() - 3_600_000);
+    const rows = await usageRows(dataPlane);
     return rows.reduce((sum, row) => sum + row.requests, 0);
   },
   async limits({ gateway: { dataPlane } }) {

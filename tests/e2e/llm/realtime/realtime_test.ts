@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { usageRows } from "../../../harness/gateway/usage_rows.ts";
 import { Buffer } from "node:buffer";
 import { FRAME_TYPES } from "../../../../src/http/http2/frames/http2_protocol.ts";
 import { createAuthority } from "../../../harness/login/certificates.ts";
@@ -69,7 +70,7 @@ Deno.test("responses on a WebSocket are charged while it is open, and the next o
   await client.received("response.done");
 
   assert.equal(await remaining(gateway.origin), 50);
-  const [row] = await gateway.gateway.dataPlane.call("usage", 0);
+  const [row] = await usageRows(gateway.gateway.dataPlane);
   assert.deepEqual(
     [row?.model, row?.route, row?.inputTokens, row?.outputTokens],
     ["gpt-realtime", "voice", 90, 10],
@@ -93,7 +94,7 @@ Deno.test("responses on a WebSocket are charged while it is open, and the next o
   assert.match(log, / gen_ai\.usage\.input_tokens=180 /);
   assert.match(log, / gen_ai\.usage\.output_tokens=20 /);
   assert.match(log, / reason=rate_limit error="Closed the WebSocket: /);
-  const rows = await gateway.gateway.dataPlane.call("usage", 0);
+  const rows = await usageRows(gateway.gateway.dataPlane);
   assert.deepEqual(
     rows.filter(({ model }) => model !== "").map((each) => [
       each.requests,
@@ -248,7 +249,7 @@ Deno.test("a WebSocket without a budget is in log and usage", async () => {
   client.socket.close();
   await until(() => gateway.accessLog.join("").includes("status=101"));
 
-  const [row] = await gateway.gateway.dataPlane.call("usage", 0);
+  const [row] = await usageRows(gateway.gateway.dataPlane);
   assert.deepEqual([row?.requests, row?.inputTokens], [1, 90]);
 });
 
@@ -400,6 +401,6 @@ Deno.test("a session changes its model where nothing depends on it, and is charg
   client.socket.close();
   await client.closed;
 
-  const rows = await gateway.gateway.dataPlane.call("usage", 0);
+  const rows = await usageRows(gateway.gateway.dataPlane);
   assert(rows.some(({ model }) => model === "gpt-5"), JSON.stringify(rows));
 });

@@ -1,5 +1,6 @@
 /** Requests to LLMs that are sent to a second place after a failure. */
 import assert from "node:assert/strict";
+import { usageRows } from "../../../harness/gateway/usage_rows.ts";
 import { fetchRaw } from "../../../harness/clients/fetch_raw.ts";
 import { freePort } from "../../../harness/process/free_port.ts";
 import { startTestGateway } from "../../../harness/gateway/gateway.ts";
@@ -133,7 +134,7 @@ async function checkCounts(
   assert.equal(status, 200, new TextDecoder().decode(bytes));
 
   const { dataPlane } = gateway.gateway;
-  const [row, ...others] = await dataPlane.call("usage", 0);
+  const [row, ...others] = await usageRows(dataPlane);
   assert.deepEqual(others, []);
   assert.deepEqual(
     [row?.requests, row?.inputTokens, row?.outputTokens],

@@ -1,6 +1,7 @@
 /** The source of the configuration: diagnostics as typed, changes against what is in force, download and apply. */
 import type { UiResponses } from "../../../responses.ts";
 import type { PageProps } from "../../navigation/page.ts";
+import { download } from "../../kit/download.ts";
 import type { RunningEditor } from "../../kit/code_mirror.ts";
 import { Editor } from "../../kit/editor.tsx";
 import {
@@ -112,7 +113,12 @@ function Draft({ source, file, canCheck }: DraftProps) {
           canApply={source.isWritable && isChanged && isValid && !isChecking}
           onCompare={() => setCompared(!isCompared)}
           onDiscard={() => setText(file.text)}
-          onDownload={() => download(file.name, text)}
+          onDownload={() =>
+            download(
+              file.name.split("/").at(-1) ?? "gateway.yaml",
+              text,
+              "application/yaml",
+            )}
           onTry={canCheck ? () => void trial.attempt() : undefined}
           canTry={isValid && !isChecking && !trial.isTrying}
           onApply={() => void apply()}
@@ -298,14 +304,4 @@ function useCheck(
     };
   }, [draft.hash, draft.name, draft.text]);
   return { result, isChecking, setResult };
-}
-
-function download(name: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(
-    new Blob([text], { type: "application/yaml" }),
-  );
-  link.download = name.split("/").at(-1) ?? "gateway.yaml";
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

@@ -1,10 +1,10 @@
 /** The remaining budget of rate limits as live bars, and who used what. */
 import type { UiResponses } from "../../../responses.ts";
 import type { PageProps } from "../../navigation/page.ts";
-import { Meter, Table } from "../../kit/data.tsx";
-import { compact, dollars, duration, number } from "../../kit/format.ts";
+import { Meter } from "../../kit/data.tsx";
+import { duration, number } from "../../kit/format.ts";
 import { useState } from "../../kit/framework.ts";
-import { Find, Segments, Tabs } from "../../kit/inputs.tsx";
+import { Find, Tabs } from "../../kit/inputs.tsx";
 import {
   Empty,
   Message,
@@ -13,13 +13,13 @@ import {
   type Tone,
 } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
+import { Usage } from "./usage.tsx";
 import { remember } from "../../navigation/place.ts";
 
 /** Each budget is redrawn every second. */
 const MAX_SHOWN = 100;
 
 type Budget = UiResponses["budgets"]["budgets"][number];
-type UsageRow = UiResponses["usage"]["usage"][number];
 type Tab = "budgets" | "usage";
 
 /** The page of limits and usage. */
@@ -157,92 +157,4 @@ function describeCounts(budget: Budget): string {
       ? []
       : [`${name}: ${value}`];
   }).join(" · ");
-}
-
-function Usage() {
-  const [by, setBy] = useState<"key" | "model" | "route">("key");
-  const [since, setSince] = useState<"1h" | "24h" | "7d">("24h");
-  const { data, error } = usePolled(
-    `usage?by=${by}&since=${since}`,
-    5000,
-  );
-  const rows = data.value?.usage;
-  return (
-    <>
-      <div class="row">
-        <Segments
-          label="Grouped by"
-          value={by}
-          onChange={setBy}
-          options={[
-            { value: "key", title: "Key" },
-            { value: "model", title: "Model" },
-            { value: "route", title: "Route" },
-          ]}
-        />
-        <Segments
-          label="Time"
-          value={since}
-          onChange={setSince}
-          options={[
-            { value: "1h", title: "1 h" },
-            { value: "24h", title: "24 h" },
-            { value: "7d", title: "7 d" },
-          ]}
-        />
-      </div>
-      <Problem>{error}</Problem>
-      {rows && (
-        <section
-          class={rows.length === 0 ? "panel" : "panel flush"}
-          aria-label="Usage"
-        >
-          {rows.length === 0
-            ? (
-              <Empty title="No tokens were used">
-                Usage counts requests to LLM routes, per API key or subject of a
-                token. It appears with the first response.
-              </Empty>
-            )
-            : <UsageTable rows={rows} by={by} />}
-        </section>
-      )}
-    </>
-  );
-}
-
-function UsageTable(
-  { rows, by }: { readonly rows: readonly UsageRow[]; readonly by: string },
-) {
-  const all = rows.reduce((sum, { costUsd }) => sum + costUsd, 0);
-  return (
-    <Table
-      label={`Usage by ${by}`}
-      rows={rows}
-      keyOf={({ name }) => name}
-      columns={[
-        [`${by.charAt(0).toUpperCase()}${by.slice(1)}`, ({ name }) =>
-          name || "–"],
-        ["Share of cost", ({ name, costUsd }) => (
-          <Meter
-            label={`Cost of ${name}`}
-            value={costUsd}
-            max={Math.max(all, Number.MIN_VALUE)}
-            text={dollars(costUsd)}
-            tone="info"
-          />
-        ), "wide"],
-        ["Cost", ({ costUsd }) =>
-          dollars(costUsd), "number"],
-        ["Input tokens", ({ inputTokens }) => compact(inputTokens), "number"],
-        [
-          "Output tokens",
-          ({ outputTokens }) => compact(outputTokens),
-          "number",
-        ],
-        ["Requests", ({ requests }) => number(requests), "number"],
-        ["Not counted", ({ uncounted }) => number(uncounted), "number"],
-      ]}
-    />
-  );
 }
