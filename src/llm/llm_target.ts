@@ -5,6 +5,7 @@ import type {
   ProviderPlace,
 } from "./providers/llm_provider.ts";
 import type { BodyChanges } from "./body_changes.ts";
+import type { TargetName } from "./translation/targets/target_apis.ts";
 import type { Unsupported } from "./translation/conversation/losses.ts";
 
 /** A provider as a backend has it: everything that its requests need, compiled. */
@@ -23,8 +24,19 @@ export interface LlmTarget {
   readonly changes: BodyChanges;
   /** Treatment of settings that the provider's API does not have, and that only advise it. */
   readonly unsupported: Unsupported;
+  /** Requests are translated to OpenAI's responses in place of its chat completions. */
+  readonly speaksResponses: boolean;
   /** Prompts without marks for a cache get some. */
   readonly marksCaches: boolean;
+}
+
+/** Returns the API that requests for a model are translated to. */
+export function targetApiOf(
+  { provider, speaksResponses }: LlmTarget,
+  model: string | undefined,
+): TargetName {
+  const family = provider.translatesTo(model);
+  return family === "openai" && speaksResponses ? "responses" : family;
 }
 
 /** Returns the model that a provider gets for the one that a client requests. */

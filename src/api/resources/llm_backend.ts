@@ -82,6 +82,11 @@ export const llmBackendSchema = s.object({
   overrides: requestFields(
     "Fields for all requests, in place of the client's.",
   ),
+  api: s.field(
+    "API that requests are translated to, where a provider has both: OpenAI's chat completions or its responses, for models that have only these. Chat completions of clients are translated, too, then.",
+    s.optional(s.oneOf(["ChatCompletions", "Responses"])),
+    "ChatCompletions",
+  ),
   promptCaching: s.field(
     "`Auto` marks prompts for the caches of Anthropic and Bedrock when the client has set no marks. `Client`: the marks of the client alone.",
     s.optional(s.oneOf(["Client", "Auto"])),

@@ -53,6 +53,11 @@ export function compileLlm(
     const message = `Provider "${llm.provider}" requires "${name}"`;
     context.report.error(resource, { path, message });
   }
+  const hasResponses = provider.translatesTo(undefined) === "openai";
+  if (llm.api === "Responses" && !hasResponses) {
+    const message = `Provider "${llm.provider}" has no API of responses`;
+    context.report.error(resource, { path: [...path, "api"], message });
+  }
   const place: ProviderPlace = { basePath, region, project };
   const credentials = readCredentials(resource, llm, place, context);
   const address = parseLlmHost(llm.host ?? "");
@@ -83,6 +88,7 @@ export function compileLlm(
       aliases: new Map(Object.entries(llm.aliases ?? {})),
       changes: new BodyChanges(llm.defaults, llm.overrides),
       unsupported: llm.unsupported ?? "Drop",
+      speaksResponses: llm.api === "Responses",
       marksCaches: llm.promptCaching === "Auto",
     },
   };

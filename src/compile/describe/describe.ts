@@ -196,6 +196,7 @@ function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
     defaults: Object.keys(llm.changes.defaults),
     overrides: Object.keys(llm.changes.overrides),
     unsupported: llm.unsupported,
+    api: llm.speaksResponses ? "Responses" : "ChatCompletions",
     promptCaching: llm.marksCaches ? "Auto" : "Client",
   };
 }

@@ -20,6 +20,7 @@ export interface ModelsOperation {
 const names: readonly (readonly [LlmFamily, string])[] = [
   ["openai", "chat/completions"],
   ["openai", "completions"],
+  ["openai", "responses/input_tokens"],
   ["openai", "responses"],
   ["openai", "embeddings"],
   ["openai", "moderations"],

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { LlmFamily, LlmOperation } from "../providers/operation.ts";
-import { readMessagesRequest } from "./clients/read_messages.ts";
+import { clientApis } from "./clients/client_apis.ts";
 import { countOf } from "./conversation/answer_fields.ts";
-import { Losses } from "./conversation/losses.ts";
-import { writeConverseRequest } from "./targets/write_converse.ts";
-import { writeGeminiRequest } from "./targets/write_gemini.ts";
+import type { ChatRequest } from "./conversation/conversation.ts";
+import { Losses, noCounterpart } from "./conversation/losses.ts";
+import { targetApis, type TargetName } from "./targets/target_apis.ts";
 
 /** A request to count tokens in the form of a provider's API. */
 export interface CountRequest {
@@ -14,48 +14,112 @@ export interface CountRequest {
   readonly field: string;
 }
 
-/** Reports whether an operation counts the tokens of a request, in Anthropic's form. */
+/** An operation with which clients count the tokens of a request. */
+interface ClientCount {
+  readonly family: LlmFamily;
+  /** Operation whose requests it is about. */
+  readonly of: string;
+  write(tokens: number): JsonObject;
+}
+
+const clientCounts: ReadonlyMap<string, ClientCount> = new Map([
+  ["messages/count_tokens", {
+    family: "anthropic",
+    of: "messages",
+    write: (tokens) => ({ input_tokens: tokens }),
+  }],
+  ["responses/input_tokens", {
+    family: "openai",
+    of: "responses",
+    write: (tokens) => ({
+      object: "response.input_tokens",
+      input_tokens: tokens,
+    }),
+  }],
+  ["countTokens", {
+    family: "gemini",
+    of: "generateContent",
+    write: (tokens) => ({ totalTokens: tokens }),
+  }],
+]);
+
+/** Reports whether an operation counts the tokens of a request. */
 export function countsTokens({ family, name }: LlmOperation): boolean {
-  return family === "anthropic" && name === "messages/count_tokens";
+  return clientCounts.get(name)?.family === family;
+}
+
+/** Writes the answer to a client that counts. */
+export function writeCount({ name }: LlmOperation, tokens: number): JsonObject {
+  return clientCounts.get(name)?.write(tokens) ?? {};
 }
 
 /**
- * Translates a request of Anthropic's to count tokens; `undefined` for families whose providers do not count.
+ * Translates a request to count tokens; `undefined` for APIs that do not count.
+ * @param options `wrapsCount`: the provider has the request as a member.
  * @throws {UntranslatableError}
  */
 export function translateCount(
+  { name }: LlmOperation,
   body: JsonObject,
-  { target, wrapsCount = false }: {
-    readonly target: LlmFamily;
+  { target, model, wrapsCount = false }: {
+    readonly target: TargetName;
+    readonly model: string | undefined;
     readonly wrapsCount?: boolean | undefined;
   },
 ): CountRequest | undefined {
+  const client = clientApis.get(clientCounts.get(name)?.of ?? "");
+  if (client === undefined) throw noCounterpart(name);
   const losses = new Losses("Drop");
-  const request = readMessagesRequest(body, losses);
-  if (target === "gemini") {
-    const { toolConfig: _choice, generationConfig: _config, ...content } =
-      writeGeminiRequest(request, losses);
+  const wrapped = body["generateContentRequest"];
+  const content = isJsonObject(wrapped) ? wrapped : body;
+  const request = client.read(
+    model === undefined ? content : { ...content, model },
+    losses,
+    { keep: () => undefined, find: () => undefined },
+  );
+  return writers[target]?.(
+    targetApis[target].write(request, losses),
+    request,
+    wrapsCount,
+  );
+}
+
+type CountWriter = (
+  body: JsonObject,
+  request: ChatRequest,
+  wraps: boolean,
+) => CountRequest;
+
+const writers: Readonly<Partial<Record<TargetName, CountWriter>>> = {
+  gemini({ systemInstruction, tools, contents }, request, wraps) {
+    const content = { systemInstruction, tools, contents };
     const model = `models/${request.model}`;
     return {
-      operation: { family: target, name: "countTokens" },
-      body: wrapsCount
-        ? { generateContentRequest: { model, ...content } }
-        : content,
+      operation: { family: "gemini", name: "countTokens" },
+      body: wraps ? { generateContentRequest: { model, ...content } } : content,
       field: "totalTokens",
     };
-  }
-  if (target !== "bedrock") return undefined;
-  const { messages, system, toolConfig } = writeConverseRequest(
-    request,
-    losses,
-  );
-  const converse = { messages, system, toolConfig };
-  return {
-    operation: { family: target, name: "count-tokens" },
-    body: { input: { converse } },
+  },
+  bedrock: ({ messages, system, toolConfig }) => ({
+    operation: { family: "bedrock", name: "count-tokens" },
+    body: { input: { converse: { messages, system, toolConfig } } },
     field: "inputTokens",
-  };
-}
+  }),
+  anthropic({ model, messages, system, tools, tool_choice, thinking }) {
+    return {
+      operation: { family: "anthropic", name: "messages/count_tokens" },
+      body: { model, messages, system, tools, tool_choice, thinking },
+      field: "input_tokens",
+    };
+  },
+  responses({ model, input, tools, tool_choice, text, reasoning }) {
+    return {
+      operation: { family: "openai", name: "responses/input_tokens" },
+      body: { model, input, tools, tool_choice, text, reasoning },
+      field: "input_tokens",
+    };
+  },
+};
 
 /** Reads the number of a provider's answer; 0 without one. */
 export function readCount(answer: unknown, field: string): number {

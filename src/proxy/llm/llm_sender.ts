@@ -41,10 +41,11 @@ async function sendOperation(
   call: LlmCall,
   operation: LlmOperation,
 ): Promise<ResponseMessage> {
-  const { target: { provider }, body } = call;
+  const { target: { provider, speaksResponses }, body } = call;
   const api = provider.apis[operation.family];
   const isServed = api !== undefined &&
-    (api.operations?.includes(operation.name) ?? true);
+    (api.operations?.includes(operation.name) ?? true) &&
+    !(speaksResponses && operation.name === "chat/completions");
   if (!isServed && countsTokens(operation)) {
     return await countTokens(call, operation);
   }
@@ -64,7 +65,9 @@ async function sendOperation(
       ? await sendAsItIs(whole, operation, api)
       : await sendTranslated(whole, operation);
   }
-  if (provider.mayLack?.includes(operation.name) === true) {
+  if (
+    provider.mayLack?.includes(operation.name) === true && !speaksResponses
+  ) {
     return await sendOrTranslate(call, operation, api);
   }
   if (operation.name === "realtime") {

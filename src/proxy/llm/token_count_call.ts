@@ -1,14 +1,18 @@
-import { parseJson } from "../../base/json.ts";
+import { type JsonObject, parseJson } from "../../base/json.ts";
 import { BytesBody, textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import { modelOf } from "../../llm/llm_target.ts";
+import { readPathModel } from "../../llm/llm_api.ts";
+import { modelOf, targetApiOf } from "../../llm/llm_target.ts";
+import type { ProviderApi } from "../../llm/providers/llm_provider.ts";
 import type { LlmOperation } from "../../llm/providers/operation.ts";
 import { estimateInput } from "../../llm/request/input_estimate.ts";
 import {
   readCount,
   translateCount,
+  writeCount,
 } from "../../llm/translation/token_count.ts";
+import { targetApis } from "../../llm/translation/targets/target_apis.ts";
 import { checkResponse, type LlmCall, sendAuthorized } from "./llm_call.ts";
 import {
   readBody,
@@ -24,27 +28,25 @@ const MAX_COUNT_BYTES = 64 * 1024;
  */
 export async function countTokens(
   call: LlmCall,
-  { family }: LlmOperation,
+  counting: LlmOperation,
 ): Promise<ResponseMessage> {
   const { target: { provider, place } } = call;
+  const { family } = counting;
   const read = await readBody(call, family);
-  const requested = read["model"];
+  const requested = readPathModel(call.request.target) ?? read["model"];
   const model = modelOf(
     call.target,
     typeof requested === "string" ? requested : undefined,
   );
-  const target = provider.translatesTo(model);
-  const api = provider.apis[target];
+  const target = targetApiOf(call.target, model);
+  const api = provider.apis[targetApis[target].family];
+  const { wrapsCount } = api ?? {};
   const count = rejectingUntranslatable(
     family,
-    () =>
-      translateCount(model === undefined ? read : { ...read, model }, {
-        target,
-        wrapsCount: api?.wrapsCount,
-      }),
+    () => translateCount(counting, read, { target, model, wrapsCount }),
   );
   let tokens = 0;
-  if (count !== undefined && api !== undefined) {
+  if (count !== undefined && serves(api, count.operation)) {
     const { operation, body, field } = count;
     const path = api.path({ ...place, operation, model, streaming: false });
     const bytes = new TextEncoder().encode(JSON.stringify(body));
@@ -60,14 +62,21 @@ export async function countTokens(
     if (response.status === 200) tokens = readCount(parseJson(text), field);
   }
   call.held?.release();
-  if (tokens > 0) return respond(tokens, false);
+  if (tokens > 0) return respond(writeCount(counting, tokens), false);
   const bytes = new TextEncoder().encode(JSON.stringify(read));
-  return respond(estimateInput(bytes), true);
+  return respond(writeCount(counting, estimateInput(bytes)), true);
 }
 
-function respond(tokens: number, isEstimate: boolean): ResponseMessage {
+function serves(
+  api: ProviderApi | undefined,
+  { name }: LlmOperation,
+): api is ProviderApi {
+  return api !== undefined && (api.operations?.includes(name) ?? true);
+}
+
+function respond(count: JsonObject, isEstimate: boolean): ResponseMessage {
   const headers = HeaderList.from([["content-type", "application/json"]]);
   if (isEstimate) headers.append("x-gateway-token-count", "estimate");
-  const body = textBody(JSON.stringify({ input_tokens: tokens }));
+  const body = textBody(JSON.stringify(count));
   return { status: 200, headers, body };
 }

@@ -7,7 +7,7 @@ import { BytesBody, textBody } from "../../http/body.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { readPathModel } from "../../llm/llm_api.ts";
-import { modelOf } from "../../llm/llm_target.ts";
+import { modelOf, targetApiOf } from "../../llm/llm_target.ts";
 import { writeLlmError } from "../../llm/providers/llm_error.ts";
 import type { LlmFamily, LlmOperation } from "../../llm/providers/operation.ts";
 import { UnknownAnswerError } from "../../llm/translation/conversation/answer_fields.ts";
@@ -52,13 +52,9 @@ export async function sendTranslated(
     target,
     typeof requested === "string" ? requested : undefined,
   );
-  const targetFamily = provider.translatesTo(model);
+  const translation = translateOrReject(call, operation, body, model);
+  const targetFamily = translation.operation.family;
   const api = provider.apis[targetFamily];
-  const translation = translateOrReject(call, operation, {
-    body,
-    model,
-    targetFamily,
-  });
   const { stream: streaming, query, losses } = translation;
   reportLosses(call, losses);
   const own = { ...place, operation: translation.operation, model, streaming };
@@ -116,17 +112,14 @@ function withConfigured(
 function translateOrReject(
   { clock, requestId, target, items }: LlmCall,
   operation: LlmOperation,
-  { body, model, targetFamily }: {
-    readonly body: JsonObject;
-    readonly model: string | undefined;
-    readonly targetFamily: LlmFamily;
-  },
+  body: JsonObject,
+  model: string | undefined,
 ): Translation {
   return rejectingUntranslatable(
     operation.family,
     () =>
       translate(operation, body, {
-        target: targetFamily,
+        target: targetApiOf(target, model),
         model,
         id: requestId,
         now: clock.now(),

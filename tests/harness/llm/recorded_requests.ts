@@ -1,8 +1,9 @@
-import type {
-  LlmFamily,
-  LlmOperation,
-} from "../../../src/llm/providers/operation.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
+import type { LlmOperation } from "../../../src/llm/providers/operation.ts";
+import {
+  targetApis,
+  type TargetName,
+} from "../../../src/llm/translation/targets/target_apis.ts";
 
 /** Requests of clients, one for each form that a client gives them; from the test cassettes of pydantic/pydantic-ai (MIT), shortened. */
 const file = new URL(
@@ -30,8 +31,19 @@ export const recordedRequests: readonly {
   .map((line): Recorded => JSON.parse(line))
   .map(({ kind, body }) => ({ operation: operations[kind], body }));
 
+/** Reports whether a provider with an API takes a request as it is. */
+export function isServed(
+  target: TargetName,
+  { family, name }: LlmOperation,
+): boolean {
+  return targetApis[target].family === family &&
+    (family !== "openai" || targetApis[target].operation(false) === name);
+}
+
 /** Models to which they are translated, two of each API. */
-export const recordedModels: readonly (readonly [LlmFamily, string])[] = [
+export const recordedModels: readonly (readonly [TargetName, string])[] = [
+  ["responses", "gpt-4o"],
+  ["responses", "gpt-5.6"],
   ["openai", "gpt-4o"],
   ["openai", "gpt-5.6"],
   ["anthropic", "claude-sonnet-4-5"],

@@ -9,6 +9,7 @@ import {
   type ProviderServer,
   startProvider,
 } from "../../harness/llm/provider_server.ts";
+import { responsesTarget } from "../../harness/llm/responses_target.ts";
 import {
   anthropicMessage,
   anthropicStart,
@@ -73,7 +74,7 @@ const messages = [
   { role: "user" as const, content: "Hello" },
 ];
 
-for (const target of translationTargets) {
+for (const target of [...translationTargets, responsesTarget]) {
   const { provider: name, settings } = target;
 
   Deno.test(`OpenAI's SDK gets text of ${name}, whole`, async () => {
@@ -195,7 +196,7 @@ for (const target of translationTargets) {
 
       const user = { role: "user" as const, content: "Hello" };
       const first = await ask([user]);
-      const [call] = first.output;
+      const call = first.output.find(({ type }) => type === "function_call");
       assert(call?.type === "function_call");
       const second = await ask([user, call, {
         type: "function_call_output",
@@ -274,7 +275,7 @@ for (const target of translationTargets) {
 
       const user = { role: "user" as const, content: "Hello" };
       const first = await ask([user]);
-      const [call] = first.content;
+      const call = first.content.find(({ type }) => type === "tool_use");
       assert(call?.type === "tool_use");
       const second = await ask([
         user,
@@ -292,7 +293,7 @@ for (const target of translationTargets) {
       assert.equal(first.stop_reason, "tool_use");
       assert.deepEqual(call.input, { city: "Oslo" });
       assert.equal(second.stop_reason, "end_turn");
-      const [text] = second.content;
+      const text = second.content.at(-1);
       assert(text?.type === "text");
       assert.equal(text.text, "Hello there");
       assert.equal(second.usage.output_tokens, 5);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { UntranslatableError } from "../../../src/llm/translation/conversation/losses.ts";
 import { translate } from "../../../src/llm/translation/translation.ts";
 import {
+  isServed,
   recordedModels,
   recordedRequests,
 } from "../../harness/llm/recorded_requests.ts";
@@ -18,7 +19,7 @@ interface Written {
 /** Translates all recorded requests to all providers. */
 function writeAll(): readonly Written[] {
   return recordedRequests.flatMap(({ operation, body }) =>
-    recordedModels.filter(([target]) => target !== operation.family)
+    recordedModels.filter(([target]) => !isServed(target, operation))
       .flatMap(([target, model]) => {
         const options = { target, model, id: "r1", now: 0 };
         try {
@@ -27,7 +28,7 @@ function writeAll(): readonly Written[] {
             body,
             { ...options, unsupported: "Drop" },
           );
-          const hasModel = target === "openai" || target === "anthropic";
+          const hasModel = target !== "gemini" && target !== "bedrock";
           return [{
             client: operation.name,
             family: target,

@@ -260,12 +260,11 @@ function readReasoning(config: FieldReader): Reasoning | undefined {
   const thinking = config.object("thinkingConfig");
   const level = thinking?.text("thinkingLevel")?.toLowerCase();
   const budget = thinking?.number("thinkingBudget");
-  // The reasoning that a client sees does not change the answer.
-  thinking?.ignore("includeThoughts");
+  const isShown = thinking?.boolean("includeThoughts") ?? false;
   thinking?.end();
   const effort = readEffort(level);
   // A budget of -1 leaves it to the model.
   const tokens = budget === undefined || budget < 0 ? undefined : budget;
   if (effort === undefined && tokens === undefined) return undefined;
-  return { effort: tokens === 0 ? "none" : effort, tokens };
+  return { effort: tokens === 0 ? "none" : effort, tokens, isShown };
 }

@@ -279,8 +279,7 @@ function readReasoning(
     return effort === undefined ? undefined : { effort, tokens: undefined };
   }
   if (type === "disabled") return { effort: "none", tokens: 0 };
-  // The reasoning that a client sees does not change the answer.
-  thinking.ignore("display");
+  const isShown = thinking.value("display") !== "omitted";
   const tokens = type === "adaptive"
     ? undefined
     : thinking.required("budget_tokens", thinking.number("budget_tokens"));
@@ -288,5 +287,6 @@ function readReasoning(
   return {
     effort: tokens === undefined ? effort ?? "high" : effort,
     tokens,
+    isShown,
   };
 }

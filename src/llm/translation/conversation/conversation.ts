@@ -110,6 +110,8 @@ export type Effort = typeof efforts[number];
 export interface Reasoning {
   readonly effort: Effort | undefined;
   readonly tokens: number | undefined;
+  /** The client shows it. */
+  readonly isShown?: boolean;
 }
 
 /** A request for an answer of a model, in no provider's form. Fields that are `undefined` are left to the provider. */

@@ -7,6 +7,7 @@ import type {
   Part,
 } from "../conversation/conversation.ts";
 import { type Losses, noCounterpart } from "../conversation/losses.ts";
+import { isOfOpenAi } from "../conversation/openai_reasoning.ts";
 import { documentFormat } from "./media_types.ts";
 
 /** Takes the place of a text without a letter, which Bedrock rejects. */
@@ -53,7 +54,7 @@ function writePart(part: Part, writing: Writing): readonly JsonObject[] {
     if (isRedacted) {
       return [{ reasoningContent: { redactedContent: signature } }];
     }
-    if (signature !== "") {
+    if (signature !== "" && !isOfOpenAi(signature)) {
       return [{ reasoningContent: { reasoningText: { text, signature } } }];
     }
     writing.losses.note("reasoning of earlier turns");

@@ -1,10 +1,8 @@
-import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import { dropHints } from "../conversation/answer_format.ts";
 import type {
   ChatRequest,
   ContentPart,
-  Effort,
-  MediaSource,
   Part,
   Turn,
 } from "../conversation/conversation.ts";
@@ -12,8 +10,15 @@ import { fitUser } from "../conversation/fitted_names.ts";
 import { hasMarks, limitMarks } from "../conversation/fitted_turns.ts";
 import { type Losses, noCounterpart } from "../conversation/losses.ts";
 import { openAiFacts } from "../conversation/model_facts.ts";
-import { effortFor, nearestEffort } from "../conversation/reasoning.ts";
 import { plainText } from "./media_types.ts";
+import {
+  isStrict,
+  outputLimit,
+  textOf,
+  urlOf,
+  writeEffort,
+  writeSampling,
+} from "./openai_settings.ts";
 
 const MAX_MARKS = 4;
 
@@ -33,6 +38,7 @@ export function writeChatRequest(
   const { format, tools, toolChoice, stop, user, model } = request;
   const mark = markWriter(request, losses);
   const effort = writeEffort(request, losses);
+  const limit = outputLimit(request, losses);
   return {
     model,
     ...(tools.length > 0 && {
@@ -60,7 +66,7 @@ export function writeChatRequest(
     }),
     ...(request.parallelCalls === false && tools.length > 0 &&
       { parallel_tool_calls: false }),
-    ...writeLimit(request, losses),
+    ...(limit !== undefined && { max_tokens: limit }),
     ...writeSampling(request, effort, losses),
     ...(stop.length > 0 && { stop }),
     ...(format !== undefined && {
@@ -79,66 +85,6 @@ export function writeChatRequest(
       stream: true,
       stream_options: { include_usage: true },
     }),
-  };
-}
-
-/** Agents want as many tokens as the model that they know can say; more than a model can is an error at OpenAI. */
-function writeLimit(
-  { model, maxTokens }: ChatRequest,
-  losses: Losses,
-): JsonObject {
-  if (maxTokens === undefined) return {};
-  const { maxTokens: most = Infinity } = openAiFacts(model);
-  if (maxTokens > most) losses.note("max_tokens");
-  return { max_tokens: Math.min(maxTokens, most) };
-}
-
-function writeEffort(
-  { model, reasoning, names }: ChatRequest,
-  losses: Losses,
-): Effort | undefined {
-  if (reasoning === undefined) return undefined;
-  const { efforts } = openAiFacts(model);
-  const wanted = effortFor(reasoning);
-  const effort = nearestEffort(wanted, efforts);
-  const isKept = effort === wanted ||
-    effort === undefined && wanted === "none";
-  if (!isKept && (reasoning.effort !== undefined || effort === undefined)) {
-    losses.drop(names.reasoning ?? "reasoning");
-  }
-  return effort;
-}
-
-function writeSampling(
-  request: ChatRequest,
-  effort: Effort | undefined,
-  losses: Losses,
-): JsonObject {
-  const { samples, reasons } = openAiFacts(request.model);
-  const isReasoning = effort === undefined
-    ? reasons === true
-    : effort !== "none";
-  if (samples === "never" || samples === "withoutReasoning" && isReasoning) {
-    // A temperature of 1 is that of a request without one.
-    const { temperature, topP } = request;
-    const rest = {
-      ...request,
-      temperature: temperature === 1 ? undefined : temperature,
-      topP: topP === 1 ? undefined : topP,
-    };
-    dropHints(rest, losses, "temperature", "topP");
-    dropHints(rest, losses, "frequencyPenalty", "presencePenalty");
-    return {};
-  }
-  const { temperature, topP, seed, frequencyPenalty, presencePenalty } =
-    request;
-  return {
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { top_p: topP }),
-    ...(seed !== undefined && { seed }),
-    ...(frequencyPenalty !== undefined &&
-      { frequency_penalty: frequencyPenalty }),
-    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
   };
 }
 
@@ -230,26 +176,4 @@ function writeContent(part: ContentPart): JsonObject {
   if ("url" in source) throw noCounterpart("a file that is at a URL");
   const filename = part.name ?? "file.pdf";
   return { type: "file", file: { filename, file_data: urlOf(source) } };
-}
-
-function urlOf(source: MediaSource): string {
-  return "url" in source
-    ? source.url
-    : `data:${source.mediaType};base64,${source.data}`;
-}
-
-function textOf(content: readonly ContentPart[]): string {
-  return content.map((part) => part.type === "text" ? part.text : "").join("");
-}
-
-/** Reports whether OpenAI accepts a schema as one to be followed to the letter: all members of objects are known and required. */
-function isStrict(schema: unknown): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrict);
-  if (!isJsonObject(schema)) return true;
-  const { properties, required, additionalProperties } = schema;
-  const names = isJsonObject(properties) ? Object.keys(properties) : [];
-  const isClosed = schema["type"] !== "object" ||
-    additionalProperties === false && Array.isArray(required) &&
-      names.every((name) => required.includes(name));
-  return isClosed && Object.values(schema).every(isStrict);
 }

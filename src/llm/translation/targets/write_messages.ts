@@ -13,6 +13,7 @@ import type {
   Tool,
   ToolChoice,
 } from "../conversation/conversation.ts";
+import { isOfOpenAi } from "../conversation/openai_reasoning.ts";
 import { fitUser } from "../conversation/fitted_names.ts";
 import {
   fitTurns,
@@ -173,7 +174,7 @@ function writePart(part: Part, losses: Losses): readonly JsonObject[] {
       if (part.isRedacted) {
         return [{ type: "redacted_thinking", data: part.signature }];
       }
-      if (part.signature !== "") {
+      if (part.signature !== "" && !isOfOpenAi(part.signature)) {
         const { text: thinking, signature } = part;
         return [{ type: "thinking", thinking, signature }];
       }

@@ -91,3 +91,46 @@ for (
     assert.ok(tokens > 5 && tokens < 100, `${tokens}`);
   });
 }
+
+for (
+  const [path, body, answer] of [
+    [
+      "/v1beta/models/m1:countTokens",
+      { contents: [{ parts: [{ text: "Hello" }] }] },
+      { totalTokens: 17 },
+    ],
+    [
+      "/v1/responses/input_tokens",
+      { model: "m1", input: "Hello" },
+      { object: "response.input_tokens", input_tokens: 17 },
+    ],
+  ] as const
+) {
+  Deno.test(`Anthropic counts the tokens of ${path}`, async () => {
+    await using fake = startProvider(() => Response.json({ input_tokens: 17 }));
+    await using gateway = await startTestGateway({
+      routes: [{
+        name: "llm",
+        backends: [{
+          llm: { provider: "Anthropic", host: fake.host, plainText: true },
+        }],
+      }],
+    });
+
+    const response = await fetch(gateway.origin + path, {
+      method: "POST",
+      body: JSON.stringify(body),
+    });
+
+    assert.deepEqual(await response.json(), answer);
+    const [seen] = fake.requests;
+    assert.equal(seen?.target, "/v1/messages/count_tokens");
+    assert.deepEqual(JSON.parse(seen?.body ?? ""), {
+      model: "m1",
+      messages: [{
+        role: "user",
+        content: [{ type: "text", text: "Hello" }],
+      }],
+    });
+  });
+}

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { translate } from "../../../../src/llm/translation/translation.ts";
 import {
+  isServed,
   recordedModels,
   recordedRequests,
 } from "../../../harness/llm/recorded_requests.ts";
@@ -24,7 +25,7 @@ Deno.test(`of ${recordedRequests.length} recorded requests, none is rejected for
   const rejected: string[] = [];
   for (const { operation, body } of recordedRequests) {
     for (const [target, model] of recordedModels) {
-      if (target === operation.family) continue;
+      if (isServed(target, operation)) continue;
       const options = { target, model, id: "r1", now: 0 };
       try {
         translate(operation, body, { ...options, unsupported: "Drop" });

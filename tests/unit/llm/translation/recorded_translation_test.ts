@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../../src/base/json.ts";
 import { BytesBody } from "../../../../src/http/body.ts";
-import type { LlmFamily } from "../../../../src/llm/providers/operation.ts";
+import type { TargetName } from "../../../../src/llm/translation/targets/target_apis.ts";
 import { translate } from "../../../../src/llm/translation/translation.ts";
 import { TranslatedBody } from "../../../../src/proxy/llm/translated_body.ts";
 
@@ -11,11 +11,12 @@ const directory = new URL(
   import.meta.url,
 );
 
-const families: ReadonlyMap<string, LlmFamily> = new Map([
+const families: ReadonlyMap<string, TargetName> = new Map<string, TargetName>([
   ["anthropic", "anthropic"],
   ["gemini", "gemini"],
   ["bedrock-converse", "bedrock"],
   ["openai-chat", "openai"],
+  ["openai-responses", "responses"],
 ]);
 
 const names = await list();
@@ -28,7 +29,8 @@ Deno.test(`${names.length} recorded answers keep text, calls and usage in both f
     const target = families.get(recorded.kind);
     if (target === undefined || recorded.stream) continue;
     const answer = JSON.parse(recorded.body);
-    const said = saidIn(recorded.body);
+    // Responses repeat the tools of the request.
+    const said = saidIn(JSON.stringify(answer.output ?? answer));
     for (const family of ["openai", "anthropic"] as const) {
       const { reader, writer } = begin(family, target);
       // Tools of the provider itself, which the gateway lets nobody request.
@@ -58,7 +60,7 @@ Deno.test(`${names.length} recorded answers keep text, calls and usage in both f
   }
 });
 
-function begin(family: "openai" | "anthropic", target: LlmFamily) {
+function begin(family: "openai" | "anthropic", target: TargetName) {
   const name = family === "openai" ? "chat/completions" : "messages";
   return translate(
     { family, name },
