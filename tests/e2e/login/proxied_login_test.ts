@@ -179,6 +179,28 @@ Deno.test("no request opens a program of the user's computer without a click", a
   assert.match(page, /only &#34;code&#34; is supported/);
 });
 
+Deno.test("an error leads to an unknown address only by a click, and to a known one at once", async () => {
+  await using server = await startProxiedGateway();
+  const uri = "https://unknown.example/callback";
+  const { body } = await server.register({ redirect_uris: [uri] });
+  const urlOf = (parameters: Readonly<Record<string, string>>) =>
+    server.authorizeUrl(String(body.client_id), {
+      redirect_uri: uri,
+      ...parameters,
+    });
+  const jar = new CookieJar();
+
+  const stranger = await open(urlOf({ scope: 'a"b' }), jar);
+  await logIn(urlOf({}), {}, jar);
+  const known = await open(urlOf({ scope: 'a"b' }), jar);
+
+  assert.equal(stranger.status, 400);
+  assert.equal(stranger.headers.get("location"), null);
+  assert.match(stranger.page, /href="https:&#47;|href="https:\/\/unknown/);
+  assert.equal(known.status, 303);
+  assert.match(known.headers.get("location") ?? "", /^https:\/\/unknown/);
+});
+
 Deno.test("a user who denies consent returns to the client with access_denied", async () => {
   await using server = await startProxiedGateway();
   const client = await server.registerClient();

@@ -7,6 +7,7 @@ import {
   parseJson,
 } from "../../../base/json.ts";
 import type { EgressPolicy } from "../../../base/wire/egress_policy.ts";
+import { ClientCounts } from "../../../http/server/contract/client_counts.ts";
 import { fetchDocument } from "../../documents/document_client.ts";
 import { guardedAddress } from "../../documents/guarded_address.ts";
 import { clientOfDocument, type OAuthClient } from "./oauth_client.ts";
@@ -18,7 +19,9 @@ const FRESH_MS = 10 * 60_000;
 /** Failures are cached too: a client cannot make the gateway fetch the same URL again and again. */
 const FAILED_MS = 30_000;
 const MAX_REMEMBERED = 1000;
-const MAX_FETCHES = 32;
+const MAX_FETCHES = 128;
+/** Share of a host: one that does not respond keeps no clients of others out. */
+const MAX_FETCHES_PER_HOST = 8;
 
 /** Dependencies of `ClientDocuments`. */
 export interface ClientDocumentsOptions {
@@ -47,7 +50,7 @@ interface Remembered {
 export class ClientDocuments {
   readonly #options: ClientDocumentsOptions;
   readonly #remembered = new Map<string, Remembered>();
-  #fetching = 0;
+  readonly #fetching = new ClientCounts();
 
   constructor(options: ClientDocumentsOptions) {
     this.#options = options;
@@ -62,7 +65,9 @@ export class ClientDocuments {
     if (problem !== undefined) {
       throw new OAuthError("invalid_client", `client_id: ${problem}`);
     }
-    if (this.#fetching >= MAX_FETCHES) {
+    const isFull = this.#fetching.total() >= MAX_FETCHES ||
+      this.#fetching.of(new URL(url).host) >= MAX_FETCHES_PER_HOST;
+    if (isFull) {
       throw new OAuthError(
         "temporarily_unavailable",
         "too many client metadata documents are being fetched",
@@ -91,7 +96,7 @@ export class ClientDocuments {
   }
 
   async #fetch(url: string, cancellation: Cancellation): Promise<OAuthClient> {
-    this.#fetching++;
+    const finished = this.#fetching.add(new URL(url).host);
     try {
       return clientOfDocument(url, await this.#load(url, cancellation));
     } catch (error) {
@@ -102,7 +107,7 @@ export class ClientDocuments {
         describeError(error),
       );
     } finally {
-      this.#fetching--;
+      finished();
     }
   }
 

@@ -38,6 +38,7 @@ import {
 } from "../protocol/oauth_parameters.ts";
 import {
   type OAuthReply,
+  pageErrorReply,
   pageReply,
   redirectReply,
   withResponseParameters,
@@ -82,13 +83,36 @@ export class LoginEndpoints {
     );
     const start = () =>
       this.#start(parameters, { request, client, redirectUri, urls });
-    // Without a click, no request opens a program: whoever made the link may have registered the client (RFC 9700 section 4.11.2).
-    if (opensProgram(redirectUri)) return await start();
-    // The redirect URI is now known to be the client's, so errors go there (RFC 6749 section 4.1.2.1).
-    return await redirectingErrors(
-      { redirectUri, state: parameters.get("state"), issuer: urls.issuer },
-      start,
-    );
+    const state = parameters.get("state");
+    const destination = { redirectUri, state, issuer: urls.issuer };
+    const isKnown = this.#isKnown(client, redirectUri, { request, urls });
+    // The redirect URI is the client's, so errors go there (RFC 6749 section 4.1.2.1).
+    if (isKnown) return await redirectingErrors(destination, start);
+    // Whoever made the link may have registered the client: without a click, it leads nowhere else (RFC 9700 section 4.11.2).
+    try {
+      return await start();
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      return pageErrorReply(error, locationOf(error, destination));
+    }
+  }
+
+  /** Reports whether the browser may be sent to a client without a click: to a server on the user's computer, or where the user agreed before. */
+  #isKnown(
+    client: OAuthClient,
+    redirectUri: string,
+    { request, urls: { issuer } }: {
+      readonly request: RequestMessage;
+      readonly urls: ServerUrls;
+    },
+  ): boolean {
+    if (opensProgram(redirectUri)) return false;
+    if (withoutLoopbackPort(redirectUri) !== undefined) return true;
+    const { clock, seal } = this.#services;
+    const cookies = readLoginCookies(request.headers);
+    const options = { seal, cookies, issuer, nowMs: clock.now() };
+    const consent = consentTo(fingerprintOf(client.id), redirectUri, undefined);
+    return hasConsent(consent, options);
   }
 
   async #start(
@@ -282,7 +306,7 @@ interface Destination {
 
 /** Turns errors into a redirect to the client, with `iss` against mix-up attacks (RFC 9207 section 2). */
 async function redirectingErrors(
-  { redirectUri, state, issuer }: Destination,
+  destination: Destination,
   action: () => Promise<OAuthReply> | OAuthReply,
   cookies: readonly string[] = [],
 ): Promise<OAuthReply> {
@@ -290,14 +314,21 @@ async function redirectingErrors(
     return await action();
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
-    const location = withResponseParameters(redirectUri, {
-      error: error.code,
-      error_description: error.description,
-      state: (state?.length ?? 0) > MAX_STATE_LENGTH ? undefined : state,
-      iss: issuer,
-    });
+    const location = locationOf(error, destination);
     return redirectReply(location, cookies, error.message);
   }
+}
+
+function locationOf(
+  { code, description }: OAuthError,
+  { redirectUri, state, issuer }: Destination,
+): string {
+  return withResponseParameters(redirectUri, {
+    error: code,
+    error_description: description,
+    state: (state?.length ?? 0) > MAX_STATE_LENGTH ? undefined : state,
+    iss: issuer,
+  });
 }
 
 function queryOf(target: string): string {

@@ -71,12 +71,27 @@ ${scopes.length === 0 ? "" : row("Permissions", scopes.join(", "))}
   );
 }
 
-/** Shows the user why the login failed; for requests whose redirect URI cannot be trusted. */
-export function renderErrorPage(description: string): string {
+/**
+ * Shows the user why the login failed; for requests whose redirect URI cannot be trusted.
+ * @param location Redirect to the client, which the user may follow.
+ */
+export function renderErrorPage(
+  description: string,
+  location?: string,
+): string {
   return page(
     "Login failed",
     `<h1>This login cannot continue</h1>
 <p>${escapeHtml(description)}.</p>
+${
+      location === undefined
+        ? ""
+        : `<p><a rel="noreferrer" href="${
+          escapeHtml(location)
+        }">Tell the application at ${
+          escapeHtml(destinationOf(location))
+        }</a></p>`
+    }
 <p class="hint">Go back to your application and start again. If this happens again, show this page to whoever runs the server.</p>`,
   );
 }

@@ -48,9 +48,15 @@ export function pageReply(
   return { response: withCookies(respond(200, pageHeaders, html), cookies) };
 }
 
-/** Creates an error page, for requests whose redirect URI cannot be trusted. */
-export function pageErrorReply(error: OAuthError): OAuthReply {
-  const html = renderErrorPage(error.description);
+/**
+ * Creates an error page, for requests whose redirect URI cannot be trusted.
+ * @param location Redirect to the client, which the user may follow.
+ */
+export function pageErrorReply(
+  error: OAuthError,
+  location?: string,
+): OAuthReply {
+  const html = renderErrorPage(error.description, location);
   const response = respond(statusOf(error.code), pageHeaders, html);
   if (error.retryAfter !== undefined) {
     response.headers.set("retry-after", String(error.retryAfter));

@@ -82,7 +82,7 @@ Deno.test("ClientDocuments remembers a failure for 30 seconds, so that nobody ma
   assert.equal(resolved, 2);
 });
 
-Deno.test("ClientDocuments fetches at most 32 documents at a time", async () => {
+Deno.test("ClientDocuments fetches at most 128 documents at a time", async () => {
   const gate = Promise.withResolvers<readonly string[]>();
   const documents = new ClientDocuments({
     clock,
@@ -91,15 +91,15 @@ Deno.test("ClientDocuments fetches at most 32 documents at a time", async () => 
     resolve: () => gate.promise,
   });
   const find = (index: number) =>
-    documents.find(`https://client.example.com/${index}.json`, never)
+    documents.find(`https://client-${index}.example.com/c.json`, never)
       .catch((error: OAuthError) => error.code);
-  const first = Array.from({ length: 32 }, (_, index) => find(index));
+  const first = Array.from({ length: 128 }, (_, index) => find(index));
 
-  const next = await find(33);
+  const next = await find(129);
   gate.resolve([]);
 
   assert.equal(next, "temporarily_unavailable");
-  assert.deepEqual(await Promise.all(first), Array(32).fill("invalid_client"));
+  assert.deepEqual(await Promise.all(first), Array(128).fill("invalid_client"));
 });
 
 Deno.test("documents of trusted hosts are not fetched from addresses that are denied", async () => {
@@ -118,4 +118,35 @@ Deno.test("documents of trusted hosts are not fetched from addresses that are de
         error instanceof OAuthError && /Denied/.test(error.detail ?? ""),
     );
   }
+});
+
+Deno.test("ClientDocuments fetches from other hosts while one does not respond", async () => {
+  const hanging = Promise.withResolvers<readonly string[]>();
+  const documents = new ClientDocuments({
+    clock,
+    egress: openEgress,
+    trustedHosts: [],
+    resolve: (host) =>
+      host === "slow.example.com" ? hanging.promise : Promise.resolve([]),
+  });
+  const find = (host: string, name: number) =>
+    documents.find(`https://${host}/${name}.json`, never)
+      .then(() => "found", (error) => error.code);
+  const waiting = Array.from(
+    { length: 8 },
+    (_, i) => find("slow.example.com", i),
+  );
+
+  const ninth = await find("slow.example.com", 9);
+  const other = await find("client.example.com", 0);
+
+  hanging.resolve([]);
+  assert.deepEqual([ninth, other], [
+    "temporarily_unavailable",
+    "invalid_client",
+  ]);
+  assert.deepEqual(
+    new Set(await Promise.all(waiting)),
+    new Set(["invalid_client"]),
+  );
 });
