@@ -131,6 +131,8 @@ export class ControlState {
         releaseCode: (code) => grants.release(code),
         endGrant: (grant, untilMs) => grants.end(grant, untilMs),
         isGrantEnded: (grant) => grants.isEnded(grant),
+        useToken: (...use) => grants.useToken(...use),
+        releaseToken: (...use) => grants.releaseToken(...use),
         beginRegistration: (provider) => {
           const hasBegun = this.#registrations.begin(provider);
           if (hasBegun) registrations.push(provider);

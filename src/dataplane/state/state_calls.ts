@@ -10,6 +10,7 @@ import type {
   CheckRules,
   CheckTurn,
 } from "../../proxy/balancing/health/health_records.ts";
+import type { TokenUse } from "../../identity/oauth/grants/grant_store.ts";
 import type { Use } from "../../ratelimit/budget/budget.ts";
 import type {
   DescriptorUse,
@@ -67,6 +68,8 @@ export interface StateCalls extends DocumentCalls {
   releaseCode(code: string): void;
   endGrant(grant: string, untilMs: number): void;
   isGrantEnded(grant: string): boolean;
+  useToken(grant: string, number: number, untilMs: number): TokenUse;
+  releaseToken(grant: string, number: number, untilMs: number): void;
   /** See `ProofStore.spend`. */
   spendProof(key: string, id: string, untilMs: number): boolean;
   /** Those of `RegistrationTurns`. */

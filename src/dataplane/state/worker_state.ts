@@ -75,6 +75,8 @@ function createLogins(control: Control): LoginState {
       release: (code) => control.call("releaseCode", code),
       end: (grant, untilMs) => control.call("endGrant", grant, untilMs),
       isEnded: (grant) => control.call("isGrantEnded", grant),
+      useToken: (...use) => control.call("useToken", ...use),
+      releaseToken: (...use) => control.call("releaseToken", ...use),
     },
     proofs: {
       spend: (key, id, untilMs) => control.call("spendProof", key, id, untilMs),

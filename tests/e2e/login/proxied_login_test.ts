@@ -103,6 +103,36 @@ Deno.test("a refresh token gets new tokens for its client only", async () => {
   assert.equal(opened.status, 200);
 });
 
+Deno.test("a refresh token that is used again after its successor ends the grant", async () => {
+  await using server = await startProxiedGateway();
+  const client = await server.registerClient();
+  const first = await server.redeem(client, await server.code(client));
+  const second = await server.refresh(client, first.body.refresh_token);
+  const third = await server.refresh(client, second.body.refresh_token);
+  const before = server.idpRequests.length;
+
+  const stolen = await server.refresh(client, first.body.refresh_token);
+  const owner = await server.refresh(client, third.body.refresh_token);
+
+  assert.deepEqual([second.status, third.status], [200, 200]);
+  assert.match(String(stolen.body.error_description), /used before/);
+  assert.match(String(owner.body.error_description), /has ended/);
+  assert.equal(server.idpRequests.length, before);
+});
+
+Deno.test("a refresh token still works after a failure of the provider", async () => {
+  await using server = await startProxiedGateway();
+  const client = await server.registerClient();
+  const first = await server.redeem(client, await server.code(client));
+  await server.idp.stop();
+  const failed = await server.refresh(client, first.body.refresh_token);
+  await server.idp.start();
+
+  const works = await server.refresh(client, first.body.refresh_token);
+
+  assert.deepEqual([failed.status, works.status], [503, 200]);
+});
+
 Deno.test("revoking a refresh token ends its grant", async () => {
   await using server = await startProxiedGateway();
   const client = await server.registerClient();

@@ -94,7 +94,7 @@ export class TokenEndpoints {
       callback: `${urls.base}/callback`,
     }, cancellation).catch((error) => this.#release(code.id, error));
     const { client, issuer, scope, id } = code;
-    return this.#reply(tokens, { grant: id, client, issuer, scope });
+    return this.#reply(tokens, { grant: id, client, issuer, scope, number: 0 });
   }
 
   #codeProblem(
@@ -154,15 +154,41 @@ export class TokenEndpoints {
     if (scope !== undefined && !isScope(scope)) {
       throw new OAuthError("invalid_scope", "the scope is malformed");
     }
+    await this.#useToken(grant);
     const tokens = await provider.refresh(
       grant.providerToken,
       scope,
       cancellation,
-    );
+    ).catch((error) => this.#releaseToken(grant, error));
     return this.#reply(
       { ...tokens, refreshToken: tokens.refreshToken ?? grant.providerToken },
-      grant,
+      { ...grant, number: grant.number + 1 },
     );
+  }
+
+  /** Public clients get a new refresh token each time. One that is used again was stolen, from whom is unknown (RFC 9700 section 4.14.2). */
+  async #useToken({ grant, number }: RefreshGrant): Promise<void> {
+    const { grants, clock } = this.#services;
+    const untilMs = clock.now() + GRANT_MS;
+    if (await grants.useToken(grant, number, untilMs) !== "reused") return;
+    await grants.end(grant, untilMs);
+    throw invalidGrant(
+      "the refresh token was used before; its grant has ended",
+    );
+  }
+
+  /** Lets the client retry with a refresh token that the provider has not accepted. */
+  async #releaseToken(
+    { grant, number }: RefreshGrant,
+    error: unknown,
+  ): Promise<never> {
+    const { grants, clock } = this.#services;
+    const isFinal = error instanceof OAuthError &&
+      error.code === "invalid_grant";
+    if (!isFinal) {
+      await grants.releaseToken(grant, number, clock.now() + GRANT_MS);
+    }
+    throw error;
   }
 
   #reply(

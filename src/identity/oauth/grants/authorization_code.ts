@@ -28,6 +28,8 @@ export interface RefreshGrant {
   readonly client: string;
   readonly issuer: string;
   readonly scope: string | undefined;
+  /** Number of the token among those of the grant. */
+  readonly number: number;
   readonly providerToken: string;
 }
 
@@ -79,7 +81,10 @@ export function openRefreshToken(
     "issuer",
     "providerToken",
   ]);
-  return strings && { ...strings, scope: stringMember(value, "scope") };
+  const { number = 0 } = value;
+  return strings === undefined || typeof number !== "number"
+    ? undefined
+    : { ...strings, scope: stringMember(value, "scope"), number };
 }
 
 /** Returns the members with these names; `undefined` unless all of them are strings. */

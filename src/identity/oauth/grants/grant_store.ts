@@ -11,6 +11,39 @@ export interface GrantStore {
   /** Ends a grant: its refresh tokens are rejected from now on. */
   end(grant: string, untilMs: number): Promise<void>;
   isEnded(grant: string): Promise<boolean>;
+  /** Records the use of the refresh token with this number of a grant, and says whether that or a later one was used before. */
+  useToken(grant: string, number: number, untilMs: number): Promise<TokenUse>;
+  /** Forgets that a refresh token was used: the provider could not be asked. */
+  releaseToken(grant: string, number: number, untilMs: number): Promise<void>;
+}
+
+/** `repeated`: the latest token was used a moment ago, by a client that did not get the response. */
+export type TokenUse = "first" | "repeated" | "reused";
+
+/** The refresh token of a grant that was used last. */
+export interface LastToken {
+  readonly number: number;
+  /** In milliseconds since the epoch. */
+  readonly usedAt: number;
+}
+
+/** Time for which a client may repeat a request whose response it did not get. */
+const REPEAT_MS = 60_000;
+
+/** Returns how a use of a refresh token relates to the last one. */
+export function rateUse(
+  last: LastToken | undefined,
+  { number, usedAt }: LastToken,
+): TokenUse {
+  if (last === undefined || number > last.number) return "first";
+  const isRepeated = number === last.number &&
+    usedAt - last.usedAt < REPEAT_MS;
+  return isRepeated ? "repeated" : "reused";
+}
+
+/** Returns the record after a token was released: the next use of it is the first. */
+export function withoutUse(number: number): LastToken {
+  return { number: number - 1, usedAt: 0 };
 }
 
 /** Rejects with an error for the client in place of that of a store: the client may retry with the same code or token. */
@@ -21,6 +54,9 @@ export function withClientErrors(store: GrantStore): GrantStore {
     release: (code) => store.release(code).catch(storeUnavailable),
     end: (grant, untilMs) => store.end(grant, untilMs).catch(storeUnavailable),
     isEnded: (grant) => store.isEnded(grant).catch(storeUnavailable),
+    useToken: (...use) => store.useToken(...use).catch(storeUnavailable),
+    releaseToken: (...use) =>
+      store.releaseToken(...use).catch(storeUnavailable),
   };
 }
 
@@ -47,6 +83,8 @@ const MAX_GRANTS = 10_000;
 export class MemoryGrantStore implements GrantStore {
   readonly #codes = new Map<string, number>();
   readonly #ended = new Map<string, number>();
+  /** Least recently used first. */
+  readonly #tokens = new Map<string, LastToken>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -82,6 +120,29 @@ export class MemoryGrantStore implements GrantStore {
 
   isEnded(grant: string): Promise<boolean> {
     return Promise.resolve(this.#ended.has(grant));
+  }
+
+  useToken(grant: string, number: number): Promise<TokenUse> {
+    const use = { number, usedAt: this.#clock.now() };
+    const rating = rateUse(this.#tokens.get(grant), use);
+    if (rating === "first") this.#remember(grant, use);
+    return Promise.resolve(rating);
+  }
+
+  releaseToken(grant: string, number: number): Promise<void> {
+    if (this.#tokens.get(grant)?.number === number) {
+      this.#remember(grant, withoutUse(number));
+    }
+    return Promise.resolve();
+  }
+
+  #remember(grant: string, token: LastToken): void {
+    this.#tokens.delete(grant);
+    this.#tokens.set(grant, token);
+    const [oldest] = this.#tokens.keys();
+    if (this.#tokens.size > MAX_GRANTS && oldest !== undefined) {
+      this.#tokens.delete(oldest);
+    }
   }
 }
 

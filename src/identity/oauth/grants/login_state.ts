@@ -1,8 +1,20 @@
 import type { Clock } from "../../../base/clock.ts";
+import { isJsonObject } from "../../../base/json.ts";
 import type { Log } from "../../../base/log.ts";
-import { closeOnceOpen, type KvHandle } from "../../../kv/kv_handle.ts";
+import {
+  closeOnceOpen,
+  type KvHandle,
+  type Replacement,
+} from "../../../kv/kv_handle.ts";
 import { openKv } from "../../../kv/open_kv.ts";
-import { type GrantStore, MemoryGrantStore } from "./grant_store.ts";
+import {
+  type GrantStore,
+  type LastToken,
+  MemoryGrantStore,
+  rateUse,
+  type TokenUse,
+  withoutUse,
+} from "./grant_store.ts";
 import { MemoryProofStore, type ProofStore } from "./proof_store.ts";
 import { randomText } from "../protocol/seal.ts";
 
@@ -73,6 +85,15 @@ export class KvLoginState implements LoginState {
           const { value } = await kv.read(["oauth", "ended", grant]);
           return value !== null;
         }),
+      useToken: (grant, number, untilMs) =>
+        this.#use((kv) => this.#useToken(kv, grant, { number, untilMs })),
+      releaseToken: (grant, number, untilMs) =>
+        this.#use(async (kv) => {
+          const { key, last, version } = await readToken(kv, grant);
+          if (last?.number !== number) return;
+          const value = withoutUse(number);
+          await kv.replace(key, version, this.#expiring(value, untilMs));
+        }),
     };
   }
 
@@ -93,10 +114,28 @@ export class KvLoginState implements LoginState {
     await closeOnceOpen(opening);
   }
 
+  async #useToken(
+    kv: KvHandle,
+    grant: string,
+    { number, untilMs }: { readonly number: number; readonly untilMs: number },
+  ): Promise<TokenUse> {
+    while (true) {
+      const { key, last, version } = await readToken(kv, grant);
+      const use = { number, usedAt: this.#clock.now() };
+      const rating = rateUse(last, use);
+      if (rating !== "first") return rating;
+      const next = this.#expiring(use, untilMs);
+      if (await kv.replace(key, version, next)) return rating;
+    }
+  }
+
+  #expiring(value: unknown, untilMs: number): Replacement {
+    return { value, expireInMs: Math.max(1, untilMs - this.#clock.now()) };
+  }
+
   /** Writes a mark that expires; resolves to `false` when it was there already. */
   #mark(kv: KvHandle, key: Deno.KvKey, untilMs: number): Promise<boolean> {
-    const expireInMs = Math.max(1, untilMs - this.#clock.now());
-    return kv.replace(key, null, { value: true, expireInMs });
+    return kv.replace(key, null, this.#expiring(true, untilMs));
   }
 
   /** Retries while another process has the store locked, as SQLite does for a moment when both open it. */
@@ -138,4 +177,19 @@ export class KvLoginState implements LoginState {
       stopTimer();
     }
   }
+}
+
+/** Reads the refresh token of a grant that was used last. */
+async function readToken(kv: KvHandle, grant: string) {
+  const key = ["oauth", "token", grant];
+  const { value, version } = await kv.read(key);
+  return { key, version, last: decodeToken(value) };
+}
+
+function decodeToken(value: unknown): LastToken | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { number, usedAt } = value;
+  return typeof number === "number" && typeof usedAt === "number"
+    ? { number, usedAt }
+    : undefined;
 }

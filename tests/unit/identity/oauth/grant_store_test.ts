@@ -31,3 +31,18 @@ Deno.test("a store that is full tells clients to come back, and rejects no code 
   });
   assert.equal(await store.spend("7", later), false);
 });
+
+Deno.test("a refresh token may be repeated for a minute, until its successor is used", async () => {
+  const clock = new FakeClock();
+  const store = new MemoryGrantStore(clock);
+
+  assert.equal(await store.useToken("grant", 0), "first");
+  clock.advance(59_000);
+  assert.equal(await store.useToken("grant", 0), "repeated");
+  clock.advance(2_000);
+  assert.equal(await store.useToken("grant", 0), "reused");
+  assert.equal(await store.useToken("grant", 1), "first");
+  assert.equal(await store.useToken("grant", 0), "reused");
+  await store.releaseToken("grant", 1);
+  assert.equal(await store.useToken("grant", 1), "first");
+});

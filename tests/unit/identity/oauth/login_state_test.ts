@@ -26,6 +26,12 @@ async function checkSharing(store: string): Promise<void> {
     await one.grants.end("grant", later);
     await two.grants.end("grant", later);
     assert.equal(await two.grants.isEnded("grant"), true);
+    assert.equal(await one.grants.useToken("grant", 0, later), "first");
+    assert.equal(await two.grants.useToken("grant", 0, later), "repeated");
+    await two.grants.releaseToken("grant", 0, later);
+    assert.equal(await one.grants.useToken("grant", 0, later), "first");
+    assert.equal(await two.grants.useToken("grant", 1, later), "first");
+    assert.equal(await one.grants.useToken("grant", 0, later), "reused");
   } finally {
     await one.close();
     await two.close();
