@@ -8,11 +8,7 @@ import { EgressPolicy } from "../base/wire/egress_policy.ts";
 import { systemClock } from "../base/clock.ts";
 import { readFileText, readFileTextSync } from "../base/regular_file.ts";
 import { runInSlices } from "../base/slices.ts";
-import {
-  type Compiled,
-  compileInSlices,
-  type Description,
-} from "../compile/compile.ts";
+import { type Compiled, compileInSlices } from "../compile/compile.ts";
 import type { Compilations } from "../compile/compilations.ts";
 import {
   type ConfigurationSource,
@@ -166,14 +162,23 @@ export async function checkCandidate(
 }
 
 /**
- * Reads a configuration and describes it as `/config_dump` does, without secrets.
+ * Reads a configuration and describes it as `/config_dump` does, without secrets, as JSON.
  * @throws {ConfigReadError | ConfigurationError} When it cannot be read, or has an error.
  */
 export async function describeConfiguration(
   source: ConfigurationSource,
   environment: Environment,
-): Promise<{ description: Description; settings: unknown }> {
-  const candidate = await loadCandidate(source, { environment });
+): Promise<unknown> {
+  return await describeCandidate(await loadCandidate(source, { environment }));
+}
+
+/**
+ * Describes a configuration as `/config_dump` does, without secrets, as JSON.
+ * @throws {ConfigurationError} When it has an error.
+ */
+export async function describeCandidate(
+  candidate: Candidate,
+): Promise<unknown> {
   const compiled = await compileCandidate(candidate);
   const diagnostics = diagnosticsOf(candidate, compiled);
   if (diagnostics.some(isError)) {
@@ -181,10 +186,9 @@ export async function describeConfiguration(
   }
   const { settings, resources } = candidate.loaded;
   const description = await compiled.describe(settings.sensitiveHeaders);
-  return {
-    description,
-    settings: redactSettings(settings, resources.environment),
-  };
+  const config = redactSettings(settings, resources.environment);
+  // JSON has no `undefined`.
+  return JSON.parse(JSON.stringify({ ...description, config }));
 }
 
 /** Compiles a configuration. @param compilations With services for its policies; by default, they never run. */

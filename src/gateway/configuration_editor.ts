@@ -15,9 +15,11 @@ import {
   type Candidate,
   type CandidateOptions,
   checkCandidate,
+  describeCandidate,
   loadCandidate,
   schemasOf,
 } from "./candidate.ts";
+import { configurationChanges } from "./configuration_changes.ts";
 import { HiddenSecrets } from "./hidden_secrets.ts";
 
 /** The source of the configuration in force, without secrets. */
@@ -42,6 +44,14 @@ export interface Draft {
 export interface DraftResult {
   readonly diagnostics: readonly Diagnostic[];
   /** Reason why the draft was not taken, besides its diagnostics. */
+  readonly problem?: string;
+}
+
+/** What a draft changes. */
+export interface DraftChanges {
+  /** See `configurationChanges`. */
+  readonly changes: readonly string[];
+  /** Reason why there is no comparison. */
   readonly problem?: string;
 }
 
@@ -85,6 +95,22 @@ export class ConfigurationEditor {
     draft: Draft,
   ): Promise<{ readonly candidate?: Candidate; readonly result: DraftResult }> {
     return await this.#load(draft);
+  }
+
+  /** Says what a draft changes, or why it cannot be compared. */
+  async compare(draft: Draft): Promise<DraftChanges> {
+    const { candidate, result } = await this.#load(draft);
+    const hasErrors = result.diagnostics.some(isError);
+    if (candidate === undefined || hasErrors) {
+      return { changes: [], problem: result.problem ?? "the draft has errors" };
+    }
+    const { sources } = this.#options.current();
+    const current = await this.#candidateOf(sources);
+    const changes = configurationChanges(
+      await describeCandidate(current),
+      await describeCandidate(candidate),
+    );
+    return { changes };
   }
 
   /** Writes a draft without errors to its file, and applies it. */

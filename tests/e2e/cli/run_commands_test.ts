@@ -188,7 +188,7 @@ Deno.test("gateway config diff shows what a file would change", async () => {
   assert.equal(running.code, 1);
   assert.match(
     running.stdout,
-    /^~ routes default\/api\/0\n {4}- matches\.0\.path\.value: "\/api"\n {4}\+ matches\.0\.path\.value: "\/v2"$/m,
+    /^~ routes default\/api\/0\n {4}- matches\.path\.value: "\/api"\n {4}\+ matches\.path\.value: "\/v2"$/m,
   );
   assert.match(running.stdout, /^- routes default\/hello\/0$/m);
   assert.match(running.stdout, /^\+ routes default\/hallo\/0$/m);
