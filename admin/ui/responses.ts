@@ -8,7 +8,9 @@ import type {
 import type { PolicyStateDescription } from "../../src/dataplane/state/state_descriptions.ts";
 import type { KeyObjectView } from "../../src/dataplane/keyring/keyring_views.ts";
 import type {
+  DraftChanges,
   DraftResult,
+  ShownPast,
   ShownSource,
 } from "../../src/gateway/configuration_editor.ts";
 import type { TrialReport } from "../../src/gateway/trial/trial_report.ts";
@@ -50,6 +52,10 @@ export interface UiResponses {
   readonly source: UiSource;
   readonly "source/check": DraftResult;
   readonly "source/apply": DraftResult;
+  readonly "source/compare": DraftChanges;
+  readonly "source/history": readonly ShownPast[];
+  readonly "source/history/compare": DraftChanges;
+  readonly "source/history/apply": DraftResult;
   readonly try: TrialReport;
   readonly "playground/evaluate": PartsResult;
   readonly "profiles/*": PageProfile;

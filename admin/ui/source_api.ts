@@ -17,6 +17,10 @@ export interface SourceHandlers {
   readonly show: Handler;
   readonly check: Handler;
   readonly apply: Handler;
+  readonly compare: Handler;
+  readonly history: Handler;
+  readonly compareWithPast: Handler;
+  readonly goBack: Handler;
 }
 
 /** Creates the handlers; drafts are applied only where the admin token is required. */
@@ -38,25 +42,43 @@ export function sourceHandlers(
     check: async (request) =>
       json(await editor.check(await readDraft(request))),
     apply: async (request) => {
-      if (!isAllowed) {
-        return text(403, 'forbidden: changes require "config.adminToken"');
-      }
+      if (!isAllowed) return forbidden();
       const draft = await readDraft(request);
       const result = await editor.apply(draft);
-      return withOutcome(json(result), describeResult(draft, result));
+      const wrote = `wrote ${JSON.stringify(draft.name)}`;
+      return withOutcome(json(result), outcomeOf(result, wrote));
+    },
+    compare: async (request) =>
+      json(await editor.compare(await readDraft(request))),
+    history: () => json(editor.list()),
+    compareWithPast: async (request) => {
+      const body = await readJsonBody(request);
+      return json(await editor.compareWithPast(textMember(body, "to")));
+    },
+    goBack: async (request) => {
+      if (!isAllowed) return forbidden();
+      const body = await readJsonBody(request);
+      const to = textMember(body, "to");
+      const result = await editor.goBack(to, textMember(body, "hash"));
+      const wrote = `went back to ${JSON.stringify(to)}`;
+      return withOutcome(json(result), outcomeOf(result, wrote));
     },
   };
 }
 
-function describeResult(
-  { name }: Draft,
+function forbidden(): Response {
+  return text(403, 'forbidden: changes require "config.adminToken"');
+}
+
+function outcomeOf(
   { diagnostics, problem }: DraftResult,
+  wrote: string,
 ): string {
-  const errors = diagnostics.filter(isError).length;
+  const [first, ...others] = diagnostics.filter(isError);
   if (problem !== undefined) return `rejected: ${problem}`;
-  return errors > 0
-    ? `rejected: ${errors} errors in ${JSON.stringify(name)}`
-    : `wrote ${JSON.stringify(name)}`;
+  return first === undefined
+    ? wrote
+    : `rejected: ${others.length + 1} errors in ${JSON.stringify(first.file)}`;
 }
 
 async function readDraft(request: Request): Promise<Draft> {

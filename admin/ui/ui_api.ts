@@ -111,13 +111,17 @@ function stream(path: string, handler: Handler): Endpoint {
 /** Lists the endpoints of the page that edits the configuration. Only the admin server, which has a token, checks and applies drafts. */
 function source({ target, server }: UiOptions): readonly Endpoint[] {
   if (target.editor === undefined) return [];
-  const { show, check, apply } = sourceHandlers(target, target.editor);
-  const shown = get("source", show);
+  const source = sourceHandlers(target, target.editor);
+  const shown = get("source", source.show);
   if (server !== "admin") return [shown];
   return [
     shown,
-    post("source/check", check),
-    post("source/apply", apply),
+    post("source/check", source.check),
+    post("source/compare", source.compare),
+    post("source/apply", source.apply),
+    get("source/history", source.history),
+    post("source/history/compare", source.compareWithPast),
+    post("source/history/apply", source.goBack),
     post("try", (request) => tryChange(target.trials, request)),
   ];
 }

@@ -18,6 +18,8 @@ export {
   LineCounter,
   type Node,
   parse as parseYaml,
+  parseDocument,
+  stringify as stringifyYaml,
   visit,
   type YAMLError,
 } from "yaml";

@@ -1,5 +1,4 @@
 import { systemClock } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
 import { runInSlices } from "../base/slices.ts";
 import type { ConfigurationSource } from "../config/configuration_source.ts";
 import {
@@ -20,6 +19,7 @@ import {
   schemasOf,
 } from "./candidate.ts";
 import { configurationChanges } from "./configuration_changes.ts";
+import { SourceWriter, type WriterOptions } from "./source_writer.ts";
 import { HiddenSecrets } from "./hidden_secrets.ts";
 
 /** The source of the configuration in force, without secrets. */
@@ -47,7 +47,16 @@ export interface DraftResult {
   readonly problem?: string;
 }
 
-/** What a draft changes. */
+/** A configuration that is or was in force. */
+export interface ShownPast {
+  readonly hash: string;
+  /** RFC 3339. */
+  readonly appliedAt: string;
+  /** Names of its files. */
+  readonly files: readonly string[];
+}
+
+/** The changes that a draft makes. */
 export interface DraftChanges {
   /** See `configurationChanges`. */
   readonly changes: readonly string[];
@@ -56,17 +65,12 @@ export interface DraftChanges {
 }
 
 /** Dependencies of an editor. */
-export interface EditorOptions extends CandidateOptions {
-  readonly source: ConfigurationSource;
-  /** Returns the source of the configuration in force. */
-  readonly current: () => { hash: string; sources: readonly ConfigText[] };
-  /** Reads and applies the source. */
-  readonly reload: () => Promise<void>;
-}
+export interface EditorOptions extends CandidateOptions, WriterOptions {}
 
 /** Shows the source of a configuration without its secrets, checks drafts, and writes them. */
 export class ConfigurationEditor {
   readonly #options: EditorOptions;
+  readonly #writer: SourceWriter;
   #known: {
     readonly hash: string;
     readonly secrets: HiddenSecrets;
@@ -77,6 +81,7 @@ export class ConfigurationEditor {
 
   constructor(options: EditorOptions) {
     this.#options = options;
+    this.#writer = new SourceWriter(options);
   }
 
   /** Returns the source in force. */
@@ -104,49 +109,65 @@ export class ConfigurationEditor {
     if (candidate === undefined || hasErrors) {
       return { changes: [], problem: result.problem ?? "the draft has errors" };
     }
-    const { sources } = this.#options.current();
-    const current = await this.#candidateOf(sources);
-    const changes = configurationChanges(
+    return { changes: await this.#changesTo(candidate) };
+  }
+
+  /** Lists the configurations that were in force, newest first. */
+  list(): readonly ShownPast[] {
+    return this.#options.history.all.map(({ hash, appliedAt, sources }) => ({
+      hash,
+      appliedAt: new Date(appliedAt).toISOString(),
+      files: sources.map(({ name }) => name),
+    }));
+  }
+
+  /** Says what going back to a configuration changes. */
+  async compareWithPast(hash: string): Promise<DraftChanges> {
+    const past = this.#options.history.find(hash);
+    if (past === undefined) return { changes: [], problem: FORGOTTEN };
+    const candidate = await this.#candidateOf(past.sources);
+    const errors = (await checkCandidate(candidate)).filter(isError);
+    return errors.length === 0
+      ? { changes: await this.#changesTo(candidate) }
+      : { changes: [], problem: "it has errors now" };
+  }
+
+  /** Writes the files of a configuration that was in force, and applies them. @param current Hash of the one in force. */
+  async goBack(hash: string, current: string): Promise<DraftResult> {
+    const { history } = this.#options;
+    const past = history.find(hash);
+    if (past === undefined) return rejected(FORGOTTEN);
+    if (history.all[0]?.hash !== current) return rejected(CHANGED);
+    const files = (sources: readonly ConfigText[]) =>
+      sources.map(({ name }) => name).join("\n");
+    if (files(past.sources) !== files(history.current)) {
+      return rejected("files were added or removed since");
+    }
+    const diagnostics = (await checkCandidate(
+      await this.#candidateOf(past.sources),
+    )).filter(isError);
+    if (diagnostics.length > 0) return { diagnostics };
+    const changed = past.sources.filter(({ name, text }) =>
+      history.current.some((each) => each.name === name && each.text !== text)
+    );
+    const problem = await this.#writer.write(changed);
+    return { diagnostics, ...problem !== undefined && { problem } };
+  }
+
+  async #changesTo(candidate: Candidate): Promise<readonly string[]> {
+    const current = await this.#candidateOf(this.#options.history.current);
+    return configurationChanges(
       await describeCandidate(current),
       await describeCandidate(candidate),
     );
-    return { changes };
   }
 
   /** Writes a draft without errors to its file, and applies it. */
   async apply(draft: Draft): Promise<DraftResult> {
     const { text, result } = await this.#load(draft);
     if (text === undefined || result.diagnostics.some(isError)) return result;
-    const { source, reload } = this.#options;
-    // Asked again: a file may have become a link, which must not be replaced.
-    if (source.write === undefined || !await source.isWritable?.()) {
-      return { ...result, problem: "the source cannot be written" };
-    }
-    try {
-      if (!await this.#isInForce()) {
-        const problem =
-          "the source has changed and is not in force: fix it where it was changed, or undo that";
-        return { ...result, problem };
-      }
-      await source.write(draft.name, text);
-    } catch (error) {
-      return {
-        ...result,
-        problem: `Cannot write "${draft.name}": ${describeError(error)}`,
-      };
-    }
-    await reload();
-    return result;
-  }
-
-  /** Reports whether the source is still as it was applied: a draft must not overwrite what others write. */
-  async #isInForce(): Promise<boolean> {
-    const { sources } = this.#options.current();
-    const found = await this.#options.source.read();
-    return found.length === sources.length &&
-      sources.every(({ name, text }) =>
-        found.some((each) => each.name === name && each.text === text)
-      );
+    const problem = await this.#writer.write([{ name: draft.name, text }]);
+    return { ...result, ...problem !== undefined && { problem } };
   }
 
   async #load(
@@ -158,17 +179,15 @@ export class ConfigurationEditor {
       readonly result: DraftResult;
     }
   > {
-    const reject = (problem: string) => ({
-      result: { diagnostics: [], problem },
-    });
+    const reject = (problem: string) => ({ result: rejected(problem) });
     const { hash, secrets, shown, sensitiveHeaders } = await this.#openSource();
     if (draft.hash !== hash) {
-      return reject("the configuration has changed: load it again");
+      return reject(CHANGED);
     }
     if (!shown.files.some(({ name }) => name === draft.name)) {
       return reject(`"${draft.name}" is no file of the configuration`);
     }
-    const { sources } = this.#options.current();
+    const sources = this.#options.history.current;
     const { text, restored, toDraft } = secrets.restore(
       draft.text,
       await this.#scalarsOf(draft, sensitiveHeaders),
@@ -203,7 +222,7 @@ export class ConfigurationEditor {
   }
 
   async #openSource() {
-    const { hash, sources } = this.#options.current();
+    const { hash = "", sources = [] } = this.#options.history.all[0] ?? {};
     if (this.#known?.hash === hash) return this.#known;
     const { loaded } = await this.#candidateOf(sources);
     const { sensitiveHeaders } = loaded.settings;
@@ -238,6 +257,13 @@ export class ConfigurationEditor {
     };
     return loadCandidate(source, this.#options);
   }
+}
+
+const CHANGED = "the configuration has changed: load it again";
+const FORGOTTEN = "this configuration is no longer remembered";
+
+function rejected(problem: string): DraftResult {
+  return { diagnostics: [], problem };
 }
 
 /** Converts a location in a text with secrets to that in the draft, whose lines may be fewer. */

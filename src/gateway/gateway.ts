@@ -12,6 +12,7 @@ import { keepUnchanged } from "./unchanged_resources.ts";
 import { VERSION } from "../base/version.ts";
 import { DiagnosticLog } from "./diagnostic_log.ts";
 import { ConfigurationEditor } from "./configuration_editor.ts";
+import { ConfigurationHistory } from "./configuration_history.ts";
 import { Trials } from "./trials.ts";
 import {
   type Candidate,
@@ -25,7 +26,6 @@ import {
   isObjectSource,
 } from "../config/configuration_source.ts";
 import {
-  type ConfigText,
   type Diagnostic,
   formatDiagnostic,
   isError,
@@ -95,8 +95,7 @@ export class Gateway {
   readonly editor: ConfigurationEditor;
   /** Tries changes on requests that have ended. */
   readonly trials: Trials;
-  /** Texts of the configuration in force. */
-  #sources: readonly ConfigText[] = [];
+  readonly #history = new ConfigurationHistory();
   #files: readonly string[] = [];
   /** Resources in force. */
   #resources = emptyResourceSet;
@@ -150,14 +149,14 @@ export class Gateway {
     this.editor = new ConfigurationEditor({
       ...reading,
       source: options.config,
-      current: () => ({ hash: this.status().hash, sources: this.#sources }),
+      history: this.#history,
       reload: () => this.reload(),
     });
     this.trials = new Trials({
       ...reading,
       editor: this.editor,
       dataPlane: () => this.dataPlane,
-      current: () => this.#sources,
+      current: () => this.#history.current,
     });
     this.dataPlane = createDataPlane({
       settings,
@@ -373,7 +372,8 @@ export class Gateway {
     // The caller of `start` reports a first configuration that is rejected.
     if (applied || this.#record.isRunning) this.#logDiagnostics(diagnostics);
     if (applied) {
-      this.#sources = candidate.sources;
+      const { sources } = candidate;
+      this.#history.add({ hash, appliedAt: this.#clock.now(), sources });
       this.#record.applied(candidate);
       this.#warnAboutNewSettings(loaded.settings);
     } else {

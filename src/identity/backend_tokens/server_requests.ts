@@ -17,7 +17,7 @@ export interface ServerRequestOptions {
   readonly cancellation: Cancellation;
 }
 
-/** How far a request may go. */
+/** The limits of a request. */
 export interface ServerReach {
   readonly cancellation?: Cancellation | undefined;
   /** Returns where a URL is, after a look-up of its name; rejects what must not be asked. Default: all that the rules for egress allow. */

@@ -3,6 +3,7 @@ import { textSource, validateConfiguration } from "../../../mod.ts";
 import { printYaml } from "../../../src/config/yaml/yaml.ts";
 import { schemasOf } from "../../../src/gateway/candidate.ts";
 import { ConfigurationEditor } from "../../../src/gateway/configuration_editor.ts";
+import { ConfigurationHistory } from "../../../src/gateway/configuration_history.ts";
 import {
   formsShown,
   secretPlaces,
@@ -13,6 +14,8 @@ const name = "gateway.yaml";
 /** Creates an editor of one file, and returns what it wrote. */
 function edit(text: string) {
   const written: string[] = [];
+  const history = new ConfigurationHistory();
+  history.add({ hash: "h", appliedAt: 0, sources: [{ name, text }] });
   const editor = new ConfigurationEditor({
     source: {
       read: () => Promise.resolve([{ name, text }]),
@@ -24,7 +27,7 @@ function edit(text: string) {
       },
     },
     environment: { TOKEN: "0123456789abcdef" },
-    current: () => ({ hash: "h", sources: [{ name, text }] }),
+    history,
     reload: () => Promise.resolve(),
   });
   const show = async () => (await editor.read()).files[0]?.text ?? "";

@@ -19,17 +19,19 @@ import {
   Problem,
   Section,
 } from "../../kit/layout.tsx";
-import { messageOf, postJson } from "../../server/api.ts";
 import { useFetched } from "../../server/poll.ts";
+import { useApply, useCheck } from "./draft.ts";
+import { Diagnostics } from "./diagnostics.tsx";
+import { Additions } from "./additions.tsx";
+import { ChangesOfDraft } from "./changes.tsx";
+import { History } from "./history.tsx";
 import { Trial, useTrial } from "./trial.tsx";
-
-const PAUSE_MS = 400;
 
 type Source = UiResponses["source"];
 type DraftResult = UiResponses["source/check"];
 
 /** The page of the configuration. */
-export function Configuration({ status }: PageProps) {
+export function Configuration({ argument, status }: PageProps) {
   const { data: source, problem } = useFetched("source", status.hash);
   const [name, setName] = useState<string | undefined>(undefined);
   const file = source?.files.find((each) => each.name === name) ??
@@ -58,7 +60,11 @@ export function Configuration({ status }: PageProps) {
           source={source}
           file={file}
           canCheck={status.server === "admin"}
+          form={argument}
         />
+      )}
+      {source && file && status.server === "admin" && (
+        <History hash={source.hash} canApply={source.isWritable} />
       )}
       {source && !file && (
         <Empty title="There is no file to show" isPanel>
@@ -76,9 +82,11 @@ interface DraftProps {
   readonly file: Source["files"][number];
   /** The server checks drafts. */
   readonly canCheck: boolean;
+  /** Name of the form that is open at first; empty for none. */
+  readonly form: string;
 }
 
-function Draft({ source, file, canCheck }: DraftProps) {
+function Draft({ source, file, canCheck, form }: DraftProps) {
   const [text, setText] = useState(file.text);
   // The editor stays: a new one would begin at the top.
   useLayoutEffect(() => setText(file.text), [source.hash, file.text]);
@@ -90,60 +98,63 @@ function Draft({ source, file, canCheck }: DraftProps) {
   const trial = useTrial(draft);
   const isChanged = text !== file.text;
   const errors = countErrors(result);
-  const isValid = errors === 0 && result.problem === undefined;
+  const isValid = errors === 0 && result.problem === undefined && !isChecking;
+  const showsChanges = isCompared && isChanged && canCheck && isValid;
   const own = useMemo(
     () => result.diagnostics.filter((each) => each.file === file.name),
     [result],
   );
+  const show = (next: string) => {
+    setText(next);
+    setCompared(true);
+  };
   return (
-    <Section
-      title={file.name}
-      isFlush
-      about={
-        <State
-          isChanged={isChanged}
-          isChecking={isChecking}
-          errors={errors}
+    <>
+      {canCheck && <Additions text={text} first={form} onChange={show} />}
+      <Section
+        title={file.name}
+        isFlush
+        about={<State {...{ isChanged, isChecking, errors }} />}
+        actions={
+          <Actions
+            isCompared={isCompared}
+            isChanged={isChanged}
+            canApply={source.isWritable && isChanged && isValid}
+            onCompare={() => setCompared(!isCompared)}
+            onDiscard={() => setText(file.text)}
+            onDownload={() =>
+              download(
+                file.name.split("/").at(-1) ?? "gateway.yaml",
+                text,
+                "application/yaml",
+              )}
+            onTry={canCheck ? () => void trial.attempt() : undefined}
+            canTry={isValid && !trial.isTrying}
+            onApply={() => void apply()}
+          />
+        }
+      >
+        <Editor
+          label={`Source of ${file.name}`}
+          text={text}
+          problems={own}
+          original={isCompared ? file.text : undefined}
+          onChange={setText}
+          running={editor}
         />
-      }
-      actions={
-        <Actions
-          isCompared={isCompared}
-          isChanged={isChanged}
-          canApply={source.isWritable && isChanged && isValid && !isChecking}
-          onCompare={() => setCompared(!isCompared)}
-          onDiscard={() => setText(file.text)}
-          onDownload={() =>
-            download(
-              file.name.split("/").at(-1) ?? "gateway.yaml",
-              text,
-              "application/yaml",
-            )}
-          onTry={canCheck ? () => void trial.attempt() : undefined}
-          canTry={isValid && !isChecking && !trial.isTrying}
-          onApply={() => void apply()}
-        />
-      }
-    >
-      <Editor
-        label={`Source of ${file.name}`}
-        text={text}
-        problems={own}
-        original={isCompared ? file.text : undefined}
-        onChange={setText}
-        running={editor}
-      />
-      <div class="panel-foot stack">
-        <Problem>{result.problem}</Problem>
-        <Message>{message}</Message>
-        <Trial trial={trial} />
-        <Diagnostics
-          diagnostics={result.diagnostics}
-          onGoTo={(line) => editor.current?.goTo(line)}
-        />
-        <ReadOnly source={source} canCheck={canCheck} />
-      </div>
-    </Section>
+        <div class="panel-foot stack">
+          <Problem>{result.problem}</Problem>
+          <Message>{message}</Message>
+          {showsChanges && <ChangesOfDraft draft={draft} />}
+          <Trial trial={trial} />
+          <Diagnostics
+            diagnostics={result.diagnostics}
+            onGoTo={(line) => editor.current?.goTo(line)}
+          />
+          <ReadOnly source={source} canCheck={canCheck} />
+        </div>
+      </Section>
+    </>
   );
 }
 
@@ -186,7 +197,9 @@ function Actions(props: ActionsProps) {
   );
 }
 
-function ReadOnly({ source, canCheck }: Omit<DraftProps, "file">) {
+function ReadOnly(
+  { source, canCheck }: Pick<DraftProps, "source" | "canCheck">,
+) {
   if (source.isWritable) return null;
   return <p class="quiet">{whyReadOnly(source, canCheck)}</p>;
 }
@@ -223,85 +236,4 @@ function State({ isChanged, isChecking, errors }: StateProps) {
         )}
     </span>
   );
-}
-
-interface DiagnosticsProps {
-  readonly diagnostics: DraftResult["diagnostics"];
-  readonly onGoTo: (line: number) => void;
-}
-
-function Diagnostics({ diagnostics, onGoTo }: DiagnosticsProps) {
-  if (diagnostics.length === 0) return null;
-  return (
-    <ul class="diagnostics" aria-label="Diagnostics">
-      {diagnostics.map((each, index) => (
-        <li key={index}>
-          <Badge tone={each.severity === "error" ? "bad" : "warn"}>
-            {each.severity}
-          </Badge>
-          <Button onPress={() => onGoTo(each.line)}>Line {each.line}</Button>
-          <span>
-            {each.path !== "" && <code>{each.path}</code>} {each.message}
-            {each.suggestion !== undefined && (
-              <>
-                ; did you mean <code>{each.suggestion}</code>?
-              </>
-            )}
-          </span>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-type DraftText = Readonly<Record<"hash" | "name" | "text", string>>;
-
-/** Applies a draft, and says what came of it. */
-function useApply(draft: DraftText, setResult: (result: DraftResult) => void) {
-  const [message, setMessage] = useState("");
-  useLayoutEffect(() => setMessage(""), [draft.text]);
-  const apply = async () => {
-    setMessage("Applying…");
-    try {
-      const applied = await postJson("source/apply", draft);
-      setResult(applied);
-      setMessage(applied.problem === undefined ? "Applied." : "");
-    } catch (error) {
-      setMessage("");
-      setResult({ diagnostics: [], problem: messageOf(error) });
-    }
-  };
-  return { message, apply };
-}
-
-/** Checks a draft after each pause in typing. */
-function useCheck(
-  draft: DraftText,
-  canCheck: boolean,
-) {
-  const [result, setResult] = useState<DraftResult>({ diagnostics: [] });
-  const [isChecking, setChecking] = useState(false);
-  // Before the result for the text before could be taken for its own.
-  useLayoutEffect(() => {
-    if (!canCheck) return;
-    const leaving = new AbortController();
-    setChecking(true);
-    const timer = setTimeout(async () => {
-      try {
-        setResult(
-          await postJson("source/check", draft, leaving.signal),
-        );
-        setChecking(false);
-      } catch (error) {
-        if (leaving.signal.aborted) return;
-        setChecking(false);
-        setResult({ diagnostics: [], problem: messageOf(error) });
-      }
-    }, PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-      leaving.abort();
-    };
-  }, [draft.hash, draft.name, draft.text]);
-  return { result, isChecking, setResult };
 }

@@ -1,0 +1,95 @@
+/** The configurations that were in force, and the way back to one. */
+import type { UiResponses } from "../../../responses.ts";
+import { type Column, Table, Time } from "../../kit/data.tsx";
+import { useState } from "../../kit/framework.ts";
+import { Button } from "../../kit/inputs.tsx";
+import { Badge, Message, Problem, Section } from "../../kit/layout.tsx";
+import { messageOf, postJson } from "../../server/api.ts";
+import { useFetched } from "../../server/poll.ts";
+import { ChangesToPast } from "./changes.tsx";
+
+type Past = UiResponses["source/history"][number];
+
+interface HistoryProps {
+  /** Hash of the configuration in force. */
+  readonly hash: string;
+  readonly canApply: boolean;
+}
+
+/** A table of the configurations since the start; one can be compared, and put in force again. */
+export function History({ hash, canApply }: HistoryProps) {
+  const { data: all = [], problem } = useFetched("source/history", hash);
+  const [chosen, setChosen] = useState("");
+  const { message, failure, goBack } = useGoBack(hash);
+  const past = all.find((each) => each.hash === chosen && chosen !== hash);
+  const columns: readonly Column<Past>[] = [
+    ["Applied", ({ appliedAt }) => <Time at={appliedAt} />],
+    ["Configuration", (each) => <code>{each.hash.slice(0, 12)}</code>],
+    ["Files", ({ files }) => files.join(", "), "wide"],
+    [
+      "State",
+      (each) =>
+        each.hash === hash ? <Badge tone="good">in force</Badge> : (
+          <Button
+            isPressed={each.hash === chosen}
+            onPress={() => setChosen(each.hash === chosen ? "" : each.hash)}
+          >
+            Compare
+          </Button>
+        ),
+    ],
+  ];
+  return (
+    <Section
+      title="History"
+      isFlush
+      about="Configurations since the gateway started, the newest first."
+    >
+      <Problem>{problem}</Problem>
+      <Table
+        label="Configurations"
+        columns={columns}
+        rows={all}
+        keyOf={(each) => each.hash}
+      />
+      <div class="panel-foot stack">
+        {past && (
+          <>
+            <p>Going back changes:</p>
+            <ChangesToPast to={past.hash} hash={hash} />
+            {canApply && (
+              <Button isMain onPress={() => void goBack(past.hash)}>
+                Go back to {past.hash.slice(0, 12)}
+              </Button>
+            )}
+          </>
+        )}
+        <Message>{message}</Message>
+        <Problem>{failure}</Problem>
+      </div>
+    </Section>
+  );
+}
+
+function useGoBack(hash: string) {
+  const [message, setMessage] = useState("");
+  const [failure, setFailure] = useState("");
+  const goBack = async (to: string) => {
+    setMessage("Applying…");
+    setFailure("");
+    try {
+      const { problem, diagnostics } = await postJson("source/history/apply", {
+        to,
+        hash,
+      });
+      const [first] = diagnostics;
+      setFailure(problem ?? first?.message ?? "");
+      const isDone = problem === undefined && first === undefined;
+      setMessage(isDone ? "It is in force again." : "");
+    } catch (error) {
+      setMessage("");
+      setFailure(messageOf(error));
+    }
+  };
+  return { message, failure, goBack };
+}
