@@ -1,4 +1,4 @@
-import { importMcpTargets, importProvider } from "./imported_backends.ts";
+import { importProvider } from "./imported_backends.ts";
 import {
   type GatewayImport,
   importBind,
@@ -13,6 +13,8 @@ import {
   type RouteContext,
   type RouteImport,
 } from "./imported_routes.ts";
+import { importSettings } from "./imported_settings.ts";
+import { importMcpTargets, rejectToolRules } from "./imported_targets.ts";
 import type { SourceNode } from "./source_node.ts";
 
 /** A configuration in the short form, with the place of each route in the file. */
@@ -70,7 +72,7 @@ export function importAgentgateway(root: SourceNode): ImportedConfiguration {
   });
   const sections = importSections(root, names);
   return {
-    config: importSettings(root.get("config")),
+    config: importSettings(root),
     gateways: Object.fromEntries([
       ...gateways.map(({ name, gateway }) => [name, gateway]),
       ...sections.gateways,
@@ -110,22 +112,30 @@ function gatewaysOf(
 function importSections(root: SourceNode, names: Set<string>) {
   const gateways: (readonly [string, unknown])[] = [];
   const routes: RouteImport[] = [];
+  const hasDefault = root.get("gateways")?.has("default") === true;
   for (const kind of ["llm", "mcp"] as const) {
     const section = root.get(kind);
     if (section === undefined) continue;
-    const attached = section.get("gateways")?.texts();
+    const named = section.get("gateways")?.texts() ??
+      (hasDefault && !section.has("port") ? ["default"] : undefined);
     const port = section.get("port")?.number() ?? defaultPorts[kind];
-    const gatewayNames = attached ?? [`${kind}-gateway`];
-    if (attached === undefined) gateways.push([`${kind}-gateway`, { port }]);
+    const gatewayNames = named ?? [`${kind}-gateway`];
+    if (named === undefined) gateways.push([`${kind}-gateway`, { port }]);
     const policies = section.get("policies");
     const make = kind === "mcp"
-      ? [mcpRoute(section)]
-      : section.get("models")?.items().map(modelRoute) ?? [];
+      ? [mcpRoute(section, named !== undefined)]
+      : section.get("models")?.items().map((model) =>
+        modelRoute(model, section.get("providers"))
+      ) ?? [];
     for (const { source, backend, missing, ...rest } of make) {
       const imported = importPolicies([policies]);
       const name = nameOf(source, names);
       const start = { name, gateways: gatewayNames, ...rest.matches };
-      const lacking = [...imported.missing, ...missing];
+      const lacking = [
+        ...imported.missing,
+        ...missing,
+        ...rejectToolRules([policies], [backend]),
+      ];
       const route = lacking.length > 0 ? closed(start, lacking) : {
         ...start,
         policies: { ...imported.policies, ...rest.policies },
@@ -137,35 +147,44 @@ function importSections(root: SourceNode, names: Set<string>) {
   return { gateways, routes };
 }
 
-function mcpRoute(section: SourceNode) {
-  const { backend, path, missing } = importMcpTargets(section, {});
+/** @param isShared The gateway has other routes. */
+function mcpRoute(section: SourceNode, isShared: boolean) {
+  const { backend, missing } = importMcpTargets(section, undefined);
   return {
     source: section,
     backend,
     missing: missing === undefined ? [] : [missing],
-    matches: {},
-    policies: path === undefined ? {} : {
-      urlRewrite: { path: { type: "ReplaceFullPath", replaceFullPath: path } },
-    },
+    matches: isShared
+      ? { matches: [{ path: { type: "PathPrefix", value: "/mcp" } }] }
+      : {},
+    policies: {},
   };
 }
 
-function modelRoute(source: SourceNode) {
+function modelRoute(source: SourceNode, providers: SourceNode | undefined) {
   const model = source.get("name")?.text() ?? "*";
-  const params = source.get("params");
-  const url = URL.parse(params?.get("baseUrl")?.text() ?? "");
+  const provider = source.get("provider");
+  const reference = provider?.get("reference")?.text();
+  const shared = providers?.items().find((each) =>
+    reference !== undefined && each.get("name")?.text() === reference
+  );
+  const own = source.get("params");
+  const common = shared?.get("params");
+  const textOf = (name: string) =>
+    own?.get(name)?.text() ?? common?.get(name)?.text();
+  const url = URL.parse(textOf("baseUrl") ?? "");
   const conditions = source.get("matches")?.items().map(importMatch) ?? [];
   const { backend, missing } = importProvider(
     source,
-    source.get("provider")?.text() ?? "",
+    provider?.text() ?? shared?.get("provider")?.text() ?? "",
     {
-      model: params?.get("model")?.text(),
-      key: params?.get("apiKey")?.text(),
-      host: url?.host ?? params?.get("hostOverride")?.text(),
+      model: textOf("model"),
+      key: textOf("apiKey"),
+      host: url?.host ?? textOf("hostOverride"),
       basePath: url === null || url.pathname === "/" ? undefined : url.pathname,
       plainText: url?.protocol === "http:",
-      region: (params?.get("vertexRegion") ?? params?.get("awsRegion"))?.text(),
-      project: params?.get("vertexProject")?.text(),
+      region: textOf("vertexRegion") ?? textOf("awsRegion"),
+      project: textOf("vertexProject"),
     },
   );
   return {
@@ -183,20 +202,6 @@ function modelRoute(source: SourceNode) {
   };
 }
 
-function importSettings(source: SourceNode | undefined) {
-  if (source === undefined) return undefined;
-  const format = source.get("logging")?.get("format")?.text();
-  const settings = {
-    adminAddr: source.get("adminAddr")?.text(),
-    statsAddr: source.get("statsAddr")?.text(),
-    sensitiveHeaders: source.get("sensitiveHeaders")?.texts(),
-    logging: format && { format },
-  };
-  return Object.values(settings).some((value) => value !== undefined)
-    ? settings
-    : undefined;
-}
-
 /** Closes all routes if the file restricts access in a place that has no counterpart. */
 function closeAll(
   root: SourceNode,
@@ -211,8 +216,8 @@ function closeAll(
     ...(targeted === undefined ? [] : ["policies"]),
   ];
   if (missing.length === 0) return routes;
-  return routes.map(({ route, source }) => ({
-    route: closed(route, missing),
-    source,
+  return routes.map((each) => ({
+    ...each,
+    route: closed(each.route, missing),
   }));
 }

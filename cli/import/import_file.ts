@@ -67,16 +67,17 @@ export async function importText(
   }
   document.root.reportUnread();
   const rest = { ...(config !== undefined && { config }), gateways };
-  const valid = await closeInvalid(document, rest, routes);
-  return { text: printConfiguration(rest, valid), notes: document.notes() };
+  const valid = await withoutInvalid(document, rest, routes);
+  const converted = printConfiguration(valid.rest, valid.routes);
+  return { text: converted, notes: document.notes() };
 }
 
-/** Closes the routes that this gateway would reject, such as for an unknown name in an expression. */
-async function closeInvalid(
+/** Closes the routes that this gateway would reject, such as for an unknown name in an expression, and drops such settings. */
+async function withoutInvalid(
   document: SourceDocument,
   rest: object,
   routes: readonly RouteImport[],
-): Promise<readonly RouteImport[]> {
+) {
   const text = printConfiguration(rest, routes);
   const { diagnostics } = await validateConfiguration(
     textSource(text, "<import>"),
@@ -88,19 +89,36 @@ async function closeInvalid(
     // Files that are missing here can exist where the gateway runs.
     if (isAboutFile(diagnostic)) continue;
     if (index === undefined) {
+      dropMember(rest, diagnostic.path);
       document.note(0, `${diagnostic.path}: ${diagnostic.message}`);
     } else {
       errors.set(Number(index), errors.get(Number(index)) ?? diagnostic);
     }
   }
-  return routes.map((each, index) => {
+  const closedRoutes = routes.map((each, index) => {
     const error = errors.get(index);
     if (error === undefined) return each;
     const { path, message } = error;
     const where = path.replace(/^routes\[\d+\]\.?/, "");
     each.source.reject(`${where}: ${message}`);
-    return { ...each, route: closed(each.route, [where]) };
+    return {
+      source: each.source,
+      route: closed(each.route, [where]),
+    };
   });
+  return { rest, routes: closedRoutes };
+}
+
+/** Removes a field of the access log or an attribute of spans, which the gateway needs not. */
+function dropMember(holder: object, path: string): void {
+  const [, section = "", list = "", plain, quoted] =
+    /^config\.(accessLog|tracing)\.(add|attributes)(?:\.(\w+)|\["(.*)"\])$/
+      .exec(path) ?? [];
+  const members: unknown = Reflect.get(
+    Object(Reflect.get(Object(Reflect.get(holder, "config")), section)),
+    list,
+  );
+  Reflect.deleteProperty(Object(members), plain ?? quoted ?? "");
 }
 
 function isAboutFile({ message }: Diagnostic): boolean {
@@ -117,7 +135,12 @@ function printConfiguration(
   rest: object,
   routes: readonly RouteImport[],
 ): string {
-  const document = { ...rest, routes: routes.map(({ route }) => route) };
+  const backends = routes.flatMap(({ backends = [] }) => backends);
+  const document = {
+    ...rest,
+    routes: routes.map(({ route }) => route),
+    ...(backends.length > 0 && { backends }),
+  };
   // JSON has no `undefined`.
   return printYaml(JSON.parse(JSON.stringify(document)));
 }

@@ -1,11 +1,10 @@
 import { rejectRestrictions } from "./imported_policies.ts";
+import { type ImportedTls, importMcpTargets } from "./imported_targets.ts";
 import type { SourceNode } from "./source_node.ts";
 
 /** Backends of a route. */
 export interface BackendImport {
   readonly backends: readonly unknown[];
-  /** Path of an MCP server, in place of that of the request. */
-  readonly path?: string | undefined;
   /** Reason why a backend has no counterpart. */
   readonly missing: readonly string[];
 }
@@ -38,7 +37,6 @@ export function importBackends(
         ? []
         : [{ ...backend, ...(weight !== undefined && { weight }) }]
     ),
-    path: all.find(({ path }) => path !== undefined)?.path,
     missing: all.flatMap(({ missing, restrictions }) => [
       ...restrictions,
       ...(missing === undefined ? [] : [missing]),
@@ -48,7 +46,6 @@ export function importBackends(
 
 interface OneBackend {
   readonly backend?: Readonly<Record<string, unknown>>;
-  readonly path?: string | undefined;
   readonly missing?: string;
 }
 
@@ -58,7 +55,7 @@ function importBackend(
 ): OneBackend {
   const tls = importTls(source, context);
   const host = source.get("host")?.text();
-  if (host !== undefined) return { backend: { host, ...tls } };
+  if (host !== undefined) return { backend: { host, ...(tls && { tls }) } };
   const mcp = source.get("mcp");
   if (mcp !== undefined) return importMcpTargets(mcp, tls);
   const ai = source.get("ai");
@@ -67,53 +64,17 @@ function importBackend(
   return { missing: "backend" };
 }
 
-function importTls(source: SourceNode, { policies }: BackendContext): object {
+function importTls(
+  source: SourceNode,
+  { policies }: BackendContext,
+): ImportedTls {
   const found = source.get("policies")?.get("backendTLS") ??
     policies?.get("backendTLS");
-  if (found === undefined) return {};
+  if (found === undefined) return undefined;
   const file = found.get("root")?.text();
   return {
-    tls: {
-      hostname: found.get("hostname")?.text(),
-      ...(file !== undefined && { caCertificateRefs: [{ file }] }),
-    },
-  };
-}
-
-/** Imports the targets of an MCP backend: one that is reached over HTTP. */
-export function importMcpTargets(source: SourceNode, tls: object): OneBackend {
-  const targets = source.get("targets");
-  const [target, second] = targets?.items() ?? [];
-  if (target === undefined || second !== undefined) {
-    (targets ?? source).reject(
-      "targets: one MCP server for each route; servers are not merged",
-    );
-    return { missing: "mcp" };
-  }
-  target.get("name");
-  const remote = target.get("mcp") ?? target.get("sse");
-  const host = remote?.get("host")?.text();
-  if (remote === undefined || host === undefined) {
-    target.reject(
-      "target: only servers with an address; run others behind HTTP",
-    );
-    return { missing: "mcp" };
-  }
-  const url = URL.parse(/^https?:/.test(host) ? host : `http://${host}`);
-  if (url === null) {
-    remote.reject(`host: expected a URL or a host, got "${host}"`);
-    return { missing: "mcp" };
-  }
-  const isTls = url.protocol === "https:";
-  const port = remote.get("port")?.text() || url.port || (isTls ? 443 : 80);
-  const path = remote.get("path")?.text() ?? url.pathname;
-  return {
-    backend: {
-      host: `${url.hostname}:${port}`,
-      ...(isTls ? { tls: {} } : {}),
-      ...tls,
-    },
-    path: path === "/" ? undefined : path,
+    hostname: found.get("hostname")?.text(),
+    ...(file !== undefined && { caCertificateRefs: [{ file }] }),
   };
 }
 
@@ -168,6 +129,9 @@ export interface ProviderSettings {
   readonly plainText?: boolean;
 }
 
+/** Ollama on this machine. */
+const ollama = { host: "localhost:11434", basePath: "/v1", plainText: true };
+
 /** Imports an LLM provider. */
 export function importProvider(
   source: SourceNode,
@@ -175,6 +139,10 @@ export function importProvider(
   { key, plainText, ...settings }: ProviderSettings,
 ): OneBackend {
   const known = providerNames[name.toLowerCase()];
+  if (name.toLowerCase() === "ollama" && settings.host === undefined) {
+    const { model } = settings;
+    return importProvider(source, name, { ...ollama, key, model });
+  }
   if (known === undefined && settings.host === undefined) {
     source.reject(
       `provider ${name}: no counterpart; write OpenAICompatible with its host`,

@@ -1,11 +1,14 @@
 import type { SourceNode } from "./source_node.ts";
 
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
+
 /** Imports rules for cross-origin requests. */
 export function importCors(source: SourceNode) {
   const maxAge = source.get("maxAge")?.text();
-  const seconds = Number(/^([0-9]+)s?$/.exec(maxAge ?? "")?.[1]);
+  const [, count, unit = "s"] = /^([0-9]+)([smh])?$/.exec(maxAge ?? "") ?? [];
+  const seconds = Number(count) * (unitSeconds[unit] ?? 1);
   if (maxAge !== undefined && !(seconds > 0)) {
-    source.get("maxAge")?.reject("maxAge: expected seconds, such as 600s");
+    source.get("maxAge")?.reject("maxAge: expected a duration, such as 600s");
   }
   return {
     allowOrigins: source.get("allowOrigins")?.texts(),

@@ -86,6 +86,9 @@ export function importPolicies(
   const others: { timeouts?: unknown; retry?: unknown } = {};
   for (const source of sources) {
     if (source === undefined) continue;
+    source.get("remoteRateLimit")?.reject(
+      "remoteRateLimit: write rateLimit.global with store.service and the numbers, which the gateway sends to the service",
+    );
     const timeout = source.get("timeout");
     if (timeout !== undefined) others.timeouts = importTimeouts(timeout);
     const retry = source.get("retry");

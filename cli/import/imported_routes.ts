@@ -1,15 +1,19 @@
 import { type BackendContext, importBackends } from "./imported_backends.ts";
+import { importMirrors } from "./imported_mirrors.ts";
 import {
   importPolicies,
   type PolicyImport,
   rejectRestrictions,
 } from "./imported_policies.ts";
+import { rejectToolRules } from "./imported_targets.ts";
 import type { SourceNode } from "./source_node.ts";
 
 /** Imported routes, each with its place in the file. */
 export interface RouteImport {
   readonly route: Readonly<Record<string, unknown>>;
   readonly source: SourceNode;
+  /** Backends that it refers to by name. */
+  readonly backends?: readonly object[];
 }
 
 /** Surroundings of a route in the file. */
@@ -30,7 +34,7 @@ export function importRoute(
 ): RouteImport {
   const policies = source.get("policies");
   const imported = importPolicies([...context.inherited, policies]);
-  const { backends, path, missing } = importBackends(source.get("backends"), {
+  const { backends, missing } = importBackends(source.get("backends"), {
     named: context.named,
     policies,
   });
@@ -47,26 +51,32 @@ export function importRoute(
     matches,
   };
   const guards = rejectRestrictions(policies?.get("ai"));
-  const lacking = [...imported.missing, ...missing, ...guards];
+  const sources = [...context.inherited, policies];
+  const lacking = [
+    ...imported.missing,
+    ...missing,
+    ...guards,
+    ...rejectToolRules(sources, backends),
+  ];
   if (lacking.length > 0) return { route: closed(start, lacking), source };
-  return { route: { ...start, ...open(imported, backends, path) }, source };
+  const mirrors = importMirrors(sources, name);
+  const { filters } = mirrors;
+  const route = {
+    ...start,
+    ...(filters.length > 0 && { filters }),
+    ...open(imported, backends),
+  };
+  return { route, source, backends: mirrors.backends };
 }
 
 function open(
   { policies, timeouts, retry }: PolicyImport,
   backends: readonly unknown[],
-  path: string | undefined,
 ) {
-  const rewrite = path === undefined || "urlRewrite" in policies ? {} : {
-    urlRewrite: {
-      path: { type: "ReplaceFullPath", replaceFullPath: path },
-    },
-  };
-  const all = { ...policies, ...rewrite };
   return {
     timeouts,
     retry,
-    ...(Object.keys(all).length > 0 && { policies: all }),
+    ...(Object.keys(policies).length > 0 && { policies }),
     ...(backends.length > 0 && { backends }),
   };
 }

@@ -11,9 +11,12 @@ interface Route {
   readonly matches?: readonly unknown[];
   readonly policies?: Readonly<Record<string, unknown>>;
   readonly backends?: readonly unknown[];
+  readonly filters?: readonly unknown[];
 }
 
 interface Imported {
+  readonly config?: unknown;
+  readonly backends?: readonly unknown[];
   readonly gateways: Readonly<Record<string, unknown>>;
   readonly routes: readonly Route[];
   /** Such as `3:5 oidc: no counterpart`. */
@@ -101,11 +104,10 @@ binds:
         },
       },
       rateLimit: { local: [{ requests: 10, unit: "Minutes", burst: 5 }] },
-      urlRewrite: {
-        path: { type: "ReplaceFullPath", replaceFullPath: "/mcp" },
-      },
     },
-    backends: [{ host: "localhost:3001" }],
+    backends: [{
+      mcp: { servers: [{ name: "a", url: "http://localhost:3001/mcp" }] },
+    }],
   });
 });
 
@@ -261,7 +263,9 @@ binds:
       },
     },
   });
-  assert.deepEqual(keys?.backends, [{ host: "docs.example.org:443", tls: {} }]);
+  assert.deepEqual(keys?.backends, [{
+    mcp: { servers: [{ name: "docs", url: "https://docs.example.org/mcp" }] },
+  }]);
   assert.deepEqual(login?.policies, {
     basicAuthentication: {
       mode: "Optional",
@@ -284,12 +288,87 @@ binds:
   });
 });
 
-Deno.test("import closes routes that would be open or go nowhere, and says where", async () => {
-  const { routes, notes } = await imported(`config:
-  tracing: { otlpEndpoint: http://localhost:4317 }
+Deno.test("import takes over MCP servers of every kind, behind one endpoint", async () => {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/api.json`;
+  const openapi = { openapi: "3.1.0", paths: { "/a": { get: {} } } };
+  await Deno.writeTextFile(file, JSON.stringify(openapi));
+  const { routes, notes } = await imported(
+    `gateways: { default: { port: 8080 } }
+mcp:
+  prefixMode: always
+  failureMode: failOpen
+  targets:
+  - { name: web, mcp: { host: "docs.example.org", port: 8443, path: /mcp } }
+  - { name: old.one, sse: { host: "http://localhost:1/sse" }, policies: { backendAuth: { key: k-1 } } }
+  - { name: program, stdio: { cmd: npx, args: [-y, server], env: { A: b } } }
+  - { name: api, openapi: { host: "http://localhost:2", schema: { file: ${file} } } }
+`,
+  );
+  await Deno.remove(folder, { recursive: true });
+
+  assert.deepEqual(routes[0]?.gateways, ["default"]);
+  assert.deepEqual(routes[0]?.matches, [
+    { path: { type: "PathPrefix", value: "/mcp" } },
+  ]);
+  assert.deepEqual(routes[0]?.backends, [{
+    mcp: {
+      servers: [
+        { name: "web", url: "http://docs.example.org:8443/mcp" },
+        {
+          name: "old-one",
+          sse: "http://localhost:1/sse",
+          credentials: { key: "k-1" },
+        },
+        {
+          name: "program",
+          stdio: { command: "npx", args: ["-y", "server"], env: { A: "b" } },
+        },
+        { name: "api", openapi: { file, baseUrl: "http://localhost:2/" } },
+      ],
+      prefix: "Always",
+    },
+  }]);
+  assert.equal(notes.length, 1);
+  assert.match(notes[0] ?? "", /^8:\d+ stdio: of the gateway's environment/);
+});
+
+Deno.test("import takes over mirrors, tracing and the access log", async () => {
+  const { config, routes, backends, notes } = await imported(`config:
+  tracing: { otlpEndpoint: "http://collector:4317", randomSampling: true }
+frontendPolicies:
+  accessLog: { add: { user: jwt.sub, host.of: nowhere.at }, remove: [src.addr] }
 gateways: { default: { port: 8080 } }
 routes:
-- { name: stdio, matches: [{ path: { exact: /a } }], backends: [{ mcp: { targets: [{ name: a, stdio: { cmd: npx } }] } }] }
+- name: api
+  policies: { requestMirror: { backend: { host: "b:81" }, percentage: 0.005 } }
+  backends: [{ host: "a:1" }]
+`);
+  assert.deepEqual(config, {
+    accessLog: { add: { user: "jwt.sub" }, remove: ["src.addr"] },
+    otlp: { endpoint: "http://collector:4317", protocol: "grpc" },
+    tracing: { randomSampling: 1 },
+  });
+  assert.deepEqual(backends, [
+    { name: "api-mirror", static: { host: "b", port: 81 } },
+  ]);
+  assert.deepEqual(routes[0]?.filters, [{
+    type: "RequestMirror",
+    requestMirror: {
+      backendRef: { name: "api-mirror" },
+      fraction: { numerator: 50, denominator: 10_000 },
+    },
+  }]);
+  assert.equal(notes.length, 1);
+  assert.match(notes[0] ?? "", /config\.accessLog\.add\["host\.of"\]/);
+});
+
+Deno.test("import closes routes that would be open or go nowhere, and says where", async () => {
+  const { routes, notes } = await imported(`config:
+  database: { url: postgresql://localhost }
+gateways: { default: { port: 8080 } }
+routes:
+- { name: named, matches: [{ path: { exact: /a } }], backends: [{ mcp: { targets: [{ name: a, mcp: { backend: b } }] } }] }
 - { name: oidc, matches: [{ path: { exact: /b } }], policies: { oidc: { issuer: x } }, backends: [{ host: "a:1" }] }
 - name: claims
   matches: [{ path: { exact: /c } }]
@@ -300,7 +379,7 @@ routes:
       jwtValidationOptions: { requiredClaims: [exp, sub] }
   backends: [{ host: "a:1" }]
 - { name: cel, matches: [{ path: { exact: /d } }], policies: { authorization: { rules: ["default(jwt.sub, 'a') == 'a'"] } }, backends: [{ host: "a:1" }] }
-- { name: several, matches: [{ path: { exact: /e } }], backends: [{ mcp: { targets: [{ name: a, mcp: { host: a } }, { name: b, mcp: { host: b } }] } }] }
+- { name: several, matches: [{ path: { exact: /e } }], policies: { mcpAuthorization: { rules: [{ deny: "mcp.tool.name == 'x'" }] } }, backends: [{ mcp: { targets: [{ name: a, mcp: { host: a } }, { name: b, mcp: { host: b } }] } }] }
 - { name: guarded, matches: [{ path: { exact: /f } }], backends: [{ ai: { provider: { openAI: {} } }, policies: { extAuthz: {} } }] }
 - { name: lost, gateways: other, backends: [{ host: "a:1" }] }
 `);
@@ -308,21 +387,21 @@ routes:
   assert.deepEqual(
     Object.fromEntries(routes.map(({ name, policies }) => [name, policies])),
     {
-      stdio: closedFor("mcp"),
+      named: closedFor("mcp"),
       oidc: closedFor("oidc"),
       claims: closedFor("jwtAuth"),
       cel: closedFor("policies.authorization.policy.matchExpressions[0]"),
-      several: closedFor("mcp"),
+      several: closedFor("mcpAuthorization"),
       guarded: closedFor("extAuthz"),
     },
   );
   assert.deepEqual(notes.map((note) => note.split(":").slice(0, 2).join(":")), [
-    "2:3 config.tracing",
+    "2:3 config.database",
     "5:84 target",
     "6:65 oidc",
     "13:7 routes[2].policies.jwtAuth.jwtValidationOptions",
     "15:3 policies.authorization.policy.matchExpressions[0]",
-    "16:76 targets",
+    "16:68 mcpAuthorization",
     "17:115 extAuthz",
     "18:3 gateways",
   ]);
