@@ -34,6 +34,26 @@ const tokenPrices = {
     "US dollars per million output tokens of speech; `output` by default.",
     s.optional(price),
   ),
+  imageInput: s.field(
+    "US dollars per million input tokens of images; `input` by default.",
+    s.optional(price),
+  ),
+  imageOutput: s.field(
+    "US dollars per million output tokens of images; `output` by default.",
+    s.optional(price),
+  ),
+  page: s.field(
+    "US dollars per page, of models that read documents and bill pages.",
+    s.optional(price),
+  ),
+  image: s.field(
+    "US dollars per image, of models that bill images in place of tokens.",
+    s.optional(price),
+  ),
+  characters: s.field(
+    "US dollars per million characters that a model speaks, of those that bill characters.",
+    s.optional(price),
+  ),
   audioHour: s.field(
     "US dollars per hour of speech, of models that bill it in place of tokens.",
     s.optional(price),

@@ -148,6 +148,10 @@ const limits = s.object({
     "Maximum size of a body that the gateway buffers to read or change it, in bytes.",
     s.withDefault(s.integer(1024, 1 << 30), 2 * 1024 * 1024),
   ),
+  maxLlmBodyBytes: s.field(
+    "The same for requests to LLMs, which have images and documents in them.",
+    s.withDefault(s.integer(1024, 1 << 30), 32 * 1024 * 1024),
+  ),
 });
 
 const logging = s.object({

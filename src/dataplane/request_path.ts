@@ -69,6 +69,7 @@ export function createListeners(options: RequestPathOptions): Listeners {
     trustsPeer: trustedProxies(settings.trustedProxies),
     maxBodyBytes: settings.limits.maxBodyBytes,
     maxBufferBytes: settings.limits.maxBufferBytes,
+    maxLlmBodyBytes: settings.limits.maxLlmBodyBytes,
     log,
     tracing: debugging.tracing,
     spans: telemetry.spans,
@@ -111,7 +112,7 @@ function createForwarder(
   }: RequestPathOptions,
 ): Forwarder {
   const log = logger.module("proxy");
-  const { maxBufferBytes } = settings.limits;
+  const { maxBufferBytes, maxLlmBodyBytes } = settings.limits;
   const mirrors = new Mirrors({
     upstreams,
     tokens,
@@ -121,7 +122,7 @@ function createForwarder(
       metrics.mirrorFailures.labels(backend.name).inc();
       log.debug("Cannot mirror a request", { backend: backend.key, error });
     },
-    llm: { prices, clock, counted, maxBufferBytes },
+    llm: { prices, clock, counted, maxBufferBytes: maxLlmBodyBytes },
     onAnswer: (route, answer) => {
       metrics.recordMirror({ route, ...answer });
       const { usage } = answer;
@@ -138,6 +139,7 @@ function createForwarder(
     clock,
     log,
     maxBufferBytes,
+    maxLlmBodyBytes,
   });
 }
 
@@ -158,7 +160,7 @@ function createFailover(
     clock,
     log: logger.module("proxy"),
     random,
-    maxBufferBytes: settings.limits.maxBufferBytes,
+    maxBufferBytes: settings.limits.maxLlmBodyBytes,
     prices,
     onFailover: (backend, reason) =>
       metrics.failovers.labels(backend, reason).inc(),

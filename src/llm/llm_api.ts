@@ -140,6 +140,30 @@ const llmApis = {
     provider: "openai",
     inputTokens: "withCache",
   },
+  /** OpenAI's images; of `edits`, requests are forms. */
+  images: {
+    ...usual,
+    isEstimated: false,
+    endings: ["/images/generations", "/images/edits", "/images/variations"],
+    provider: "openai",
+    inputTokens: "withCache",
+  },
+  /** OpenAI's spoken texts: of responses, which are sound, the request says what they cost. */
+  speech: {
+    ...usual,
+    isEstimated: false,
+    endings: ["/audio/speech"],
+    provider: "openai",
+    inputTokens: "withCache",
+  },
+  /** Mistral's reading of documents. */
+  ocr: {
+    ...usual,
+    isEstimated: false,
+    endings: ["/ocr"],
+    provider: "mistral_ai",
+    hasOutput: false,
+  },
   /** OpenAI's WebSockets: conversations, transcriptions, and responses one after the other. */
   realtime: {
     ...usual,

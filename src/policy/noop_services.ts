@@ -51,6 +51,7 @@ export function noopServices(
     log: silence,
     egress: openEgress,
     maxBufferBytes: 0,
+    maxLlmBodyBytes: 0,
     sensitiveHeaders: createSensitiveHeaders([]),
     trustsPeer: () => false,
     ofKinds,

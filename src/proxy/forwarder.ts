@@ -53,6 +53,8 @@ export interface ForwarderOptions {
   readonly log: Log;
   /** Limit of bytes that are buffered to change the body of a request to an LLM. */
   readonly maxBufferBytes: number;
+  /** The same for requests to LLMs. */
+  readonly maxLlmBodyBytes: number;
 }
 
 /** One request to one backend. */
@@ -184,12 +186,12 @@ export class Forwarder {
   ): Promise<ResponseMessage> {
     const { exchange, attempts, backend, destination } = call;
     const { retry, replaysFailures = false } = call.route;
-    const { clock, log, maxBufferBytes } = this.#options;
+    const { clock, log, maxLlmBodyBytes } = this.#options;
     const maxReplayBytes = retry === undefined
       ? 0
       : backend.llm === undefined
       ? MAX_REPLAY_BYTES
-      : maxBufferBytes;
+      : maxLlmBodyBytes;
     const trace = exchange.trace?.policies;
     const { request, requestId } = exchange;
     return sendUntilGood(
@@ -264,7 +266,10 @@ export class Forwarder {
     { exchange, backend: { credentials, llm } }: Call,
   ): Pick<AttemptTarget, "send"> {
     if (credentials === undefined) return target;
-    const { tokens, maxBufferBytes, clock } = this.#options;
+    const { tokens, maxLlmBodyBytes, clock } = this.#options;
+    const maxBufferBytes = llm === undefined
+      ? this.#options.maxBufferBytes
+      : maxLlmBodyBytes;
     return new CredentialedTarget(target, {
       credentials,
       caller: callerOf(exchange.slots),
@@ -289,7 +294,7 @@ export class Forwarder {
   ): Promise<ResponseMessage> {
     const { exchange, attempts, route, backend, readBody } = call;
     const { request, requestId, slots, span } = exchange;
-    const { clock, maxBufferBytes, mcp, upstreams } = this.#options;
+    const { clock, maxLlmBodyBytes, mcp, upstreams } = this.#options;
     if (backend.llm !== undefined) {
       const body = readBody === undefined ? unread : new BytesBody(readBody);
       return sendToProvider({
@@ -303,7 +308,7 @@ export class Forwarder {
         requestId,
         trace: exchange.trace?.policies,
         clock,
-        maxBufferBytes,
+        maxBufferBytes: maxLlmBodyBytes,
         onRead: (bytes) => call.readBody = bytes,
         items: this.#items.of(request.owners?.at(-1) ?? ""),
         models: () => modelSources(exchange, route, upstreams),

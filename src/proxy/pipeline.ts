@@ -42,6 +42,8 @@ export interface PipelineOptions extends ExchangeOptions, MeterServices {
   readonly maxBodyBytes: number | undefined;
   /** Limit of bytes that are buffered to read a body. */
   readonly maxBufferBytes: number;
+  /** The same for requests to LLMs. */
+  readonly maxLlmBodyBytes: number;
   /** Receives the parts of what an exchange uses that stays open. */
   readonly onUsed?:
     | ((exchange: Exchange, usage: TokenUsage) => void)
@@ -181,12 +183,17 @@ export class Pipeline {
       const early = await exchange.runPolicies(target.policies);
       if (early !== undefined) return { response: early, isUpstream: false };
     }
-    const { forwarder, maxBufferBytes, spans, onUsed } = this.#options;
+    const { forwarder, spans, onUsed } = this.#options;
     const meter = createMeter(exchange, this.#options, (usage) => {
       onUsed?.(exchange, usage);
     });
     exchange.meter = meter;
-    const pending = meter?.prepare(exchange.request, maxBufferBytes);
+    const pending = meter?.prepare(
+      exchange.request,
+      meter.api === undefined
+        ? this.#options.maxBufferBytes
+        : this.#options.maxLlmBodyBytes,
+    );
     if (pending !== undefined) await pending;
     if (spans !== undefined) await spans.readBody(exchange);
     this.#addHeaders(exchange);

@@ -161,6 +161,7 @@ export class PolicyState {
         log: this.#log,
         egress,
         maxBufferBytes: settings.limits.maxBufferBytes,
+        maxLlmBodyBytes: settings.limits.maxLlmBodyBytes,
         sensitiveHeaders: this.#sensitiveHeaders,
         trustsPeer: this.#trustsPeer,
         ofKinds,

@@ -1,10 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import {
+  bills,
   costOf,
   type ModelPrices,
   type PricedTokens,
   type TokenPrices,
+  withGuard,
 } from "./token_prices.ts";
 import { loadShippedPrices, shippedPrices } from "./shipped_prices.ts";
 
@@ -41,8 +43,6 @@ interface CachedPrices {
 /** Prices change with the day, and some with the hour. */
 const CACHE_MS = 600_000;
 const MAX_CACHED = 1000;
-/** More than most providers charge. */
-const UNKNOWN_AUDIO_HOUR = 1.5;
 const MAX_WARNINGS = 1000;
 
 /** Knows what tokens cost. */
@@ -86,13 +86,13 @@ export class PriceBook {
   /** Returns what tokens cost now. */
   price(served: ServedModel, tokens: PricedTokens): Cost {
     const { prices, isPriced } = this.#find(served, tokens.inputTokens);
-    const isSpeech = tokens.audioSeconds !== undefined;
-    if (!isSpeech || prices.audioHour !== undefined) {
-      return { nanoUsd: costOf(prices, tokens), isPriced };
-    }
-    const { unknownModel } = this.#settings;
-    const guard = { audioHour: UNKNOWN_AUDIO_HOUR, ...unknownModel };
-    return { nanoUsd: costOf(guard, tokens), isPriced: false };
+    const { billed } = tokens;
+    // Other models for speech and images bill tokens, which are estimated then.
+    const hasPrice = billed === undefined || bills(prices, billed) ||
+      isPriced && billed.unit !== "audioSecond";
+    if (hasPrice) return { nanoUsd: costOf(prices, tokens), isPriced };
+    const guarded = withGuard(this.#settings.unknownModel, billed);
+    return { nanoUsd: costOf(guarded, tokens), isPriced: false };
   }
 
   /** Warns once that a budget is charged for a model without a price. */

@@ -38,8 +38,11 @@ export function shippedPrices(
   const found = (host === undefined ? null : library.calcPrice(usage, model, {
     ...at,
     providerApiUrl: `https://${host}/`,
-  })) ?? library.calcPrice(usage, model, at);
-  if (found === null) return undefined;
+  })) ?? library.calcPrice(usage, model, at) ??
+    (bedrockName.test(model)
+      ? library.calcPrice(usage, model, { ...at, providerId: "aws" })
+      : null);
+  if (found === null) return spokenPrices(model);
   const { model_price: price } = found;
   const read = (name: string): number | undefined => {
     const value = price[name];
@@ -56,8 +59,32 @@ export function shippedPrices(
       audioInput: read("input_audio_mtok"),
       cachedAudioInput: read("cache_audio_read_mtok"),
       audioOutput: read("output_audio_mtok"),
+      imageInput: read("input_image_mtok"),
+      imageOutput: read("output_image_mtok"),
       audioHour: read("input_audio_hours"),
+      page: perPage(read("input_document_kpages")),
     },
     isTiered: Object.values(price).some((value) => typeof value === "object"),
   };
+}
+
+/** Names of Bedrock, which it has behind every host: `eu.anthropic.claude-…`, `amazon.nova-…`. */
+const bedrockName =
+  /^(?:[a-z-]{2,8}\.)?(?:ai21|amazon|anthropic|cohere|deepseek|meta|mistral|openai|qwen|stability|writer)\./;
+
+function perPage(perThousand: number | undefined): number | undefined {
+  return perThousand === undefined ? undefined : perThousand / 1000;
+}
+
+/** Models of OpenAI that bill characters, which the package does not have; 2026-11-26. */
+const characterPrices: ReadonlyMap<string, number> = new Map([
+  ["tts-1", 15],
+  ["tts-1-hd", 30],
+]);
+
+function spokenPrices(model: string): ShippedPrices | undefined {
+  const characters = characterPrices.get(model);
+  return characters === undefined
+    ? undefined
+    : { prices: { input: 0, output: 0, characters }, isTiered: false };
 }

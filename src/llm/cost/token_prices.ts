@@ -15,8 +15,18 @@ export interface TokenPrices {
   readonly cachedAudioInput?: number | undefined;
   /** Output that is speech; like `output` by default. */
   readonly audioOutput?: number | undefined;
+  /** Input that is an image; like `input` by default. */
+  readonly imageInput?: number | undefined;
+  /** Output that is an image; like `output` by default. */
+  readonly imageOutput?: number | undefined;
   /** US dollars per hour of speech, of models that bill it in place of tokens. */
   readonly audioHour?: number | undefined;
+  /** US dollars per page that is read, of models that bill pages. */
+  readonly page?: number | undefined;
+  /** US dollars per image, of models that bill images. */
+  readonly image?: number | undefined;
+  /** US dollars per million characters that are spoken, of models that bill characters. */
+  readonly characters?: number | undefined;
   /** Price of a batch, in relation to that of other requests; 0.5 by default. */
   readonly batch?: number | undefined;
 }
@@ -29,6 +39,38 @@ export interface ModelPrices extends TokenPrices {
   readonly from?: string | undefined;
 }
 
+/** Units that some models bill in place of tokens: the name of the price, the amount that it is for, and a price above those of most providers. */
+const billedUnits = {
+  audioSecond: { price: "audioHour", per: 3600, guard: 1.5 },
+  page: { price: "page", per: 1, guard: 0.01 },
+  image: { price: "image", per: 1, guard: 0.25 },
+  character: { price: "characters", per: 1e6, guard: 30 },
+} as const;
+
+/** Something that is billed in place of tokens. */
+export interface Billed {
+  readonly unit: keyof typeof billedUnits;
+  readonly amount: number;
+}
+
+/** Returns prices with one above those of most providers for a unit. */
+export function withGuard(prices: TokenPrices, { unit }: Billed): TokenPrices {
+  const { price, guard } = billedUnits[unit];
+  return { [price]: guard, ...prices };
+}
+
+/** Reports whether prices have one for a unit. */
+export function bills(prices: TokenPrices, { unit }: Billed): boolean {
+  return prices[billedUnits[unit].price] !== undefined;
+}
+
+/** Part of the tokens that has prices of its own. */
+interface Medium {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+}
+
 /** Tokens that a request used, by price. */
 export interface PricedTokens {
   /** Cached tokens included. */
@@ -37,31 +79,29 @@ export interface PricedTokens {
   readonly cacheCreationInputTokens?: number | undefined;
   readonly outputTokens: number;
   /** Part of them that is speech. */
-  readonly audio?: {
-    readonly input: number;
-    readonly cached: number;
-    readonly output: number;
-  } | undefined;
-  /** Speech that is billed in place of tokens. */
-  readonly audioSeconds?: number | undefined;
+  readonly audio?: Medium | undefined;
+  /** Part of them that are images. */
+  readonly image?: Medium | undefined;
+  /** Billed in place of tokens where there is a price for it. */
+  readonly billed?: Billed | undefined;
   readonly isBatch?: boolean | undefined;
 }
 
 /** OpenAI, Anthropic, Google and Mistral charge half the price. */
 const BATCH = 0.5;
 const PER_TOKEN = NANO_USD / 1e6;
-const SECONDS_PER_HOUR = 3600;
 
 /** Returns what tokens cost, in billionths of a US dollar, rounded up. */
 export function costOf(
   prices: TokenPrices,
   tokens: PricedTokens,
 ): number {
-  const { input, output, audioHour = 0 } = prices;
+  const { input, output } = prices;
   const { cachedInput = input, cacheWrite = input } = prices;
-  if (tokens.audioSeconds !== undefined) {
-    const nanoUsd = tokens.audioSeconds / SECONDS_PER_HOUR * audioHour *
-      NANO_USD;
+  const { billed } = tokens;
+  if (billed !== undefined && bills(prices, billed)) {
+    const { price, per } = billedUnits[billed.unit];
+    const nanoUsd = billed.amount / per * (prices[price] ?? 0) * NANO_USD;
     return Math.min(roundUp(nanoUsd), Number.MAX_SAFE_INTEGER);
   }
   const { inputTokens, outputTokens } = tokens;
@@ -76,20 +116,32 @@ export function costOf(
   return Math.min(nanoUsd, Number.MAX_SAFE_INTEGER);
 }
 
-/** Returns what speech costs beyond the price of text, per million tokens. @param read Input read from the cache. */
+/** Returns what speech and images cost beyond the price of text, per million tokens. @param read Input read from the cache. */
 function surchargeOf(
-  { input, output, cachedInput = input, ...prices }: TokenPrices,
-  { audio, inputTokens, outputTokens }: PricedTokens,
+  prices: TokenPrices,
+  tokens: PricedTokens,
   read: number,
 ): number {
-  if (audio === undefined) return 0;
+  const { input, output, cachedInput = input } = prices;
   const { audioInput = input, audioOutput = output } = prices;
+  const { imageInput = input, imageOutput = output } = prices;
   const { cachedAudioInput = cachedInput } = prices;
-  const cached = Math.min(audio.cached, audio.input, read);
-  const heard = Math.min(audio.input - cached, inputTokens - read);
-  const spoken = Math.min(audio.output, outputTokens);
-  return heard * (audioInput - input) + spoken * (audioOutput - output) +
-    cached * (cachedAudioInput - cachedInput);
+  const { inputTokens, outputTokens } = tokens;
+  const surcharge = (
+    medium: Medium | undefined,
+    ownInput: number,
+    ownCached: number,
+    ownOutput: number,
+  ) => {
+    if (medium === undefined) return 0;
+    const cached = Math.min(medium.cached, medium.input, read);
+    const given = Math.min(medium.input - cached, inputTokens - read);
+    const made = Math.min(medium.output, outputTokens);
+    return given * (ownInput - input) + made * (ownOutput - output) +
+      cached * (ownCached - cachedInput);
+  };
+  return surcharge(tokens.audio, audioInput, cachedAudioInput, audioOutput) +
+    surcharge(tokens.image, imageInput, cachedInput, imageOutput);
 }
 
 /** Sums of decimal fractions are off by less than a thousandth. */

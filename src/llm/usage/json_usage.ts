@@ -1,7 +1,7 @@
 import { latin1 } from "../../base/bytes.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import { isAnswerMember } from "../answer_shape.ts";
-import { usagePathsOf } from "./response_usage.ts";
+import { IMAGES, usagePathsOf } from "./response_usage.ts";
 import { JsonScanner } from "../../base/json/json_scanner.ts";
 import type { UsageTracker } from "./usage_tracker.ts";
 
@@ -40,6 +40,9 @@ export class JsonUsage {
         if (path === "") this.#countedTo = this.#parsedBytes + offset;
       },
       member: (path, text) => this.#set(path, text),
+      item: (path) => {
+        if (path === IMAGES) this.#tracker.images++;
+      },
       end: (offset) => this.#observe(this.#parsedBytes + offset),
     });
   }
@@ -50,6 +53,8 @@ export class JsonUsage {
     const document = parseJson(latin1(bytes));
     if (!isJsonObject(document)) return false;
     this.#document = document;
+    const { data } = document;
+    if (Array.isArray(data)) this.#tracker.images += data.length;
     this.#countedTo = 0;
     this.#parsedBytes = bytes.length;
     this.#observe(bytes.length);
@@ -58,6 +63,7 @@ export class JsonUsage {
 
   #set(path: string, text: string): void {
     const [first = "", second] = path.split(".");
+    if (first === IMAGES) return;
     const value = parseJson(text);
     this.#tracker.isAnswer ||= isAnswerMember(path, value);
     if (second === undefined) {

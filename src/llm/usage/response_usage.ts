@@ -18,6 +18,9 @@ export interface ResponseUsage {
   readonly backgroundId?: string | undefined;
 }
 
+/** Path of each image in responses of OpenAI's API for images. */
+export const IMAGES = "data[]";
+
 /**
  * Paths of usage and model in responses, including OpenAI's `response.completed` event, Anthropic's `message_start`, Cohere's
  * `message-end` and `stream-end`, Groq, Cloudflare's `result`, and the counts of Ollama and llama.cpp at the top level, of TGI in
@@ -28,6 +31,7 @@ const usagePaths = [
     .flatMap(
       (prefix) => [`${prefix}usage`, `${prefix}usageMetadata`],
     ),
+  "usage_info",
   "meta",
   "response.meta",
   "details",
@@ -42,6 +46,8 @@ const usagePaths = [
 ];
 const commonPaths = new JsonPaths(usagePaths);
 const unknownPaths = new JsonPaths([...usagePaths, ...shapePaths]);
+/** Leads through the list of images, so that they are counted. */
+const imagesPaths = new JsonPaths([...usagePaths, `${IMAGES}.url`]);
 const responsesPaths = new JsonPaths([
   ...usagePaths,
   ...["id", "background", "response.id", "response.background"],
@@ -50,6 +56,7 @@ const responsesPaths = new JsonPaths([
 /** Returns the paths of the values that `readResponseUsage` reads. */
 export function usagePathsOf(api: LlmApi | undefined): JsonPaths {
   if (api === undefined) return unknownPaths;
+  if (api === "images") return imagesPaths;
   return api === "responses" ? responsesPaths : commonPaths;
 }
 
@@ -91,7 +98,8 @@ function readPlace(
 ): UsageReport | undefined {
   if (!isJsonObject(place)) return undefined;
   return readUsageReport(place["usage"], api) ??
-    readUsageReport(place["usageMetadata"], api);
+    readUsageReport(place["usageMetadata"], api) ??
+    readUsageReport(place["usage_info"], api);
 }
 
 /** Reads counts that are members beside others. */

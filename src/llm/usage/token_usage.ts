@@ -18,8 +18,10 @@ export interface TokenUsage extends Cost {
   readonly cacheCreationInputTokens: Count;
   /** Part of the counts that is speech. */
   readonly audio?: PricedTokens["audio"];
-  /** Length of the speech that the provider bills in place of tokens; those are derived from it. */
-  readonly audioSeconds?: number;
+  /** Part of the counts that are images. */
+  readonly image?: PricedTokens["image"];
+  /** Billed in place of tokens; those are derived from it. */
+  readonly billed?: PricedTokens["billed"];
   /** The provider ran the request as part of a batch, for which it charges less. */
   readonly isBatch?: boolean;
   /** Some values are estimated, because the provider had not reported them yet. */
@@ -47,6 +49,8 @@ export function normalizeUsage(
   const outputTokens = normalizeOutput(report, inputTokens);
   const { audioInput = 0, audioCached = 0, audioOutput = 0 } = report;
   const audio = { input: audioInput, cached: audioCached, output: audioOutput };
+  const { imageInput = 0, imageOutput = 0 } = report;
+  const image = { input: imageInput, cached: 0, output: imageOutput };
   return {
     inputTokens,
     outputTokens,
@@ -54,8 +58,8 @@ export function normalizeUsage(
     cachedInputTokens: report.cached,
     cacheCreationInputTokens: report.cacheCreation,
     ...(audio.input + audio.output > 0 && { audio }),
-    ...(report.audioSeconds !== undefined &&
-      { audioSeconds: report.audioSeconds }),
+    ...(image.input + image.output > 0 && { image }),
+    ...(report.billed !== undefined && { billed: report.billed }),
     estimated: false,
     responseModel,
     host: undefined,

@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { Billed } from "../cost/token_prices.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 
-/** Counts that usage objects have; of input and output, `audio…` is the part that is speech, which has prices of its own. */
+/** Counts that usage objects have; of input and output, `audio…` is the part that is speech, and `image…` that of images, which have prices of their own. */
 const countNames = [
   "input",
   "output",
@@ -11,6 +12,8 @@ const countNames = [
   "audioInput",
   "audioCached",
   "audioOutput",
+  "imageInput",
+  "imageOutput",
 ] as const;
 
 type Counts = Partial<Record<typeof countNames[number], number>>;
@@ -18,11 +21,11 @@ type Counts = Partial<Record<typeof countNames[number], number>>;
 /** A usage object with translated field names and validated numbers, not yet normalized; what was not reported is missing. */
 export interface UsageReport extends Readonly<Counts> {
   /** Naming scheme of the fields. */
-  readonly dialect: DialectName | "duration";
+  readonly dialect: DialectName | "billed";
   /** `input` excludes tokens read from and written to the prompt cache. */
   readonly cacheIsOutside?: boolean;
-  /** Length of the speech that was transcribed, in place of tokens. */
-  readonly audioSeconds?: number;
+  /** Reported in place of tokens, which are derived from it. */
+  readonly billed?: Billed;
 }
 
 /** Reads a usage object by its field names; `api` decides only where providers share names. */
@@ -32,6 +35,7 @@ export function readUsageReport(
 ): UsageReport | undefined {
   if (!isJsonObject(usage)) return undefined;
   if (usage["type"] === "duration") return readDuration(usage);
+  if ("pages_processed" in usage) return readPages(usage);
   const dialect = pickDialect(usage, api);
   if (dialect === undefined) return readCohere(usage, api);
   const report = readCounts(usage, dialect, api);
@@ -83,6 +87,8 @@ const dialects = {
     audioInput: "prompt_tokens_details.audio_tokens",
     audioCached: "prompt_tokens_details.cached_tokens_details.audio_tokens",
     audioOutput: "completion_tokens_details.audio_tokens",
+    imageInput: "prompt_tokens_details.image_tokens",
+    imageOutput: "completion_tokens_details.image_tokens",
   }),
   /** OpenAI responses and Anthropic messages: the same names, but Anthropic's input excludes the cache. */
   snake: compile({
@@ -102,6 +108,10 @@ const dialects = {
       "input_tokens_details.cached_tokens_details.audio_tokens | input_token_details.cached_tokens_details.audio_tokens",
     audioOutput:
       "output_tokens_details.audio_tokens | output_token_details.audio_tokens",
+    imageInput:
+      "input_tokens_details.image_tokens | input_token_details.image_tokens",
+    imageOutput:
+      "output_tokens_details.image_tokens | output_token_details.image_tokens",
   }),
   gemini: compile({
     names:
@@ -175,6 +185,7 @@ function readCounts(
     const count = readCount(usage, places);
     if (count !== undefined) counts[name] = count;
   }
+  if (dialect === "gemini") Object.assign(counts, readModalities(usage));
   const cacheIsOutside = dialect === "converse" ||
     dialect === "snake" && excludesCache(usage, api);
   return { dialect, cacheIsOutside, ...counts };
@@ -212,17 +223,67 @@ function hasAny(usage: JsonObject, names: readonly string[]): boolean {
   return names.some((name) => name in usage);
 }
 
-/** Transcriptions of Whisper are billed by the length of the recording. */
-function readDuration({ seconds }: JsonObject): UsageReport | undefined {
-  if (typeof seconds !== "number" || !(seconds >= 0)) return undefined;
-  const audioSeconds = Math.min(seconds, MAX_AUDIO_SECONDS);
-  const input = Math.ceil(audioSeconds * TOKENS_PER_SECOND);
-  return { dialect: "duration", input, output: 0, audioSeconds };
+/** Gemini's lists of tokens by modality. */
+function readModalities(usage: JsonObject): Counts {
+  const count = (list: string, modality: string) => {
+    const items = usage[list];
+    if (!Array.isArray(items)) return undefined;
+    const item = items.find((each: unknown) =>
+      isJsonObject(each) && each["modality"] === modality
+    );
+    return isJsonObject(item) ? toTokenCount(item["tokenCount"]) : undefined;
+  };
+  const counts = {
+    audioInput: count("promptTokensDetails", "AUDIO"),
+    audioCached: count("cacheTokensDetails", "AUDIO"),
+    audioOutput: count("candidatesTokensDetails", "AUDIO"),
+    imageInput: count("promptTokensDetails", "IMAGE"),
+    imageOutput: count("candidatesTokensDetails", "IMAGE"),
+  };
+  return Object.fromEntries(
+    Object.entries(counts).filter(([, value]) => value !== undefined),
+  );
 }
 
-/** OpenAI's models that transcribe speech for tokens count it as so many. */
-const TOKENS_PER_SECOND = 10;
-const MAX_AUDIO_SECONDS = 1e7;
+/** Transcriptions of Whisper are billed by the length of the recording. */
+function readDuration({ seconds }: JsonObject): UsageReport | undefined {
+  return billedUsage("audioSecond", seconds);
+}
+
+/** Mistral's OCR is billed by the page. */
+function readPages({ pages_processed: pages }: JsonObject) {
+  return billedUsage("page", pages);
+}
+
+/**
+ * Tokens for budgets of tokens: OpenAI's models that transcribe or speak for tokens count a second as 10, and a character as about 4
+ * for 3; a page and an image are the most that a provider documents for one of the usual size.
+ */
+const tokensPerUnit: Readonly<
+  Record<Billed["unit"], { readonly input: number; readonly output: number }>
+> = {
+  audioSecond: { input: 10, output: 0 },
+  page: { input: 1600, output: 0 },
+  image: { input: 0, output: 1600 },
+  character: { input: 1 / 3, output: 4 / 3 },
+};
+const MAX_AMOUNT = 1e7;
+
+/** Returns the usage of something that is billed in place of tokens; `undefined` if the amount is none. */
+export function billedUsage(
+  unit: Billed["unit"],
+  reported: unknown,
+): UsageReport | undefined {
+  if (typeof reported !== "number" || !(reported >= 0)) return undefined;
+  const amount = Math.min(reported, MAX_AMOUNT);
+  const { input, output } = tokensPerUnit[unit];
+  return {
+    dialect: "billed",
+    input: Math.ceil(amount * input),
+    output: Math.ceil(amount * output),
+    billed: { unit, amount },
+  };
+}
 
 /** Cohere, in `usage` or in `meta`: tokens used, else tokens billed. */
 function readCohere(

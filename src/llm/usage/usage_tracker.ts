@@ -3,6 +3,7 @@ import { readResponseUsage } from "./response_usage.ts";
 import { OutputEstimate } from "./output_estimate.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import {
+  billedUsage,
   MAX_TOKEN_COUNT,
   mergeUsageReports,
   type UsageReport,
@@ -21,6 +22,8 @@ export class UsageTracker {
   /** Estimates the output after the last report. */
   readonly output = new OutputEstimate();
   readonly api: LlmApi | undefined;
+  /** Images of a response of OpenAI's API for images, which older models bill. */
+  images = 0;
   #report: UsageReport | undefined;
   #isStart = false;
   #model: string | undefined;
@@ -54,6 +57,9 @@ export class UsageTracker {
 
   /** Returns the usage of the complete response; `undefined` when the provider reported none. */
   finish(): TokenUsage | undefined {
+    this.#report ??= this.api === "images" && this.images > 0
+      ? billedUsage("image", this.images)
+      : undefined;
     if (this.#report === undefined || !hasInput(this.#report)) return undefined;
     return this.#isStart
       ? this.estimate(0)

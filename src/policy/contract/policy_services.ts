@@ -23,6 +23,8 @@ export interface PolicyServices {
   readonly egress: EgressPolicy;
   /** Largest part of a body that is buffered where its content has to be read. */
   readonly maxBufferBytes: number;
+  /** The same for requests to LLMs. */
+  readonly maxLlmBodyBytes: number;
   /** Headers whose values must not be shown. */
   readonly sensitiveHeaders: SensitiveHeaders;
   /** Reports whether an address belongs to a proxy whose `X-Forwarded-*` fields are trusted. */

@@ -24,7 +24,7 @@ import type { PolicyServices } from "../contract/policy_services.ts";
 interface Services
   extends
     Pick<RateLimitServices, "prices">,
-    Pick<PolicyServices, "maxBufferBytes"> {}
+    Pick<PolicyServices, "maxLlmBodyBytes"> {}
 
 /**
  * Estimates the most that a request to an LLM may use: its body, and the output that it allows; of a WebSocket, its first response. A
@@ -42,7 +42,7 @@ export async function readExpectedUse(
     const counts = { inputTokens: 0, outputTokens: USUAL_OUTPUT_TOKENS };
     return await priced(readPathModel(target), counts, services);
   }
-  const content = await readContent(request, api, services.maxBufferBytes);
+  const content = await readContent(request, api, services.maxLlmBodyBytes);
   if (content === undefined) return noUse;
   const { bytes, input } = content;
   const facts = await readRequestFacts(bytes);

@@ -96,7 +96,7 @@ export function createRateLimit(
   return new RateLimitPolicy({
     clock: services.clock,
     prices,
-    maxBufferBytes: services.maxBufferBytes,
+    maxLlmBodyBytes: services.maxLlmBodyBytes,
     local,
     global: global.filter((each) => each !== undefined),
     softLimits: new SoftLimits(services.clock, log),
@@ -117,7 +117,7 @@ function usageRulesOf(configs: readonly RateLimit[]): UsageRules {
 
 interface RateLimitOptions
   extends
-    Pick<PolicyServices, "clock" | "maxBufferBytes">,
+    Pick<PolicyServices, "clock" | "maxLlmBodyBytes">,
     Pick<RateLimitServices, "prices"> {
   readonly local: LocalLimits;
   readonly global: readonly GlobalLimits[];

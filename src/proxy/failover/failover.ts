@@ -26,7 +26,7 @@ import {
   resultOf,
 } from "./outcome.ts";
 
-/** Longer bodies are not kept for another backend, unless `maxBufferBytes` applies. */
+/** Longer bodies are not kept for another backend, unless `maxLlmBodyBytes` applies. */
 const MAX_REPLAY_BYTES = 64 * 1024;
 
 /** Dependencies of failover. */

@@ -9,6 +9,7 @@ import type { AttemptTarget } from "../balancing/attempt_target.ts";
 import { TokenMeter } from "../metering/meter/token_meter.ts";
 import {
   type MeterOptions,
+  modelNamesOf,
   priceHostOf,
 } from "../metering/meter/usage_meter.ts";
 import { Attempts } from "../request/attempts.ts";
@@ -99,6 +100,7 @@ function createMeter(
   const api = detectLlmApi(method, target);
   return new TokenMeter(api, {
     ...{ prices, clock, counted, host, port, priceHost },
+    modelAt: modelNamesOf(backend),
     onUsed: onUsage,
   }, {
     listeners: [{ settle: onUsage, charge: () => false }],

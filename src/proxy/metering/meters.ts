@@ -6,6 +6,7 @@ import {
   type MeteredRequest,
   type MeterKind,
   type MeterOptions,
+  modelNamesOf,
   priceHostOf,
   type UsageMeter,
 } from "./meter/usage_meter.ts";
@@ -36,7 +37,10 @@ export function createMeter(
   const { backend } = metered.routed;
   const { host, port } = backend ?? {};
   const priceHost = backend && priceHostOf(backend);
-  const options = { prices, clock, counted, host, port, priceHost, onUsed };
+  const options: MeterOptions = {
+    ...{ prices, clock, counted, host, port, priceHost, onUsed },
+    modelAt: modelNamesOf(backend),
+  };
   if (budgets !== undefined) requestWhole(metered.request);
   for (const kind of kinds) {
     const meter = kind(metered, options, budgets);

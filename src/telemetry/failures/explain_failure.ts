@@ -179,7 +179,7 @@ const byReason: Readonly<
     "The route has `unknownUsage: Deny`. Use a path and parameters whose tokens can be counted, or allow others with `unknownUsage: Allow`.",
   ),
   body_too_large: rejected(
-    "Send less, or raise `config.limits.maxBodyBytes`; for a transformation, `config.limits.maxBufferBytes`.",
+    "Send less, or raise `config.limits.maxBodyBytes`; for a transformation, `config.limits.maxBufferBytes`, for an LLM, `config.limits.maxLlmBodyBytes`.",
   ),
   body_memory_full: rejected(
     "The bodies that rules, limits and transformations read fill their memory: look for clients that send slowly in `gwctl proxy tasks`, or raise `config.limits.maxBodyMemoryBytes`.",

@@ -13,11 +13,13 @@ import {
 } from "../../../llm/llm_api.ts";
 import { outputKey } from "../../../llm/batch/stored_output.ts";
 import { FormModel } from "../../../llm/request/form_model.ts";
+import { MediaRequest } from "../../../llm/request/media_request.ts";
 import type { RequestContent } from "../../../llm/request/request_content.ts";
 import { readRequestFacts } from "../../../llm/request/request_facts.ts";
 import { isTokenStream, timedOutput } from "../../../llm/usage/first_output.ts";
 import {
   addUsage,
+  normalizeUsage,
   readUsageHeaders,
   type TokenUsage,
 } from "../../../llm/usage/token_usage.ts";
@@ -26,6 +28,7 @@ import {
   createUsageScanner,
   type UsageScanner,
 } from "../../../llm/usage/usage_scanner.ts";
+import { billedUsage } from "../../../llm/usage/usage_report.ts";
 import { UsageTracker } from "../../../llm/usage/usage_tracker.ts";
 import {
   readLlmContent,
@@ -55,6 +58,14 @@ const noBudgets: Pick<UsageListeners, "listeners" | "rules"> = {
   listeners: [],
   rules: { mayRequestUsage: true, drains: false, deniesUnknown: false },
 };
+
+/** APIs whose responses do not name the model. */
+const mediaApis: ReadonlySet<LlmApi | undefined> = new Set<LlmApi>([
+  "transcriptions",
+  "images",
+  "speech",
+  "ocr",
+]);
 
 /** Meters requests to known LLM APIs, and under a budget all requests that may be for an LLM. */
 export function meterOfTokens(
@@ -87,8 +98,8 @@ export class TokenMeter implements UsageMeter {
   #input: number | undefined;
   /** Model in the body of the request. */
   #requestModel: string | undefined;
-  /** Set for a form. */
-  #form: FormModel | undefined;
+  /** Set for requests about media, whose bodies are read while they pass. */
+  #media: FormModel | MediaRequest | undefined;
   #requested: RequestedUsage = asRequested;
   #isOver = false;
   /** Usage in the head of the response. */
@@ -116,7 +127,7 @@ export class TokenMeter implements UsageMeter {
     // The path may have been rewritten to the one that the provider knows.
     this.#target = request.target;
     this.api ??= detectLlmApi(request.method, request.target);
-    this.#watchForm(request);
+    this.#watchMedia(request);
     const { prices } = this.#options;
     if (this.#listeners.length > 0) {
       return this.#prepareRequest(request, maxBytes);
@@ -169,14 +180,24 @@ export class TokenMeter implements UsageMeter {
       : Promise.resolve(undefined);
   }
 
-  /** Finds the model of a form while its body passes. */
-  #watchForm(request: RequestMessage): void {
+  /** Finds the model, and the text to speak, of a form or JSON while its body passes. */
+  #watchMedia(request: RequestMessage): void {
     const { body, headers } = request;
-    if (this.api !== "transcriptions" || body === undefined) return;
-    const form = FormModel.create(headers.getJoined("content-type"));
-    if (form === undefined) return;
-    this.#form = form;
-    request.body = new MeteredBody(body, { sink: form, end: () => {} });
+    if (!mediaApis.has(this.api) || body === undefined) return;
+    const sink = FormModel.create(headers.getJoined("content-type")) ??
+      new MediaRequest();
+    this.#media = sink;
+    request.body = new MeteredBody(body, { sink, end: () => {} });
+  }
+
+  /** Returns the usage of a response that is sound, by the text of its request. */
+  #spokenUsage(): TokenUsage | undefined {
+    const media = this.#media;
+    if (this.api !== "speech" || !(media instanceof MediaRequest)) {
+      return undefined;
+    }
+    const report = billedUsage("character", media.characters);
+    return report && { ...normalizeUsage(report, undefined), estimated: true };
   }
 
   /** Returns whether an estimate may be charged; without a known API, the response decides. */
@@ -207,9 +228,7 @@ export class TokenMeter implements UsageMeter {
       readsAnything,
     });
     if (scanner === undefined || decoder === undefined) {
-      this.#isOver = true;
-      this.#cannotCount();
-      return;
+      return this.#settle(this.#spokenUsage());
     }
     const isHidden = this.#requested.isHidden && coding === "identity" &&
       /^text\/event-stream/i.test(contentType ?? "");
@@ -323,7 +342,7 @@ export class TokenMeter implements UsageMeter {
 
   /** Returns the model that the response names, else that of the request: in the path, or in the body. */
   #model(responseModel: string | undefined): string | undefined {
-    return responseModel ?? readPathModel(this.#target) ?? this.#form?.model ??
-      this.#requestModel;
+    return responseModel ?? readPathModel(this.#target) ??
+      this.#options.modelAt(this.#media?.model ?? this.#requestModel);
   }
 }

@@ -4,6 +4,7 @@ import { GatewayError } from "../../../base/errors.ts";
 import type { RequestMessage, ResponseMessage } from "../../../http/message.ts";
 import type { PriceBook } from "../../../llm/cost/price_book.ts";
 import type { CountedOutputs } from "../../../llm/batch/counted_outputs.ts";
+import { modelOf } from "../../../llm/llm_target.ts";
 import type { LlmApi } from "../../../llm/llm_api.ts";
 import type {
   ResponseCounts,
@@ -76,6 +77,8 @@ export interface MeterOptions {
   readonly port: number | undefined;
   /** Host by which the prices are known: that of the provider itself, also where the backend has another. */
   readonly priceHost: string | undefined;
+  /** Returns the name of a model at the provider. @param requested The client's name for it. */
+  modelAt(requested: string | undefined): string | undefined;
   /** Receives the parts of what a request uses that stays open. */
   onUsed(usage: TokenUsage): void;
 }
@@ -102,6 +105,14 @@ export class UnknownUsage extends GatewayError {
 /** Returns the host by which the prices of a backend are known: that of the provider itself, also where the backend has another. */
 export function priceHostOf({ llm, host }: Backend): string {
   return llm?.provider.host?.(llm.place) ?? host;
+}
+
+/** Returns how a backend names the model that a client requests. */
+export function modelNamesOf(
+  backend: Backend | undefined,
+): MeterOptions["modelAt"] {
+  const llm = backend?.llm;
+  return (requested) => llm === undefined ? requested : modelOf(llm, requested);
 }
 
 /** Returns the usage with what it costs. */

@@ -33,6 +33,9 @@ const pathOf: Readonly<Record<LlmApi, string>> = {
   tgi: "/generate",
   predict: "/v1/projects/p/locations/l/publishers/google/models/m:predict",
   transcriptions: "/v1/audio/transcriptions",
+  images: "/v1/images/generations",
+  speech: "/v1/audio/speech",
+  ocr: "/v1/ocr",
   realtime: "/v1/realtime",
 };
 

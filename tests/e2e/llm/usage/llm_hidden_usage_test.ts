@@ -52,7 +52,7 @@ for (
     ["an unknown coding", chat, opaque, dictionary, asked + 134],
     ["two codings", chat, gzippedTwice, twice, 25],
     ["numbers of an embedding", "/v1/embeddings", opaque, protobuf, asked],
-    ["what is no LLM's", "/v1/audio/speech", opaque, protobuf, 0],
+    ["what is no LLM's", "/v1/moderations", opaque, protobuf, 0],
   ] as const
 ) {
   Deno.test(`${what} is charged ${expected} tokens`, async () => {

@@ -39,6 +39,7 @@ for (
       host,
       port: 443,
       priceHost: host,
+      modelAt: (requested) => requested,
       onUsed: () => {},
     }, {
       listeners: [listener],
