@@ -5,12 +5,14 @@ import type {
 } from "../../api/resources/credentials/credentials_schema.ts";
 import type { KeyCredentials } from "../../api/resources/credentials/secret_value.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type {
   BackendCredentials,
   ClientAuthentication,
   ClientCredentials,
+  IdentityAssertion,
   JwtBearer,
   TokenClient,
   TokenExchange,
@@ -34,7 +36,8 @@ export function compileCredentials(
   context: BackendContext,
   signature: SignatureScope = {},
 ): BackendCredentials {
-  const { clientCredentials, tokenExchange, jwtBearer } = credentials;
+  const { clientCredentials, tokenExchange, jwtBearer, identityAssertion } =
+    credentials;
   const values = new CredentialValues(resource, context);
   const identity = compileIdentity(
     key,
@@ -67,7 +70,27 @@ export function compileCredentials(
     const own: JwtBearer = { kind, file };
     return { ...compiler.compile(jwtBearer, own), ...own };
   }
+  if (identityAssertion !== undefined) {
+    return compileAssertion(identityAssertion, compiler);
+  }
   return { kind: "key", token: readToken(credentials, values) };
+}
+
+function compileAssertion(
+  resource: NonNullable<BackendCredentialsResource["identityAssertion"]>,
+  compiler: ClientCompiler,
+): BackendCredentials {
+  const kind = "identityAssertion";
+  const { identityProvider, subjectTokenType = "IdToken" } = resource;
+  const own: IdentityAssertion = {
+    kind,
+    identityProvider: compiler.compile(identityProvider, { kind }, [
+      kind,
+      "identityProvider",
+    ]),
+    subjectTokenType: tokenTypes[subjectTokenType],
+  };
+  return { ...compiler.compile(resource, own), ...own };
 }
 
 function readToken(
@@ -98,12 +121,12 @@ class ClientCompiler {
     this.#context = context;
   }
 
-  /** @param own What is special to the kind. */
+  /** @param own Fields of the kind alone. @param path Place of the client. */
   compile(
     client: TokenClientResource,
-    own: ClientCredentials | TokenExchange | JwtBearer,
+    own: { readonly kind: string },
+    path: DiagnosticPath = [own.kind],
   ): TokenClient {
-    const field = own.kind;
     const { issuer, tokenEndpoint, clientId } = client;
     const { scopes = [], resource, audience, parameters } = client;
     const compiled: Omit<TokenClient, "fingerprint"> = {
@@ -112,7 +135,7 @@ class ClientCompiler {
         ? { kind: "tokenEndpoint", url: tokenEndpoint ?? "" }
         : { kind: "issuer", url: issuer },
       clientId,
-      authentication: this.#authentication(field, client),
+      authentication: this.#authentication(path, client),
       parameters: {
         ...parameters,
         ...(scopes.length > 0 && { scope: scopes.join(" ") }),
@@ -120,13 +143,16 @@ class ClientCompiler {
         ...(audience !== undefined && { audience }),
       },
     };
-    this.#checkServer(field, compiled.server);
+    this.#checkServer(path, compiled.server);
     const fingerprint = createHash("sha256")
       .update(JSON.stringify([compiled, own])).digest("base64url");
     return { ...compiled, fingerprint };
   }
 
-  #checkServer(field: string, { kind, url }: TokenClient["server"]): void {
+  #checkServer(
+    path: DiagnosticPath,
+    { kind, url }: TokenClient["server"],
+  ): void {
     const { hostname, username } = new URL(url);
     const host = hostname.replace(/^\[(.*)\]$/, "$1");
     const denial = this.#context.inputs.read(({ egress }) =>
@@ -134,17 +160,17 @@ class ClientCompiler {
     );
     const problem = username === "" ? denial : "a URL cannot have credentials";
     if (problem !== undefined) {
-      throw new UnusableCredentials([field, kind], problem);
+      throw new UnusableCredentials([...path, kind], problem);
     }
   }
 
   #authentication(
-    field: string,
+    place: DiagnosticPath,
     { clientSecret, authMethod, privateKey, keyId, signingAlgorithm }:
       TokenClientResource,
   ): ClientAuthentication {
     if (clientSecret !== undefined) {
-      const path = [field, "clientSecret"];
+      const path = [...place, "clientSecret"];
       return {
         method: "secret",
         secret: this.#values.read(path, "clientSecret", clientSecret),
@@ -152,7 +178,7 @@ class ClientCompiler {
       };
     }
     if (privateKey === undefined) return { method: "none" };
-    const path = [field, "privateKey"];
+    const path = [...place, "privateKey"];
     const pem = this.#values.read(path, "privateKey", privateKey);
     try {
       return {

@@ -13,7 +13,7 @@ export type TokenCredentials = GrantCredentials | CloudCredentials;
 /** Tokens of an authorization server: the client that requests them, and the grant. */
 export type GrantCredentials =
   & TokenClient
-  & (ClientCredentials | TokenExchange | JwtBearer);
+  & (ClientCredentials | TokenExchange | JwtBearer | IdentityAssertion);
 
 /** Tokens of a cloud, for an identity that the gateway has there. */
 export type CloudCredentials =
@@ -82,6 +82,15 @@ export interface JwtBearer {
   readonly file: string | undefined;
 }
 
+/** Tokens for an assertion about the caller (draft-ietf-oauth-identity-assertion-authz-grant). */
+export interface IdentityAssertion {
+  readonly kind: "identityAssertion";
+  /** The client at the identity provider, which issues the assertion. */
+  readonly identityProvider: TokenClient;
+  /** URI of the type of the caller's token. */
+  readonly subjectTokenType: string;
+}
+
 /** An identity of AWS. Its token is the JSON of an access key, as `aws configure export-credentials` has it. */
 export interface AwsIdentity {
   readonly kind: "aws";
@@ -137,7 +146,10 @@ export interface Caller {
 /** Reports whether a backend sees who the caller is: nothing that it says to one caller is for another. */
 export function isPerCaller(
   credentials: BackendCredentials | undefined,
-): credentials is TokenClient & (TokenExchange | JwtBearer) {
+): credentials is
+  & TokenClient
+  & (TokenExchange | JwtBearer | IdentityAssertion) {
   return credentials?.kind === "tokenExchange" ||
+    credentials?.kind === "identityAssertion" ||
     credentials?.kind === "jwtBearer" && credentials.file === undefined;
 }

@@ -60,14 +60,19 @@ export async function authenticate(
   }
 }
 
-/** Reads the token of a response. @throws {TypeError} When it is none that the gateway can send. */
+/**
+ * Reads the token of a response.
+ * @param type That it has to have, in lower case.
+ * @throws {TypeError} When it is none that the gateway can send.
+ */
 export function readIssuedToken(
   response: OAuth.TokenEndpointResponse,
+  type = "bearer",
 ): IssuedToken {
   const { access_token: token, token_type, expires_in, issued_token_type } =
     response;
-  if (token_type !== "bearer") {
-    throw new TypeError(`expected a token of type "Bearer"`);
+  if (token_type.toLowerCase() !== type) {
+    throw new TypeError(`expected a token of type "${type}"`);
   }
   if (token.length > MAX_TOKEN_LENGTH || !/^[\x21-\x7e]+$/.test(token)) {
     throw new TypeError("the token does not fit into a header field");

@@ -20,6 +20,8 @@ export interface TokenRequest {
   readonly parameters: Readonly<Record<string, string>>;
   /** An error of the server may be about the caller, and not about the gateway. */
   readonly isOfCaller: boolean;
+  /** Requests an assertion, which is no access token and so has the type `N_A` (RFC 8693 section 2.2.1). */
+  readonly isAssertion?: true;
   /** Aborts the request for the token. */
   readonly cancellation?: Cancellation | undefined;
 }
@@ -53,7 +55,8 @@ export class TokenEndpoints {
    */
   async request(
     client: TokenClient,
-    { grantType, parameters, isOfCaller, cancellation }: TokenRequest,
+    { grantType, parameters, isOfCaller, cancellation, isAssertion }:
+      TokenRequest,
   ): Promise<IssuedToken> {
     const oauth = await loadOAuthLibrary();
     try {
@@ -72,7 +75,9 @@ export class TokenEndpoints {
           server,
           { client_id },
           response,
+          { recognizedTokenTypes: { n_a: () => {} } },
         ),
+        isAssertion ? "n_a" : "bearer",
       );
     } catch (error) {
       throw toTokenError(error, client, isOfCaller, oauth);

@@ -5,6 +5,7 @@ import { readClaims } from "../keys/jose.ts";
 import type {
   Caller,
   CloudCredentials,
+  IdentityAssertion,
   JwtBearer,
   TokenClient,
   TokenCredentials,
@@ -23,6 +24,9 @@ export const tokenTypes = {
   Jwt: `${TYPE}jwt`,
   IdToken: `${TYPE}id_token`,
 } as const;
+
+/** URI of the type of an assertion about a user for another authorization server. */
+const ASSERTION_TYPE = `${TYPE}id-jag`;
 
 /** Gets tokens for identities of clouds. */
 interface Clouds {
@@ -65,6 +69,12 @@ export class TokenSource {
         );
       case "jwtBearer":
         return await this.#present(credentials, caller, cancellation);
+      case "identityAssertion":
+        return await this.#assert(
+          credentials,
+          requireCaller(credentials, caller),
+          cancellation,
+        );
       case "aws":
       case "google":
       case "azure":
@@ -132,6 +142,44 @@ export class TokenSource {
       cancellation,
     );
     return token;
+  }
+
+  /** Gets an assertion about the caller from the identity provider, and a token for it from the server of the service. */
+  async #assert(
+    credentials: TokenClient & IdentityAssertion,
+    { token: subjectToken }: Caller,
+    cancellation: Cancellation | undefined,
+  ): Promise<IssuedToken> {
+    const { identityProvider, subjectTokenType, server, parameters } =
+      credentials;
+    const { resource, scope } = parameters;
+    const { token: assertion, issuedTokenType } = await this.#endpoints.request(
+      identityProvider,
+      {
+        grantType: `${GRANT}token-exchange`,
+        parameters: {
+          subject_token: subjectToken,
+          subject_token_type: subjectTokenType,
+          requested_token_type: ASSERTION_TYPE,
+          audience: server.url,
+          ...(resource !== undefined && { resource }),
+          ...(scope !== undefined && { scope }),
+        },
+        isAssertion: true,
+        isOfCaller: true,
+        cancellation,
+      },
+    );
+    if (issuedTokenType !== ASSERTION_TYPE) {
+      const problem = '"issued_token_type" of the response is no assertion';
+      throw tokenError("credentials_rejected", identityProvider, problem);
+    }
+    return await this.#endpoints.request(credentials, {
+      grantType: `${GRANT}jwt-bearer`,
+      parameters: { assertion },
+      isOfCaller: true,
+      cancellation,
+    });
   }
 
   async #present(

@@ -55,7 +55,13 @@ const secrets: Readonly<Record<string, string>> = {
   "credentials.key": "planted/backend+key-40f2",
   ...Object.fromEntries(
     ["", "llm.", "mcp.servers.*."].flatMap((place) =>
-      ["clientCredentials", "tokenExchange", "jwtBearer"].flatMap((kind) => [
+      [
+        "clientCredentials",
+        "tokenExchange",
+        "jwtBearer",
+        "identityAssertion",
+        "identityAssertion.identityProvider",
+      ].flatMap((kind) => [
         [`${place}credentials.${kind}.clientSecret.key`, CLIENT_SECRET],
         [`${place}credentials.${kind}.privateKey.key`, clientKey],
       ])
@@ -293,6 +299,14 @@ function withTokens(host: string) {
     "own-key": { clientCredentials: signed },
     exchanged: { tokenExchange: secret },
     asserted: { jwtBearer: signed },
+    "asserted-by-provider": {
+      identityAssertion: {
+        ...secret,
+        issuer: `http://${host}`,
+        tokenEndpoint: undefined,
+        identityProvider: signed,
+      },
+    },
     cloud: {
       azure: {
         tenantId: "tenant",
@@ -350,7 +364,9 @@ async function useAll(origin: string): Promise<void> {
   for (const name of ["key-itself", "own-secret", "own-key"]) {
     await get(`/${name}`, user);
   }
-  for (const name of ["exchanged", "asserted"]) await get(`/${name}`, user);
+  for (const name of ["exchanged", "asserted", "asserted-by-provider"]) {
+    await get(`/${name}`, user);
+  }
   const body = '{"model":"m","messages":[]}';
   const sent = await fetch(`${origin}/v1/chat/completions`, {
     method: "POST",

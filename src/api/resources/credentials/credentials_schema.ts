@@ -155,11 +155,40 @@ const jwtBearer = s.refine(
   ...tokenClientRules,
 );
 
+const {
+  scopes: _scopes,
+  resource: _resource,
+  audience: _audience,
+  ...identityProviderEntries
+} = tokenClientEntries;
+
+const identityAssertion = s.refine(
+  s.object({
+    ...tokenClientEntries,
+    identityProvider: s.field(
+      "The identity provider of the users, and the client that the gateway is there.",
+      s.refine(s.object(identityProviderEntries), ...tokenClientRules),
+    ),
+    subjectTokenType: s.field(
+      "Type of the caller's token.",
+      s.optional(s.oneOf(["IdToken", "AccessToken"])),
+      "IdToken",
+    ),
+  }),
+  ...tokenClientRules,
+  s.rule(
+    ({ issuer }) => issuer !== undefined,
+    '"issuer" is required: the assertion names it',
+    ["issuer"],
+  ),
+);
+
 /** The kinds of credentials for which the gateway gets tokens. */
 export const tokenKinds = [
   "clientCredentials",
   "tokenExchange",
   "jwtBearer",
+  "identityAssertion",
   "aws",
   "google",
   "azure",
@@ -180,6 +209,10 @@ export const backendCredentials = s.refine(
     jwtBearer: s.field(
       "Tokens for an assertion: the verified token of the caller, or a file (RFC 7523 section 2.1).",
       s.optional(jwtBearer),
+    ),
+    identityAssertion: s.field(
+      "Tokens for an assertion about the caller that the identity provider issues in exchange for the caller's token, where the provider decides which services the user may reach (Identity Assertion Authorization Grant, enterprise-managed authorization of MCP).",
+      s.optional(identityAssertion),
     ),
     aws: s.field(
       "An identity of AWS, with which the gateway signs requests (Signature Version 4): that of the environment, of a profile, of the pod or of the instance.",

@@ -88,7 +88,7 @@ export class LoginEndpoints {
     const isKnown = this.#isKnown(client, redirectUri, { request, urls });
     // The redirect URI is the client's, so errors go there (RFC 6749 section 4.1.2.1).
     if (isKnown) return await redirectingErrors(destination, start);
-    // Whoever made the link may have registered the client: without a click, it leads nowhere else (RFC 9700 section 4.11.2).
+    // An attacker may have registered the client and made the link: without a click, it leads nowhere else (RFC 9700 section 4.11.2).
     try {
       return await start();
     } catch (error) {
