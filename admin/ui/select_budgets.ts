@@ -5,7 +5,7 @@ import { readInteger } from "../http/query_parameters.ts";
 export interface BudgetSelection {
   /** Number of matching budgets. */
   readonly total: number;
-  /** Budgets in the order of the configuration; if there are too many, those with the least remaining. */
+  /** Those that are used up first, then those that are nearly, then the others in the order of the configuration; if there are too many, those with the least remaining. */
   readonly budgets: readonly BudgetDescription[];
 }
 
@@ -24,9 +24,15 @@ export function selectBudgets(
     `${scope} ${entry}`.toLowerCase().includes(find)
   );
   const selected = matching.length <= limit
-    ? matching
+    // Stable: budgets change places only when they near their end.
+    ? matching.toSorted((a, b) => urgency(a) - urgency(b))
     : matching.toSorted((a, b) => shareLeft(a) - shareLeft(b)).slice(0, limit);
   return { total: matching.length, budgets: selected };
+}
+
+function urgency(budget: BudgetDescription): number {
+  const share = shareLeft(budget);
+  return share <= 0 ? 0 : share < 0.2 ? 1 : 2;
 }
 
 /** Returns the remaining share; infinite for budgets that only a service knows, so that they come last. */

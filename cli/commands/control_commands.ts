@@ -7,7 +7,7 @@ import {
   addKeysCommands,
   addLimitsCommand,
   addProfileCommands,
-  addTasksCommand,
+  addTasksCommands,
   addUsageCommand,
   addView,
 } from "./diagnostics_commands.ts";
@@ -39,7 +39,7 @@ export function addControlCommands(
   addView(proxy, "mcp", name);
   addView(proxy, "memory", name);
   addView(proxy, "audit", name);
-  addTasksCommand(proxy, name);
+  addTasksCommands(proxy, name);
   addTraceCommand(proxy, name, call);
   addTraceCommand(program, name, call, true);
   addExplainCommand(program, name);

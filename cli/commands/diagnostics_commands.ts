@@ -11,6 +11,7 @@ import { printsTables, worksOnProxies } from "./proxy_command.ts";
 const descriptions: Readonly<Record<ViewName, string>> = {
   audit: "Show the last administrative changes: who, what, and the outcome",
   backends: "Show backends: health, checks and connections of their endpoints",
+  connections: "Show connected clients: who, for how long, and what they do",
   keys: "Show keys and metadata of identity providers",
   limits: "Show rate limits and their remaining budgets",
   mcp: "Show MCP servers: state, era, number of tools and last error",
@@ -98,14 +99,16 @@ export function addKeysCommands(
   );
 }
 
-/** Adds `tasks`. */
-export function addTasksCommand(proxy: Command, name: string): void {
-  addView(proxy, "tasks", name).addOption(
-    new Option(
-      "--limit <n>",
-      "maximum number of connections and requests (default: 1000)",
-    ).argParser(wholeNumber(1, 100_000)),
-  );
+/** Adds `connections` and `tasks`. */
+export function addTasksCommands(proxy: Command, name: string): void {
+  for (const view of ["connections", "tasks"] as const) {
+    addView(proxy, view, name).addOption(
+      new Option(
+        "--limit <n>",
+        "maximum number of connections and requests (default: 1000)",
+      ).argParser(wholeNumber(1, 100_000)),
+    );
+  }
 }
 
 /** Adds `profile cpu` and `profile heap`. */

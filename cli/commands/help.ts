@@ -178,6 +178,13 @@ Examples:
 Examples:
   ${name} proxy memory
   ${name} proxy memory -o json | jq .heap.usedBytes`,
+  connections: (name: string) => `
+A client is known while a request of its connection is under way, such as a
+stream of events; others are idle.
+
+Examples:
+  ${name} proxy connections
+  ${name} proxy connections -o json | jq '.[] | select(.ageMs > 3600000)'`,
   tasks: (name: string) => `
 Examples:
   ${name} proxy tasks

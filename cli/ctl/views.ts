@@ -3,12 +3,13 @@ import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
 import { print } from "../output/output.ts";
 import { printAs, type TableOptions } from "../output/print_as.ts";
 import { type Column, tableOfJson } from "../output/table.ts";
+import { connectionsOf, connectionsTable, tasksPath } from "./connections.ts";
 import { usagePath, type UsageQueryOptions, usageTable } from "./usage.ts";
 import { backendsJson, backendsTable } from "./backends.ts";
 
 /** Options of all views. */
 export interface ViewOptions extends TableOptions, UsageQueryOptions {
-  /** Of `tasks`: maximum number of connections and requests. */
+  /** Of `connections` and `tasks`: maximum number of connections and requests. */
   readonly limit?: number;
 }
 
@@ -36,6 +37,12 @@ export const views = {
     select: backendsJson,
     table: backendsTable,
   },
+  connections: {
+    path: tasksPath,
+    field: "listeners",
+    select: connectionsOf,
+    table: connectionsTable,
+  },
   keys: {
     path: "/config_dump",
     field: "keySets",
@@ -60,8 +67,7 @@ export const views = {
     table: memoryTable,
   },
   tasks: {
-    path: ({ limit }) =>
-      `/debug/tasks${limit === undefined ? "" : `?limit=${limit}`}`,
+    path: tasksPath,
     field: "listeners",
     table: tasksTable,
   },

@@ -1,6 +1,7 @@
 import { hideSignatures } from "../../base/redaction.ts";
 import type { OpenConnection } from "../../http/server/contract/open_connection.ts";
 import { Exchange } from "../../proxy/exchange/exchange.ts";
+import { clientOf } from "../../policy/authentication/request_identity.ts";
 import type { PortConnections } from "../../proxy/ports/listeners.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import type {
@@ -92,6 +93,7 @@ function describeRequest(exchange: Exchange, now: number): RequestTask {
     route: route?.name ?? null,
     backend: backend?.name ?? null,
     endpoint: attempts?.target?.label ?? null,
+    client: clientOf(exchange.slots) || null,
     retries: attempts?.retries ?? 0,
   };
 }

@@ -64,6 +64,8 @@ export interface RequestTask {
   readonly backend: string | null;
   /** `host:port`. */
   readonly endpoint: string | null;
+  /** Identity of the client, once it is verified. */
+  readonly client: string | null;
   readonly retries: number;
 }
 

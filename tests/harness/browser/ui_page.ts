@@ -17,6 +17,7 @@ export const views = [
   "Keys",
   "Logging",
   "Memory",
+  "Connections",
   "Tasks",
   "Profiles",
 ];

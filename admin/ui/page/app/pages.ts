@@ -11,6 +11,7 @@ import { Traffic } from "../pages/traffic/traffic.tsx";
 import { Failures } from "../pages/requests/failures.tsx";
 import { LiveTrace } from "../pages/traces/live_trace.tsx";
 import { Memory } from "../pages/runtime/memory.tsx";
+import { Connections } from "../pages/runtime/connections.tsx";
 import { Tasks } from "../pages/runtime/tasks.tsx";
 import type { Page } from "../navigation/page.ts";
 
@@ -40,6 +41,12 @@ export const pages: readonly Page[] = [
   { id: "keys", title: "Keys", group: "Govern", View: IdentityProviders },
   { id: "logging", title: "Logging", group: "Runtime", View: Logging },
   { id: "memory", title: "Memory", group: "Runtime", View: Memory },
+  {
+    id: "connections",
+    title: "Connections",
+    group: "Runtime",
+    View: Connections,
+  },
   { id: "tasks", title: "Tasks", group: "Runtime", View: Tasks },
   {
     id: "profiles",

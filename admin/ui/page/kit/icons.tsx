@@ -17,6 +17,7 @@ const paths = {
   memory:
     "M6 6h12v12H6zM9 3v3M15 3v3M9 18v3M15 18v3M3 9h3M3 15h3M18 9h3M18 15h3",
   tasks: "M4 6l2 2 3-3M4 13l2 2 3-3M12 7h8M12 14h8M12 20h8",
+  connections: "M9 7H6a5 5 0 0 0 0 10h3M15 7h3a5 5 0 0 1 0 10h-3M8 12h8",
   menu: "M4 6h16M4 12h16M4 18h16",
   theme: "M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z",
 } as const;

@@ -16,8 +16,8 @@ function choose(query: string) {
   return [total, ...chosen.map(({ entry }) => entry)];
 }
 
-Deno.test("selectBudgets keeps the order when all budgets fit", () => {
-  assert.deepEqual(choose(""), [4, "full", "by a service", "low", "half"]);
+Deno.test("selectBudgets lists budgets near their end first, and keeps the order of the others", () => {
+  assert.deepEqual(choose(""), [4, "low", "full", "by a service", "half"]);
 });
 
 Deno.test("selectBudgets keeps budgets with the least remaining when there are too many", () => {

@@ -6,6 +6,7 @@ import { duration, number } from "../../kit/format.ts";
 import { useState } from "../../kit/framework.ts";
 import { Find, Tabs } from "../../kit/inputs.tsx";
 import {
+  Badge,
   Empty,
   Message,
   PageHead,
@@ -13,6 +14,7 @@ import {
   type Tone,
 } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
+import { budgetState } from "./budget_state.ts";
 import { Usage } from "./usage.tsx";
 import { remember } from "../../navigation/place.ts";
 
@@ -99,9 +101,11 @@ function BudgetCard({ budget }: { readonly budget: Budget }) {
   const text = isKnown
     ? `${number(remaining)} of ${number(limit)} ${unit} left`
     : `${number(limit)} ${unit}; remaining budget unknown`;
+  const state = budgetState(budget);
   return (
-    <li class="panel">
+    <li class={`panel ${state?.tone ?? ""}`.trim()}>
       <div>
+        {state && <Badge tone={state.tone}>{state.word}</Badge>}
         <h2>{entry.replace(/^\d+/, (amount) => number(Number(amount)))}</h2>
         <p class="quiet">{scope}</p>
       </div>

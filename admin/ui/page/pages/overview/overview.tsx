@@ -5,10 +5,12 @@ import { Chart } from "../../kit/chart.tsx";
 import { Code, Fact, Facts, Stats, Time } from "../../kit/data.tsx";
 import { bytes, compact, duration, number } from "../../kit/format.ts";
 import { useMemo } from "../../kit/framework.ts";
-import { Badge, Empty, PageHead, Problem, Section } from "../../kit/layout.tsx";
+import { Badge, PageHead, Problem, Section } from "../../kit/layout.tsx";
 import { usePolled } from "../../server/poll.ts";
 import type { UiStatus } from "../../../responses.ts";
-import { Recorder, SPAN_SECONDS, type Throughput } from "./throughput.ts";
+import type { TrafficReport } from "../../../../../src/telemetry/traffic/traffic_report.ts";
+import { Attention } from "./attention.tsx";
+import { Recorder, type Throughput } from "./throughput.ts";
 
 /** The metrics to request; all of them may be megabytes. */
 const shownMetrics = new URLSearchParams(
@@ -25,29 +27,29 @@ const shownMetrics = new URLSearchParams(
 
 /** The first page. */
 export function Overview({ status }: PageProps) {
-  const recorder = useMemo(() => new Recorder(Date.now), []);
+  const recorder = useMemo(() => new Recorder(), []);
   const { data, error } = usePolled(
     `metrics?${shownMetrics}`,
     2000,
     (text) => recorder.add(text),
   );
+  const traffic = usePolled("traffic?range=15m&by=backend", 5000);
   return (
     <>
-      <PageHead title="Overview" about="This gateway, right now." />
-      <Problem>{error}</Problem>
+      <PageHead
+        title="Overview"
+        about="Traffic of this gateway, and what needs attention."
+      />
+      <Problem>{error.value || traffic.error.value}</Problem>
       {data.value && <Numbers now={data.value} />}
       <Section
         title="Requests per second"
-        about="Over the last two minutes, since this page was opened."
+        about="Of the last 15 minutes."
+        actions={<a href={linkTo("traffic")}>Show traffic</a>}
       >
-        {data.value && data.value.times.length > 1
-          ? <Curve now={data.value} />
-          : (
-            <Empty title="Measuring…">
-              The first rate is known after two seconds.
-            </Empty>
-          )}
+        {traffic.data.value && <Curve report={traffic.data.value} />}
       </Section>
+      <Attention traffic={traffic.data.value} />
       <Configuration status={status} />
     </>
   );
@@ -91,25 +93,23 @@ function Numbers({ now }: { readonly now: Throughput }) {
   );
 }
 
-function Curve({ now }: { readonly now: Throughput }) {
-  const latest = now.times.at(-1) ?? 0;
+function Curve({ report }: { readonly report: TrafficReport }) {
+  const { times, stepSeconds, series } = report;
   return (
     <Chart
-      label={`Requests per second over two minutes; now ${
-        number(now.requests)
-      }`}
-      times={now.times}
-      span={[latest - SPAN_SECONDS, latest]}
+      label="Requests per second over the last 15 minutes: all, 4xx, 5xx"
+      times={times}
+      span={[times[0] ?? 0, (times.at(-1) ?? 0) + stepSeconds]}
       format={compact}
       series={[
         {
           label: "Requests",
           color: "accent",
-          values: now.curve.requests,
+          values: series.requests,
           isFilled: true,
         },
-        { label: "4xx", color: "warn", values: now.curve.clientErrors },
-        { label: "5xx", color: "bad", values: now.curve.serverErrors },
+        { label: "4xx", color: "warn", values: series.clientErrors },
+        { label: "5xx", color: "bad", values: series.serverErrors },
       ]}
     />
   );
