@@ -6,6 +6,7 @@ import { createEvenSequence } from "../proxy/balancing/even_sequence.ts";
 import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
 import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
+import type { StoredResponses } from "../llm/responses/stored_responses.ts";
 import { PriceBook } from "../llm/cost/price_book.ts";
 import { type Compiled, compileInSlices } from "../compile/compile.ts";
 import { Compilations } from "../compile/compilations.ts";
@@ -34,6 +35,7 @@ import {
   createCountedOutputs,
   createKeyring,
   createPinBook,
+  createStoredResponses,
   createUsageBook,
 } from "./state/kv_stores.ts";
 import { Debugging } from "./calls/debugging.ts";
@@ -70,6 +72,7 @@ export interface LocalDataPlaneOptions extends
     | "prices"
     | "bodyMemory"
     | "counted"
+    | "responses"
     | "unsettled"
   > {
   /** The kinds of policies that resources can have. */
@@ -116,6 +119,7 @@ export class LocalDataPlane implements DataPlane {
   readonly #traffic: TrafficStore;
   readonly #unsettled: UnsettledCounts;
   readonly #counted: CountedOutputs;
+  readonly #responses: StoredResponses;
   readonly #keyring: Keyring | undefined;
   readonly #pins: PinBook;
   readonly #egress: EgressPolicy;
@@ -140,6 +144,8 @@ export class LocalDataPlane implements DataPlane {
     );
     this.#unsettled = new UnsettledCounts(clock);
     this.#counted = options.counted ?? createCountedOutputs(options);
+    this.#responses = options.shared?.responses ??
+      createStoredResponses(options);
     this.#keyring = options.shared === undefined
       ? createKeyring(options)
       : undefined;
@@ -196,6 +202,7 @@ export class LocalDataPlane implements DataPlane {
       ...options,
       ...parts,
       counted: this.#counted,
+      responses: this.#responses,
       random: createEvenSequence(random),
       snapshots: this.#snapshots,
       prices,
@@ -308,6 +315,7 @@ export class LocalDataPlane implements DataPlane {
     await this.#thread.state.close();
     await this.#traffic.close();
     await this.#counted.close();
+    await this.#responses.close();
     await this.#keyring?.close();
     await this.#pins.close();
     return result;

@@ -2,6 +2,7 @@ import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log, Logger } from "../base/log.ts";
 import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
+import type { StoredResponses } from "../llm/responses/stored_responses.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { BodyMemory } from "../http/body_memory.ts";
 import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
@@ -46,6 +47,7 @@ export interface RequestPathOptions {
   readonly traffic: TrafficRecorder;
   readonly bodyMemory: BodyMemory;
   readonly counted: CountedOutputs;
+  readonly responses: StoredResponses;
   readonly unsettled: UnsettledCounts;
   /** Returns where the connections of a port are counted, of several data planes too; by default, by its server. */
   readonly clientsOf?: ((port: PortId) => ClientRegister) | undefined;
@@ -109,6 +111,7 @@ function createForwarder(
     prices,
     settings,
     traffic,
+    responses,
   }: RequestPathOptions,
 ): Forwarder {
   const log = logger.module("proxy");
@@ -138,6 +141,7 @@ function createForwarder(
     tokens,
     clock,
     log,
+    responses,
     maxBufferBytes,
     maxLlmBodyBytes,
   });

@@ -1,3 +1,5 @@
+import { ClientResponses } from "../llm/responses/client_responses.ts";
+import type { StoredResponses } from "../llm/responses/stored_responses.ts";
 import {
   mcpMessageOf,
   resolveTarget,
@@ -10,7 +12,10 @@ import type { Log } from "../base/log.ts";
 import { type Body, BytesBody } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
-import { callerOf } from "../policy/authentication/request_identity.ts";
+import {
+  apiKeyDigest,
+  callerOf,
+} from "../policy/authentication/request_identity.ts";
 import type { Backend, Route } from "../snapshot/snapshot.ts";
 import { Attempts, type BackendAttempt } from "./request/attempts.ts";
 import type { AttemptTarget } from "./balancing/attempt_target.ts";
@@ -24,7 +29,6 @@ import {
 import { CredentialedTarget } from "./credentials/credentialed_target.ts";
 import type { Exchange } from "./exchange/exchange.ts";
 import { modelSources } from "./model_sources.ts";
-import { AnswerItems } from "./llm/answer_items.ts";
 import { sendToProvider } from "./llm/llm_sender.ts";
 import type { McpEndpoints } from "./mcp/mcp_endpoints.ts";
 import type { Mirrors } from "./mirrors.ts";
@@ -51,6 +55,8 @@ export interface ForwarderOptions {
   readonly tokens: BackendTokens;
   readonly clock: Clock;
   readonly log: Log;
+  /** Responses of LLMs to which clients may refer. */
+  readonly responses: StoredResponses;
   /** Limit of bytes that are buffered to change the body of a request to an LLM. */
   readonly maxBufferBytes: number;
   /** The same for requests to LLMs. */
@@ -70,7 +76,6 @@ interface Call extends SessionCall {
 /** Sends requests to backends: mirrors, time limits, attempts. */
 export class Forwarder {
   readonly #options: ForwarderOptions;
-  readonly #items = new AnswerItems();
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
@@ -310,7 +315,10 @@ export class Forwarder {
         clock,
         maxBufferBytes: maxLlmBodyBytes,
         onRead: (bytes) => call.readBody = bytes,
-        items: this.#items.of(request.owners?.at(-1) ?? ""),
+        responses: new ClientResponses(
+          this.#options.responses,
+          `${request.owners?.at(-1)} ${slots?.get(apiKeyDigest) ?? ""}`,
+        ),
         models: () => modelSources(exchange, route, upstreams),
       });
     }

@@ -1,3 +1,4 @@
+import type { StoredResponses } from "../../llm/responses/stored_responses.ts";
 import { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import type { ReservedAddress } from "../../base/wire/egress_rules.ts";
 import { IdentityStore } from "../../identity/identity_store.ts";
@@ -19,6 +20,7 @@ import {
   createKeyring,
   createLoginState,
   createPinBook,
+  createStoredResponses,
   type KvStoreOptions,
 } from "./kv_stores.ts";
 import type { PinBook } from "./pin_book.ts";
@@ -56,6 +58,7 @@ export class ControlState {
   readonly keyring: Keyring | undefined;
   /** Approved tools of MCP servers. */
   readonly pins: PinBook;
+  readonly #responses: StoredResponses;
 
   /**
    * @param options Its `count` is the number of workers.
@@ -89,6 +92,7 @@ export class ControlState {
     this.#registrations = new LocalRegistrationTurns(clock);
     this.#health = new HealthRecords(clock, Math.random);
     this.keyring = createKeyring(options);
+    this.#responses = createStoredResponses(options);
     this.pins = createPinBook(options, onPins);
   }
 
@@ -119,6 +123,8 @@ export class ControlState {
           return this.keyring.memory();
         },
         readPins: (place) => this.pins.read(place),
+        keepResponse: (name, record) => this.#responses.keep(name, record),
+        findResponse: (name) => this.#responses.find(name),
         pinTools: (...args) => this.pins.pin(...args),
         notifyOfBudget: (notice) => this.keyring?.notify(notice),
         acquireLimits: (requests) => this.#limits.acquire(thread, requests),
@@ -213,6 +219,7 @@ export class ControlState {
       this.#identity.close(),
       this.keyring?.close(),
       this.pins.close(),
+      this.#responses.close(),
     ]);
   }
 }

@@ -12,6 +12,11 @@ import {
   type CountedOutputs,
   MemoryCountedOutputs,
 } from "../../llm/batch/counted_outputs.ts";
+import {
+  MemoryStoredResponses,
+  type StoredResponses,
+} from "../../llm/responses/stored_responses.ts";
+import { KvStoredResponses } from "./kv_stored_responses.ts";
 import { KvCountedOutputs } from "./kv_counted_outputs.ts";
 import type { UsageBook } from "../../telemetry/traffic/usage_table.ts";
 import { Keyring } from "../keyring/keyring.ts";
@@ -79,6 +84,22 @@ export function createCountedOutputs(
     log: logger.module("ratelimit"),
     random: Math.random,
     memory: ofProcess,
+  });
+}
+
+/** Creates the responses to which clients of LLMs refer: in Deno KV or Redis if `config.kv` is set. */
+export function createStoredResponses(
+  { settings: { kv }, clock, logger }: KvStoreOptions,
+): StoredResponses {
+  const memory = new MemoryStoredResponses();
+  const store = storeOf(kv);
+  if (store === undefined) return memory;
+  return new KvStoredResponses({
+    store,
+    clock,
+    log: logger.module("proxy"),
+    random: Math.random,
+    memory,
   });
 }
 

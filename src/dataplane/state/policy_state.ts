@@ -1,3 +1,4 @@
+import type { StoredResponses } from "../../llm/responses/stored_responses.ts";
 import type { PolicyStateDescription } from "./state_descriptions.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -73,6 +74,8 @@ export interface SharedPolicyState {
   readonly notify: (notice: BudgetNotice) => void;
   /** Approved tools of MCP servers. */
   readonly pins: ToolPins;
+  /** Responses to which clients of LLMs refer. */
+  readonly responses: StoredResponses;
 }
 
 /** State of policies that outlives their configuration: keys of identity providers, logins, budgets. */

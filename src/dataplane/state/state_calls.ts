@@ -61,6 +61,9 @@ export interface StateCalls extends DocumentCalls {
     tools: ReadonlyMap<string, LockedTool>,
     newTools: boolean,
   ): ToolLock;
+  /** Those of `StoredResponses`. */
+  keepResponse(name: string, record: string): void;
+  findResponse(name: string): string | undefined;
   /** The following are those of `LoginState` and `GrantStore`. */
   loginSecret(): string;
   warnOfLoginLoss(): void;

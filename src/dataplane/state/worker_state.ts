@@ -59,6 +59,11 @@ export function createWorkerState(
       read: (place) => control.call("readPins", place),
       pin: (...args) => control.call("pinTools", ...args),
     },
+    responses: {
+      keep: (name, record) => control.call("keepResponse", name, record),
+      find: (name) => control.call("findResponse", name),
+      close: () => Promise.resolve(),
+    },
     notify: (notice) => control.notify("notifyOfBudget", notice),
     healthTurns: {
       take: (id, rules) => control.call("takeCheck", id, rules),

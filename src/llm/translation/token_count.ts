@@ -75,7 +75,6 @@ export function translateCount(
   const request = client.read(
     model === undefined ? content : { ...content, model },
     losses,
-    { keep: () => undefined, find: () => undefined },
   );
   return writers[target]?.(
     targetApis[target].write(request, losses),

@@ -6,6 +6,7 @@ import {
 } from "../../base/json.ts";
 import type { LlmOperation } from "../providers/operation.ts";
 import { objectOf } from "./conversation/answer_fields.ts";
+import type { OnResponse } from "./clients/responses_writer.ts";
 import { clientApis } from "./clients/client_apis.ts";
 import { targetApis, type TargetName } from "./targets/target_apis.ts";
 import { withAutomaticMarks } from "./conversation/automatic_marks.ts";
@@ -13,7 +14,6 @@ import type {
   AnswerEvent,
   AnswerReader,
   AnswerWriter,
-  ItemStore,
 } from "./conversation/conversation.ts";
 import { fitNames } from "./conversation/fitted_names.ts";
 import { stopping } from "./conversation/stop_sequences.ts";
@@ -54,11 +54,9 @@ export interface TranslationOptions {
   readonly unsupported: Unsupported;
   /** Prompts without marks for a cache get some, where the provider needs them. */
   readonly marksCaches?: boolean;
-  /** Parts of earlier answers of the client. */
-  readonly items?: ItemStore;
+  /** Receives the whole response, for clients that may refer to it by id. */
+  readonly onResponse?: OnResponse;
 }
-
-const noItems: ItemStore = { keep: () => undefined, find: () => undefined };
 
 /**
  * Translates a request between APIs.
@@ -67,14 +65,15 @@ const noItems: ItemStore = { keep: () => undefined, find: () => undefined };
 export function translate(
   { name }: LlmOperation,
   body: JsonObject,
-  { target, model, id, now, items = noItems, ...options }: TranslationOptions,
+  { target, model, id, now, onResponse = () => {}, ...options }:
+    TranslationOptions,
 ): Translation {
   const client = clientApis.get(name);
   if (client === undefined) throw noCounterpart(name);
   const api = targetApis[target];
   const losses = new Losses(options.unsupported);
   const named = model === undefined ? body : { ...body, model };
-  const read = client.read(named, losses, items);
+  const read = client.read(named, losses);
   const marked = options.marksCaches === true && api.caches?.(read) === true
     ? withAutomaticMarks(read)
     : read;
@@ -86,7 +85,7 @@ export function translate(
     body: api.write(request, losses),
     stream: read.stream,
     reader: api.lacksStop === true ? stopping(reader, read.stop) : reader,
-    writer: client.createWriter(read, now, items),
+    writer: client.createWriter(read, now, onResponse),
     losses: losses.names,
   };
 }

@@ -36,6 +36,9 @@ export function setTokenClaims(
 /** Metadata of the API key, without the key: `apiKey` in expressions. */
 export const apiKeyMetadata = defineIdentity("apiKey", "metadata", true);
 
+/** SHA-256 of the API key: keys may share their metadata. */
+export const apiKeyDigest = defineSlot<string>("apiKeyDigest");
+
 /** `{ username }` of the verified user: `basicAuth` in expressions. */
 export const basicAuthUser = defineIdentity("basicAuth", "username");
 

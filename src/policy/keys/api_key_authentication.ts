@@ -12,7 +12,10 @@ import type { PolicyContext } from "../contract/policy.ts";
 import { errorOf } from "../../telemetry/failures/explanation.ts";
 import { StoredKeyCheck, unknownKey } from "./stored_key_check.ts";
 import type { KeyRuleReason } from "./key_rules.ts";
-import { apiKeyMetadata } from "../authentication/request_identity.ts";
+import {
+  apiKeyDigest,
+  apiKeyMetadata,
+} from "../authentication/request_identity.ts";
 import { definePolicy } from "../contract/define_policy.ts";
 import type { PolicyProblem, References } from "../contract/policy_kind.ts";
 import { Rejection } from "../contract/rejection.ts";
@@ -171,8 +174,10 @@ export function createApiKeyAuthentication(
   const accept = (
     { request, slots, trace }: PolicyContext,
     metadata: Metadata,
+    digest: string,
   ) => {
     slots.set(apiKeyMetadata, metadata);
+    slots.set(apiKeyDigest, digest);
     trace?.apply({ apiKey: redactValues(metadata) });
     place.remove(request);
   };
@@ -188,16 +193,17 @@ export function createApiKeyAuthentication(
     }
     const digest = sha256(key);
     const metadata = known.get(digest);
-    if (metadata !== undefined) return accept(context, metadata);
+    if (metadata !== undefined) return accept(context, metadata, digest);
     const found = inStore?.check(digest) ?? unknownKey;
     if ("caller" in found) {
-      accept(context, found.caller.metadata);
+      accept(context, found.caller.metadata, digest);
       return inStore?.onRequest(context, found.caller);
     }
     if (found.isUnavailable) return rejectUnavailable(found.problem);
     if (mode !== "Permissive") return reject(found.problem, location);
     // A gateway-phase policy has verified another key.
     slots.set(apiKeyMetadata, undefined);
+    slots.set(apiKeyDigest, undefined);
     trace?.skip(found.problem);
     return undefined;
   };

@@ -6,7 +6,7 @@ import type { HeldBytes } from "../../http/body_memory.ts";
 import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
-import type { ItemStore } from "../../llm/translation/conversation/conversation.ts";
+import type { ClientResponses } from "../../llm/responses/client_responses.ts";
 import type { LlmFamily } from "../../llm/providers/operation.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Attempts } from "../request/attempts.ts";
@@ -38,8 +38,8 @@ export interface LlmCall {
   readonly maxBufferBytes: number;
   /** Called with the whole body when it was read: it is gone from `body` then. */
   onRead(bytes: Uint8Array): void;
-  /** Parts of earlier answers that the client got. */
-  readonly items: ItemStore;
+  /** Earlier responses of the client. */
+  readonly responses: ClientResponses;
   /** Returns the backends that a list of models is made of. */
   models(): readonly ModelSource[];
 }

@@ -1,3 +1,5 @@
+import { ClientResponses } from "../../llm/responses/client_responses.ts";
+import { noStoredResponses } from "../../llm/responses/stored_responses.ts";
 import type { Cancellation } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
@@ -14,7 +16,6 @@ import {
 } from "../metering/meter/usage_meter.ts";
 import { Attempts } from "../request/attempts.ts";
 import { toGatewayError } from "../request/respond.ts";
-import { AnswerItems } from "./answer_items.ts";
 import { sendToProvider } from "./llm_sender.ts";
 
 /** The response of a provider to the copy of a request. */
@@ -122,7 +123,7 @@ async function send(
     attempts: new Attempts(clock.monotonic()),
     trace: undefined,
     onRead: () => {},
-    items: new AnswerItems().of(""),
+    responses: new ClientResponses(noStoredResponses, ""),
     models: () => [],
   });
 }

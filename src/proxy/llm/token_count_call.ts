@@ -41,7 +41,7 @@ export async function countTokens(
   const target = targetApiOf(call.target, model);
   const api = provider.apis[targetApis[target].family];
   const { wrapsCount } = api ?? {};
-  const count = rejectingUntranslatable(
+  const count = await rejectingUntranslatable(
     family,
     () => translateCount(counting, read, { target, model, wrapsCount }),
   );

@@ -16,12 +16,17 @@ import type { Translation } from "../../llm/translation/translation.ts";
 const MAX_EVENT_BYTES = 1024 * 1024;
 const MAX_EVENT_VALUES = 10_000;
 
+interface Parts extends Pick<Translation, "reader" | "writer"> {
+  /** Resolves when the end of the answer may be written. */
+  readonly kept?: () => Promise<void>;
+}
+
 /** A stream of a provider in the form of the client's API, event by event. */
 export class TranslatedBody implements Body {
   readonly length = undefined;
   readonly trailers = undefined;
   readonly #source: Body;
-  readonly #translation: Pick<Translation, "reader" | "writer">;
+  readonly #translation: Parts;
   readonly #decoder: { push(bytes: Uint8Array): void };
   #text = "";
   /** The provider said that the answer is complete, or why it failed. */
@@ -32,7 +37,7 @@ export class TranslatedBody implements Body {
   constructor(
     source: Body,
     contentType: string,
-    translation: Pick<Translation, "reader" | "writer">,
+    translation: Parts,
   ) {
     this.#source = source;
     this.#translation = translation;
@@ -48,7 +53,7 @@ export class TranslatedBody implements Body {
     while (this.#text === "" && !this.#isOver) {
       const chunk = await this.#source.read();
       try {
-        if (chunk === undefined) this.#end();
+        if (chunk === undefined) await this.#end();
         else this.#decoder.push(chunk);
       } catch (error) {
         this.#source.cancel(error);
@@ -82,7 +87,7 @@ export class TranslatedBody implements Body {
     }
   }
 
-  #end(): void {
+  async #end(): Promise<void> {
     this.#isOver = true;
     this.#write(this.#translation.reader.end());
     if (!this.#isComplete) {
@@ -93,6 +98,7 @@ export class TranslatedBody implements Body {
       );
     }
     this.#text += this.#translation.writer.end();
+    await this.#translation.kept?.();
   }
 }
 

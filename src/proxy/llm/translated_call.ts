@@ -12,6 +12,7 @@ import { writeLlmError } from "../../llm/providers/llm_error.ts";
 import type { LlmFamily, LlmOperation } from "../../llm/providers/operation.ts";
 import { UnknownAnswerError } from "../../llm/translation/conversation/answer_fields.ts";
 import { UntranslatableError } from "../../llm/translation/conversation/losses.ts";
+import type { OnResponse } from "../../llm/translation/clients/responses_writer.ts";
 import {
   readErrorMessage,
   translate,
@@ -45,14 +46,20 @@ export async function sendTranslated(
   const { target } = call;
   const { provider, place } = target;
   const { family } = operation;
-  const body = withConfigured(call, await readBody(call, family));
+  const original = await readBody(call, family);
+  const { body, kept, onResponse } = await withReferences(call, operation, {
+    ...original,
+    ...target.changes.of(original),
+  });
   // As rules see it.
   const requested = readPathModel(call.request.target) ?? body["model"];
   const model = modelOf(
     target,
     typeof requested === "string" ? requested : undefined,
   );
-  const translation = translateOrReject(call, operation, body, model);
+  const translation = await translateOrReject(call, operation, {
+    ...{ body, model, onResponse },
+  });
   const targetFamily = translation.operation.family;
   const api = provider.apis[targetFamily];
   const { stream: streaming, query, losses } = translation;
@@ -71,7 +78,7 @@ export async function sendTranslated(
   return await translateResponse(
     call,
     await checkResponse(call, family, response),
-    translation,
+    { ...translation, kept },
     family,
   );
 }
@@ -102,19 +109,44 @@ export async function readBody(
   );
 }
 
-function withConfigured(
-  { target: { changes } }: LlmCall,
+/** A request with the conversation that it refers to. */
+interface Referring {
+  readonly body: JsonObject;
+  readonly onResponse?: OnResponse;
+  /** Resolves when the response can be referred to. */
+  readonly kept: () => Promise<void>;
+}
+
+/** Adds the conversation to which a request of OpenAI's responses refers, and keeps its response for the next one. */
+async function withReferences(
+  { responses }: LlmCall,
+  { family, name }: LlmOperation,
   body: JsonObject,
-): JsonObject {
-  return { ...body, ...changes.of(body) };
+): Promise<Referring> {
+  let keeping = Promise.resolve();
+  if (name !== "responses") return { body, kept: () => keeping };
+  const expanded = await rejectingUntranslatable(
+    family,
+    () => responses.expand(body),
+  );
+  return {
+    body: expanded,
+    onResponse: (response) => {
+      keeping = responses.keep(body, response);
+    },
+    kept: () => keeping,
+  };
 }
 
 function translateOrReject(
-  { clock, requestId, target, items }: LlmCall,
+  { clock, requestId, target }: LlmCall,
   operation: LlmOperation,
-  body: JsonObject,
-  model: string | undefined,
-): Translation {
+  { body, model, onResponse }: {
+    readonly body: JsonObject;
+    readonly model: string | undefined;
+    readonly onResponse: OnResponse | undefined;
+  },
+): Promise<Translation> {
   return rejectingUntranslatable(
     operation.family,
     () =>
@@ -125,7 +157,7 @@ function translateOrReject(
         now: clock.now(),
         unsupported: target.unsupported,
         marksCaches: target.marksCaches,
-        items,
+        ...(onResponse && { onResponse }),
       }),
   );
 }
@@ -134,12 +166,12 @@ function translateOrReject(
  * Returns the result of a translation.
  * @throws {LlmApiError} `llm_request_invalid` in place of `UntranslatableError`.
  */
-export function rejectingUntranslatable<Result>(
+export async function rejectingUntranslatable<Result>(
   family: LlmFamily,
-  translation: () => Result,
-): Result {
+  translation: () => Result | Promise<Result>,
+): Promise<Result> {
   try {
-    return translation();
+    return await translation();
   } catch (error) {
     if (!(error instanceof UntranslatableError)) throw error;
     throw invalidRequest(family, error.message);
@@ -178,7 +210,7 @@ function adapted(
 async function translateResponse(
   { held }: LlmCall,
   response: ResponseMessage,
-  translation: Translation,
+  translation: Translation & Pick<Referring, "kept">,
   family: LlmFamily,
 ): Promise<ResponseMessage> {
   const { headers, status, body } = response;
@@ -189,8 +221,10 @@ async function translateResponse(
   if (translation.stream && body !== undefined) {
     headers.set("content-type", "text/event-stream");
     // Without the request, which may be long.
-    const { reader, writer } = translation;
-    response.body = new TranslatedBody(body, contentType, { reader, writer });
+    const { reader, writer, kept } = translation;
+    response.body = new TranslatedBody(body, contentType, {
+      ...{ reader, writer, kept },
+    });
     return response;
   }
   headers.set("content-type", "application/json");
@@ -200,6 +234,7 @@ async function translateResponse(
     if (!isJsonObject(answer)) throw new UnknownAnswerError("no JSON object");
     const events = translation.reader.whole(answer);
     response.body = textBody(JSON.stringify(translation.writer.whole(events)));
+    await translation.kept();
     return response;
   } catch (error) {
     throw toInvalidResponse(error);

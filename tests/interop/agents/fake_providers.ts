@@ -184,13 +184,11 @@ function answerResponses(
   { results }: SeenRequest,
   body: Readonly<Record<string, unknown>>,
 ): Response {
-  const items = { keep: () => undefined, find: () => undefined };
   const request = readResponsesRequest(
     { model: "m", stream: body["stream"] },
     new Losses("Drop"),
-    items,
   );
-  const writer = new ResponsesWriter(request, 0, items);
+  const writer = new ResponsesWriter(request, 0, () => {});
   const events = [
     { type: "start", id: `r${results}`, model: "gpt" },
     ...(call === undefined ? [{ type: "text", text: FINAL_TEXT }] as const : [

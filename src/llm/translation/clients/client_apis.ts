@@ -3,7 +3,6 @@ import type { LlmFamily } from "../../providers/operation.ts";
 import type {
   AnswerWriter,
   ChatRequest,
-  ItemStore,
 } from "../conversation/conversation.ts";
 import type { Losses } from "../conversation/losses.ts";
 import { ChatWriter } from "./chat_writer.ts";
@@ -13,16 +12,16 @@ import { readChatRequest } from "./read_chat.ts";
 import { readGeminiRequest } from "./read_gemini.ts";
 import { readMessagesRequest } from "./read_messages.ts";
 import { readResponsesRequest } from "./read_responses.ts";
-import { ResponsesWriter } from "./responses_writer.ts";
+import { type OnResponse, ResponsesWriter } from "./responses_writer.ts";
 
 /** An API that clients use and the gateway translates. */
 export interface ClientApi {
   readonly family: LlmFamily;
-  read(body: JsonObject, losses: Losses, items: ItemStore): ChatRequest;
+  read(body: JsonObject, losses: Losses): ChatRequest;
   createWriter(
     request: ChatRequest,
     now: number,
-    items: ItemStore,
+    onResponse: OnResponse,
   ): AnswerWriter;
 }
 
@@ -39,8 +38,8 @@ export const clientApis: ReadonlyMap<string, ClientApi> = new Map<
   ["responses", {
     family: "openai",
     read: readResponsesRequest,
-    createWriter: (request, now, items) =>
-      new ResponsesWriter(request, now, items),
+    createWriter: (request, now, onResponse) =>
+      new ResponsesWriter(request, now, onResponse),
   }],
   ...["generateContent", "streamGenerateContent"].map((name) =>
     [name, {

@@ -6,7 +6,6 @@ import type {
   ChatRequest,
   ContentPart,
   FieldNames,
-  ItemStore,
   Part,
   Reasoning,
   TextPart,
@@ -15,11 +14,7 @@ import type {
 } from "../conversation/conversation.ts";
 import { FieldReader } from "../conversation/field_reader.ts";
 import { splitCallId } from "../conversation/fitted_names.ts";
-import {
-  type Losses,
-  noCounterpart,
-  UntranslatableError,
-} from "../conversation/losses.ts";
+import { type Losses, noCounterpart } from "../conversation/losses.ts";
 import { readEffort } from "../conversation/reasoning.ts";
 import { readFile, readImageUrl } from "./content_parts.ts";
 import { readArguments } from "./chat_messages.ts";
@@ -52,13 +47,11 @@ const hints = {
 
 /**
  * Reads a request of OpenAI's responses, whose conversation is all in `input`.
- * @param items Parts of earlier answers, to which clients refer by their ids.
  * @throws {UntranslatableError}
  */
 export function readResponsesRequest(
   body: JsonObject,
   losses: Losses,
-  items: ItemStore,
 ): ChatRequest {
   const fields = new FieldReader(body, losses);
   const { tools, origins } = readResponsesTools(fields);
@@ -67,7 +60,7 @@ export function readResponsesRequest(
   const choice = readToolChoice(fields);
   const request: ChatRequest = {
     model: fields.required("model", fields.text("model")),
-    ...readInput(fields, items),
+    ...readInput(fields),
     tools: tools.filter(({ name }) => choice.allowed?.has(name) ?? true),
     toolChoice: choice.choice,
     parallelCalls: fields.boolean("parallel_tool_calls"),
@@ -91,11 +84,6 @@ export function readResponsesRequest(
   };
   text?.hints({ verbosity: ["medium"] });
   text?.end();
-  if (fields.value("previous_response_id") !== undefined) {
-    throw new UntranslatableError(
-      '"previous_response_id" has no counterpart at the provider of this model: send the whole conversation in "input"',
-    );
-  }
   fields.ignore("include", "stream_options", "store");
   fields.ignore("max_tokens", "max_completion_tokens");
   fields.accept("background", false);
@@ -107,7 +95,6 @@ export function readResponsesRequest(
 
 function readInput(
   fields: FieldReader,
-  items: ItemStore,
 ): Pick<ChatRequest, "system" | "turns"> {
   const instructions = fields.text("instructions");
   const system: TextPart[] = instructions
@@ -121,7 +108,7 @@ function readInput(
   const turns: { role: Turn["role"]; parts: Part[] }[] = [];
   const json = new BoundedJson(MAX_QUOTED_VALUES);
   for (const item of fields.objects("input")) {
-    const { role, parts } = readItem(item, json, items);
+    const { role, parts } = readItem(item, json);
     const last = turns.at(-1);
     if (role === "system" && turns.length === 0) {
       system.push(...parts.filter((part) => part.type === "text"));
@@ -134,7 +121,6 @@ function readInput(
 function readItem(
   item: FieldReader,
   json: BoundedJson,
-  items: ItemStore,
 ): Turn {
   const type = item.text("type") ?? "message";
   const callId = () =>
@@ -167,8 +153,6 @@ function readItem(
     }
     case "reasoning":
       return { role: "assistant", parts: readReasoningItem(item) };
-    case "item_reference":
-      return { role: "assistant", parts: readReference(item, items) };
     default:
       throw noCounterpart(`${item.at("type")}: ${type}`);
   }
@@ -231,17 +215,6 @@ function readReasoningItem(item: FieldReader): readonly Part[] {
   // Only the provider that has encrypted it can read it.
   item.losses.note("reasoning of earlier turns");
   return [];
-}
-
-function readReference(item: FieldReader, items: ItemStore): readonly Part[] {
-  const id = item.required("id", item.text("id"));
-  const part = items.find(id);
-  if (part !== undefined) return [part];
-  throw new UntranslatableError(
-    `"${
-      item.at("id")
-    }" refers to an answer that the gateway does not have any more: send the whole conversation in "input", as with "store": false`,
-  );
 }
 
 interface ReadChoice {

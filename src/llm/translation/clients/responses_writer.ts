@@ -9,7 +9,6 @@ import type {
   AnswerWriter,
   ChatRequest,
   FinishReason,
-  ItemStore,
 } from "../conversation/conversation.ts";
 import { joinCallId } from "../conversation/fitted_names.ts";
 import { sealReasoning } from "./reasoning_items.ts";
@@ -27,10 +26,13 @@ interface OpenItem {
 
 type CallStart = Extract<AnswerEvent, { type: "toolCall" }>;
 
+/** Receives a response that is complete. */
+export type OnResponse = (response: JsonObject) => void;
+
 /** Writes answers of OpenAI's responses. */
 export class ResponsesWriter implements AnswerWriter {
   readonly #request: ChatRequest;
-  readonly #items: ItemStore;
+  readonly #onResponse: OnResponse;
   readonly #createdAt: number;
   readonly #output: JsonObject[] = [];
   #id = "";
@@ -42,16 +44,22 @@ export class ResponsesWriter implements AnswerWriter {
   #hasFailed = false;
 
   /** @param createdAt Milliseconds since the epoch. */
-  constructor(request: ChatRequest, createdAt: number, items: ItemStore) {
+  constructor(
+    request: ChatRequest,
+    createdAt: number,
+    onResponse: OnResponse,
+  ) {
     this.#request = request;
-    this.#items = items;
+    this.#onResponse = onResponse;
     this.#createdAt = Math.floor(createdAt / 1000);
   }
 
   whole(events: readonly AnswerEvent[]): JsonObject {
     for (const event of events) this.event(event);
     this.#close();
-    return this.#response(this.#status());
+    const response = this.#response(this.#status());
+    this.#onResponse(response);
+    return response;
   }
 
   event(event: AnswerEvent): string {
@@ -92,8 +100,9 @@ export class ResponsesWriter implements AnswerWriter {
     if (this.#hasFailed) return "";
     const left = this.#close();
     const status = this.#status();
-    return left +
-      this.#emit(`response.${status}`, { response: this.#response(status) });
+    const response = this.#response(status);
+    this.#onResponse(response);
+    return left + this.#emit(`response.${status}`, { response });
   }
 
   #text(text: string): string {
@@ -210,7 +219,6 @@ export class ResponsesWriter implements AnswerWriter {
     { type, id, call, text, signature, isRedacted }: OpenItem,
   ): { readonly item: JsonObject; readonly events: string } {
     if (type === "message") {
-      this.#items.keep(id, { type: "text", text });
       const part = { type: "output_text", text, annotations: [] };
       const item = {
         ...{ id, type, status: "completed", role: "assistant" },
@@ -228,7 +236,6 @@ export class ResponsesWriter implements AnswerWriter {
         signature,
         isRedacted,
       } as const;
-      this.#items.keep(id, thought);
       const part = { type: "summary_text", text };
       const item = {
         ...{ id, type, summary: text === "" ? [] : [part] },

@@ -150,12 +150,6 @@ export interface ToolOrigin {
   readonly isCustom: boolean;
 }
 
-/** Parts of answers by the ids that clients of OpenAI's responses got for them. */
-export interface ItemStore {
-  keep(id: string, part: TextPart | ThinkingPart): void;
-  find(id: string): TextPart | ThinkingPart | undefined;
-}
-
 /** Settings that not every provider has, and that only advise it. */
 export type Hint =
   | "cache"

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { AnswerItems } from "../../../../src/proxy/llm/answer_items.ts";
 import type { LlmFamily } from "../../../../src/llm/providers/operation.ts";
-import type { ItemStore } from "../../../../src/llm/translation/conversation/conversation.ts";
 import { translate } from "../../../../src/llm/translation/translation.ts";
 
 const operation = { family: "openai", name: "responses" } as const;
@@ -9,7 +7,6 @@ const operation = { family: "openai", name: "responses" } as const;
 function begin(
   target: LlmFamily,
   body: Readonly<Record<string, unknown>>,
-  items?: ItemStore,
 ) {
   return translate(operation, { model: "claude-opus-5", ...body }, {
     target,
@@ -17,7 +14,6 @@ function begin(
     id: "id-1",
     now: 0,
     unsupported: "Drop",
-    ...(items && { items }),
   });
 }
 
@@ -154,8 +150,8 @@ const stream = [
   },
 ];
 
-function streamed(items?: ItemStore) {
-  const { reader, writer } = begin("anthropic", conversation, items);
+function streamed() {
+  const { reader, writer } = begin("anthropic", conversation);
   const text =
     [...stream.flatMap((event) => reader.event(event)), ...reader.end()]
       .map((event) => writer.event(event)).join("") + writer.end();
@@ -223,45 +219,8 @@ Deno.test("reasoning comes back to its provider with its signature", () => {
   ]);
 });
 
-Deno.test("items can be referred to by their client alone", () => {
-  const items = new AnswerItems();
-  const { output } = streamed(items.of("anna")).at(-1).response;
-  const input = output.slice(0, 2).map(({ id }: { id: string }) => ({
-    type: "item_reference",
-    id,
-  }));
-
-  const { body } = begin("anthropic", { input }, items.of("anna"));
-  assert.deepEqual(body["messages"], [{
-    role: "assistant",
-    content: [
-      { type: "thinking", thinking: "Hm", signature: "s1" },
-      { type: "text", text: "Hi" },
-    ],
-  }]);
-  assert.throws(
-    () => begin("anthropic", { input }, items.of("bob")),
-    /"input\[0\]\.id" refers to an answer that the gateway does not have/,
-  );
-});
-
-Deno.test("the oldest items make room for new ones", () => {
-  const items = new AnswerItems();
-  const store = items.of("anna");
-  const text = "a".repeat(200_000);
-  for (let index = 0; index < 100; index++) {
-    store.keep(`m${index}`, { type: "text", text });
-  }
-  store.keep("long", { type: "text", text: text + text });
-
-  assert.equal(store.find("m0"), undefined);
-  assert.equal(store.find("long"), undefined);
-  assert.deepEqual(store.find("m99"), { type: "text", text });
-});
-
 for (
   const [what, body, message] of [
-    ["an earlier response", { previous_response_id: "r1" }, /send the whole/],
     ["a search alone", { tools: [{ type: "web_search" }] }, /web_search/],
     ["a tool of OpenAI", {
       tools: [{ type: "code_interpreter" }],
