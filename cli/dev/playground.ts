@@ -2,6 +2,7 @@ import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { startLlmServer } from "./llm_server.ts";
 import type { Offer } from "./mcp/offer.ts";
 import { createNotesOffer, createUnitsOffer } from "./mcp/small_offers.ts";
+import { type Program, unitsProgram } from "./mcp/units_program.ts";
 import { startMcpServer } from "./mcp_server.ts";
 
 /** Options of the playground; every field has a default. */
@@ -17,12 +18,17 @@ export interface PlaygroundOptions {
   readonly offer?: Offer;
 }
 
+/** An MCP server of an endpoint, in the form of the configuration. */
+type PlaygroundServer =
+  & { readonly name: string }
+  & ({ readonly url: string } | { readonly stdio: Program });
+
 /** The servers behind the gateway, running. */
 export interface Playground extends AsyncDisposable {
   /** Endpoint of the MCP server: `http://127.0.0.1:41234/mcp`. */
   readonly mcpUrl: string;
-  /** MCP servers for one endpoint in front of all: the one at `mcpUrl`, and two more. */
-  readonly servers: readonly { readonly name: string; readonly url: string }[];
+  /** MCP servers for one endpoint in front of all: the one at `mcpUrl`, and two more, one of which is a program where it can be. */
+  readonly servers: readonly PlaygroundServer[];
   /** Origin of the LLM server, to which clients add `/v1/…`: `http://127.0.0.1:41235`. */
   readonly llmUrl: string;
   close(): Promise<void>;
@@ -33,17 +39,24 @@ export function startPlayground(options: PlaygroundOptions = {}): Playground {
   const { mcpPort = 0, llmPort = 0, clock = systemClock, ...more } = options;
   const mcp = startMcpServer({ ...more, port: mcpPort, clock });
   const notes = startMcpServer({ offer: createNotesOffer(), clock });
-  const units = startMcpServer({ offer: createUnitsOffer(), clock });
+  const program = unitsProgram();
+  const units = program === undefined
+    ? startMcpServer({ offer: createUnitsOffer(), clock })
+    : undefined;
   const llm = startLlmServer({ port: llmPort, clock });
   async function close() {
-    const servers = [mcp, notes, units, llm];
+    const servers = [mcp, notes, llm, ...units === undefined ? [] : [units]];
     await Promise.all(servers.map((server) => server.close()));
   }
   return {
     mcpUrl: `${mcp.origin}/mcp`,
-    servers: Object.entries({ demo: mcp, notes, units }).map((
-      [name, { origin }],
-    ) => ({ name, url: `${origin}/mcp` })),
+    servers: [
+      { name: "demo", url: `${mcp.origin}/mcp` },
+      { name: "notes", url: `${notes.origin}/mcp` },
+      program === undefined
+        ? { name: "units", url: `${units?.origin}/mcp` }
+        : { name: "units", stdio: program },
+    ],
     llmUrl: llm.origin,
     close,
     [Symbol.asyncDispose]: close,

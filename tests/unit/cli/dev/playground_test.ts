@@ -5,7 +5,9 @@ Deno.test("playground frees its ports when it is disposed", async () => {
   const urls: string[] = [];
   {
     await using playground = startPlayground();
-    const servers = playground.servers.map(({ url }) => url);
+    const servers = playground.servers.flatMap((server) =>
+      "url" in server ? [server.url] : []
+    );
     urls.push(playground.mcpUrl, playground.llmUrl, ...servers);
     assert.equal(servers.length, 3);
     assert.match(playground.mcpUrl, /^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
