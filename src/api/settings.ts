@@ -127,6 +127,56 @@ const vault = s.refine(
   s.exactlyOne("keys", "keyFile"),
 );
 
+const connections = s.object({
+  url: s.field(
+    "URL of the pages on which users connect their accounts, such as `https://gateway.example.com/connections`. A listener has to serve its host; the path has no other use then.",
+    s.refine(
+      httpUrl,
+      s.rule(
+        isPageUrl,
+        "must have a path, no query, and HTTPS unless it is this machine",
+      ),
+    ),
+  ),
+  logins: s.field(
+    "Identity providers at which users log in on these pages: the issuers of the tokens that `jwtAuthentication` verifies.",
+    s.list(
+      s.refine(
+        s.object({
+          issuer: s.field("Issuer of the ID tokens, and of `iss`.", httpUrl),
+          clientId: s.field(
+            "Client ID of the gateway at the provider, with the redirect URI `<url>/login`.",
+            s.text(2048),
+          ),
+          clientSecret: s.field(
+            "Secret of the client, usually as `${NAME}`.",
+            s.optional(s.secret()),
+          ),
+          clientSecretFile: s.field(
+            "File with the secret, read at startup.",
+            s.optional(s.text(4096)),
+          ),
+          scopes: s.field(
+            "Scopes besides `openid`, such as `profile`, with which the pages show the name of the user.",
+            s.withDefault(s.list(s.text(256), { max: 16 }), []),
+          ),
+        }),
+        s.atMostOne("clientSecret", "clientSecretFile"),
+      ),
+      { min: 1, max: 16 },
+    ),
+  ),
+});
+
+function isPageUrl(text: string): boolean {
+  const { protocol, hostname, pathname, search, hash, username } = new URL(
+    text,
+  );
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return (protocol === "https:" || isLoopback) && pathname !== "/" &&
+    !pathname.endsWith("/") && search === "" && hash === "" && username === "";
+}
+
 const limits = s.object({
   maxHeaderBytes: s.field(
     "Maximum size of request line and headers, in bytes; then 431.",
@@ -265,6 +315,10 @@ export const settingsSchema = s.refine(
       "Keeps tokens of callers sealed in `kv`, which it needs, so that replicas and workers share them.",
       s.optional(vault),
     ),
+    connections: s.field(
+      "Pages on which users connect their accounts at services behind backends with `credentials.oauth`; needs `vault`.",
+      s.optional(connections),
+    ),
     sessionSecret: s.field(
       "Seals the endpoint in cookies and headers of `sessionPersistence`, at least 32 characters, the same for every replica. Without it, routes of a cluster have keys of their own; routes of files have keys that whoever knows their names can find, and with them the addresses of endpoints.",
       s.optional(s.refine(
@@ -333,6 +387,12 @@ export const settingsSchema = s.refine(
     ({ kv, vault }) => vault === undefined || kv !== undefined,
     'needs "kv", the store',
     () => ["vault"],
+  ),
+  s.rule(
+    ({ connections, vault }) =>
+      connections === undefined || vault !== undefined,
+    'needs "vault", which keeps what users have granted',
+    () => ["connections"],
   ),
   s.rule(
     ({ otlp, tracing }) => tracing === undefined || otlp !== undefined,

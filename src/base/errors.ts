@@ -25,6 +25,7 @@ export type GatewayErrorCode =
   | "llm_key_rejected"
   | "llm_response_invalid"
   | "caller_rejected"
+  | "connection_required"
   | "credentials_rejected"
   | "credentials_unavailable"
   | "egress_denied"
@@ -86,6 +87,43 @@ export class LlmApiError extends GatewayError {
     readonly publicMessage = message,
   ) {
     super(code, source, message);
+  }
+}
+
+/** A failure that ends when the user logs in at the service behind a backend; the client gets the link. */
+export class ConnectionRequiredError extends GatewayError {
+  constructor(
+    backend: string,
+    /** For the client. */
+    readonly connection: {
+      /** Name of the backend for people. */
+      readonly title: string;
+      /** Page of the gateway; it gives no rights to whoever has it. */
+      readonly url: string;
+      /** There is a login, which does not suffice. */
+      readonly needsMore: boolean;
+    },
+  ) {
+    super(
+      "connection_required",
+      "gateway",
+      `The user has to ${
+        connection.needsMore ? "grant more rights to" : "connect an account to"
+      } backend "${backend}"`,
+    );
+  }
+
+  /** Message for the client, with the link. */
+  get publicMessage(): string {
+    return `${this.request} at ${this.connection.url}`;
+  }
+
+  /** The same without the link. */
+  get request(): string {
+    const { title, needsMore } = this.connection;
+    return needsMore
+      ? `Grant more rights to ${title}`
+      : `Connect your account for ${title}`;
   }
 }
 

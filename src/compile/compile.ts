@@ -151,6 +151,8 @@ interface CompileOptions {
   readonly clusterCloudIdentity?: boolean;
   /** True if the process has given up the permission to run programs. */
   readonly lacksPrograms?: boolean;
+  /** True if users can log in at services behind backends. */
+  readonly connectsUsers?: boolean;
   /** Seals persistent sessions. */
   readonly sessionSecret?: string | undefined;
   /** Wall-clock time in milliseconds, to find expired certificates; without it, none is. */
@@ -185,6 +187,7 @@ function begin(resources: ResourceSet, options: CompileOptions): Context {
     egress,
     programDenial: programDenial(resources, options),
     cloudDenial: cloudDenial(resources, options),
+    connectsUsers: options.connectsUsers ?? false,
   });
   return {
     ...options,

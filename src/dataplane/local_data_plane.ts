@@ -74,6 +74,7 @@ export interface LocalDataPlaneOptions extends
     | "counted"
     | "responses"
     | "unsettled"
+    | "connections"
   > {
   /** The kinds of policies that resources can have. */
   readonly policies: PolicyRegistry;
@@ -158,7 +159,11 @@ export class LocalDataPlane implements DataPlane {
       log: options.logger.module("proxy"),
       clock,
     });
-    this.#tokens = new TokenState({ ...options, egress: this.#egress });
+    this.#tokens = new TokenState({
+      ...options,
+      egress: this.#egress,
+      snapshot: () => this.#snapshots.current,
+    });
     this.#thread = this.#createThread(options);
     this.#addMetrics(this.#thread);
   }
@@ -208,6 +213,7 @@ export class LocalDataPlane implements DataPlane {
       prices,
       traffic: this.#recorder,
       unsettled: this.#unsettled,
+      connections: this.#tokens.connections?.site,
     });
     return {
       ...options,
@@ -338,6 +344,7 @@ export class LocalDataPlane implements DataPlane {
         Deno.permissions.querySync({ name: "run" }).state !== "granted",
       egress: this.#egress,
       sessionSecret: settings.sessionSecret,
+      connectsUsers: settings.connections !== undefined,
       now: clock.now(),
       clock,
     }).then(async (compiled) => {

@@ -6,6 +6,7 @@ import type { StoredResponses } from "../llm/responses/stored_responses.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
 import type { BodyMemory } from "../http/body_memory.ts";
 import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
+import type { ConnectionSite } from "../identity/connections/connection_site.ts";
 import type { ClientRegister } from "../http/server/contract/client_counts.ts";
 import type { EndedRequest } from "../policy/expressions/telemetry_expressions.ts";
 import { observeFinishedRequests, usedPart } from "../proxy/finish.ts";
@@ -19,6 +20,7 @@ import { Mirrors } from "../proxy/mirrors.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
 import { createPortLog, type PortObserver } from "../proxy/ports/port_log.ts";
 import { ServerWatch } from "../proxy/ports/server_watch.ts";
+import { GatewayPages } from "../proxy/request/gateway_pages.ts";
 import { trustedProxies } from "../proxy/request/forwarding_headers.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 import type { PortId, Snapshot, SnapshotStore } from "../snapshot/snapshot.ts";
@@ -42,6 +44,8 @@ export interface RequestPathOptions {
   readonly upstreams: Upstreams;
   readonly mcp: McpEndpoints;
   readonly tokens: BackendTokens;
+  /** Pages on which users connect accounts. */
+  readonly connections?: ConnectionSite | undefined;
   readonly cooldowns: Cooldowns;
   readonly debugging: Debugging;
   readonly traffic: TrafficRecorder;
@@ -60,6 +64,8 @@ export function createListeners(options: RequestPathOptions): Listeners {
   const { clock, logger, settings, debugging, traffic, telemetry } = options;
   const record = recorder(options);
   const log = logger.module("proxy");
+  const trustsPeer = trustedProxies(settings.trustedProxies);
+  const { connections } = options;
   const pipeline = new Pipeline({
     snapshots: options.snapshots,
     forwarder: createForwarder(options),
@@ -68,7 +74,8 @@ export function createListeners(options: RequestPathOptions): Listeners {
     prices: options.prices,
     bodyMemory: options.bodyMemory,
     counted: options.counted,
-    trustsPeer: trustedProxies(settings.trustedProxies),
+    pages: connections && new GatewayPages(connections, trustsPeer),
+    trustsPeer,
     maxBodyBytes: settings.limits.maxBodyBytes,
     maxBufferBytes: settings.limits.maxBufferBytes,
     maxLlmBodyBytes: settings.limits.maxLlmBodyBytes,

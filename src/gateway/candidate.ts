@@ -206,6 +206,7 @@ export function compileCandidate(
     clusterCloudIdentity: loaded.settings.clusterCloudIdentity,
     egress: new EgressPolicy({ settings: loaded.settings.egress }),
     sessionSecret: loaded.settings.sessionSecret,
+    connectsUsers: loaded.settings.connections !== undefined,
     now: systemClock.now(),
     clock: systemClock,
   });

@@ -4,14 +4,16 @@ import type { UpstreamRequest } from "../http/client/upstream.ts";
 import type { Body } from "../http/body.ts";
 import type { RequestMessage } from "../http/message.ts";
 import type { Caller } from "../identity/backend_tokens/backend_credentials.ts";
-import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
 import type { PolicyTrace } from "../policy/contract/policy_trace.ts";
 import type { Backend, Mirror } from "../snapshot/snapshot.ts";
 import type { LlmTarget } from "../llm/llm_target.ts";
 import { mirrorBody } from "./body/mirrored_body.ts";
 import { withinLimit } from "./request/time_limit.ts";
 import type { AttemptTarget, Destination } from "./balancing/attempt_target.ts";
-import { CredentialedTarget } from "./credentials/credentialed_target.ts";
+import {
+  CredentialedTarget,
+  type SentTokens,
+} from "./credentials/credentialed_target.ts";
 import {
   isMirroredToLlm,
   type LlmMirrorOptions,
@@ -36,7 +38,7 @@ const MAX_COPIES = 256;
 export interface MirrorsOptions {
   readonly upstreams: Pick<Upstreams, "get">;
   /** Gets tokens for backends with credentials. */
-  readonly tokens: Pick<BackendTokens, "get" | "replace">;
+  readonly tokens: SentTokens;
   readonly clock: Clock;
   /** Uniform in [0, 1); decides which requests are mirrored. */
   readonly random: () => number;

@@ -18,6 +18,7 @@ import type { Failover } from "./failover/failover.ts";
 import type { BackendResponse } from "./failover/outcome.ts";
 import type { Forwarder } from "./forwarder.ts";
 import { inClientForm } from "./llm/llm_error_form.ts";
+import type { GatewayPages } from "./request/gateway_pages.ts";
 import {
   addForwardingHeaders,
   addVia,
@@ -38,6 +39,8 @@ export interface PipelineOptions extends ExchangeOptions, MeterServices {
   readonly spans: RequestSpans | undefined;
   readonly log: Log;
   readonly trustsPeer: TrustsPeer;
+  /** `undefined` where the gateway has no pages of its own. */
+  readonly pages?: GatewayPages | undefined;
   /** Larger request bodies are rejected; unlimited if `undefined`. */
   readonly maxBodyBytes: number | undefined;
   /** Limit of bytes that are buffered to read a body. */
@@ -121,6 +124,9 @@ export class Pipeline {
     }
     trace?.phaseEnds("gateway policies");
 
+    const { pages } = this.#options;
+    const page = pages && await pages.serve(request);
+    if (page !== undefined) return page;
     if (listener.readsModel) await routed.readModel();
     const match = routed.findRoute();
     trace?.routeSelected(listener, match?.value);

@@ -62,6 +62,10 @@ export interface Features {
     readonly enabled: boolean;
     readonly initialAccessToken?: string;
   };
+  readonly revocation?: {
+    readonly enabled: boolean;
+    allowedPolicy(context: Context, client: unknown, token: unknown): boolean;
+  };
   readonly resourceIndicators?: {
     readonly enabled: boolean;
     defaultResource?(

@@ -6,11 +6,9 @@ import type {
 import type { KeyCredentials } from "../../api/resources/credentials/secret_value.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { describeError } from "../../base/errors.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type {
   BackendCredentials,
-  ClientAuthentication,
   ClientCredentials,
   IdentityAssertion,
   JwtBearer,
@@ -19,14 +17,24 @@ import type {
 } from "../../identity/backend_tokens/backend_credentials.ts";
 import { tokenTypes } from "../../identity/backend_tokens/token_source.ts";
 import type { BackendContext } from "./backend_context.ts";
-import { readPrivateKey } from "../../identity/keys/private_key.ts";
+import { compileLogin } from "./compile_login.ts";
+import {
+  assertReachable,
+  compileAuthentication,
+} from "./client_authentication.ts";
 import { compileIdentity, type SignatureScope } from "./compile_identity.ts";
 import { CredentialValues, UnusableCredentials } from "./credential_values.ts";
+
+/** Facts about a backend that its credentials may leave out. */
+interface CredentialPlace extends SignatureScope {
+  /** Of an MCP server. */
+  readonly url?: string | undefined;
+}
 
 /**
  * Compiles the credentials of a backend.
  * @param key Of the backend or the MCP server: what another one has is never used.
- * @param signature Service and region of signatures, unless the credentials say others.
+ * @param place Service and region of signatures, and URL of an MCP server, unless the credentials say others.
  * @throws {UnusableCredentials}
  */
 export function compileCredentials(
@@ -34,17 +42,17 @@ export function compileCredentials(
   resource: GatewayBackend,
   credentials: BackendCredentialsResource,
   context: BackendContext,
-  signature: SignatureScope = {},
+  place: CredentialPlace = {},
 ): BackendCredentials {
-  const { clientCredentials, tokenExchange, jwtBearer, identityAssertion } =
-    credentials;
+  const { clientCredentials, tokenExchange, jwtBearer } = credentials;
+  const { identityAssertion, oauth } = credentials;
   const values = new CredentialValues(resource, context);
   const identity = compileIdentity(
     key,
     credentials,
     values,
     context,
-    signature,
+    place,
   );
   if (identity !== undefined) return identity;
   const compiler = new ClientCompiler(key, values, context);
@@ -72,6 +80,9 @@ export function compileCredentials(
   }
   if (identityAssertion !== undefined) {
     return compileAssertion(identityAssertion, compiler);
+  }
+  if (oauth !== undefined) {
+    return compileLogin(oauth, { key, values, context, service: place.url });
   }
   return { kind: "key", token: readToken(credentials, values) };
 }
@@ -135,7 +146,7 @@ class ClientCompiler {
         ? { kind: "tokenEndpoint", url: tokenEndpoint ?? "" }
         : { kind: "issuer", url: issuer },
       clientId,
-      authentication: this.#authentication(path, client),
+      authentication: compileAuthentication(path, client, this.#values),
       parameters: {
         ...parameters,
         ...(scopes.length > 0 && { scope: scopes.join(" ") }),
@@ -143,51 +154,10 @@ class ClientCompiler {
         ...(audience !== undefined && { audience }),
       },
     };
-    this.#checkServer(path, compiled.server);
+    const { kind, url } = compiled.server;
+    assertReachable([...path, kind], url, this.#context);
     const fingerprint = createHash("sha256")
       .update(JSON.stringify([compiled, own])).digest("base64url");
     return { ...compiled, fingerprint };
-  }
-
-  #checkServer(
-    path: DiagnosticPath,
-    { kind, url }: TokenClient["server"],
-  ): void {
-    const { hostname, username } = new URL(url);
-    const host = hostname.replace(/^\[(.*)\]$/, "$1");
-    const denial = this.#context.inputs.read(({ egress }) =>
-      egress.denialOf({ host, port: 0 })
-    );
-    const problem = username === "" ? denial : "a URL cannot have credentials";
-    if (problem !== undefined) {
-      throw new UnusableCredentials([...path, kind], problem);
-    }
-  }
-
-  #authentication(
-    place: DiagnosticPath,
-    { clientSecret, authMethod, privateKey, keyId, signingAlgorithm }:
-      TokenClientResource,
-  ): ClientAuthentication {
-    if (clientSecret !== undefined) {
-      const path = [...place, "clientSecret"];
-      return {
-        method: "secret",
-        secret: this.#values.read(path, "clientSecret", clientSecret),
-        place: authMethod,
-      };
-    }
-    if (privateKey === undefined) return { method: "none" };
-    const path = [...place, "privateKey"];
-    const pem = this.#values.read(path, "privateKey", privateKey);
-    try {
-      return {
-        method: "privateKey",
-        ...readPrivateKey(pem, signingAlgorithm),
-        keyId,
-      };
-    } catch (error) {
-      throw new UnusableCredentials(path, describeError(error));
-    }
   }
 }

@@ -192,7 +192,7 @@ export class TransportCompiler {
   }
 
   #credentials(): BackendCredentials | "invalid" | undefined {
-    const { name, credentials } = this.#server;
+    const { name, credentials, url, sse, openapi } = this.#server;
     if (credentials === undefined) return undefined;
     const key = `${namespacedName(this.#resource)}#${name}`;
     try {
@@ -201,6 +201,7 @@ export class TransportCompiler {
         this.#resource,
         credentials,
         this.#context,
+        { url: url ?? sse ?? openapi?.baseUrl },
       );
     } catch (error) {
       if (!(error instanceof UnusableCredentials)) throw error;

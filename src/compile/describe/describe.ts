@@ -253,6 +253,17 @@ function describeCredentials(credentials: Backend["credentials"]) {
   if (credentials === undefined || credentials.kind === "key") {
     return credentials && { kind: credentials.kind };
   }
+  if (credentials.kind === "oauth") {
+    const { kind, resource, issuer, client, scopes } = credentials;
+    return {
+      kind,
+      resource: redactUrl(resource),
+      issuer: issuer && redactUrl(issuer),
+      clientId: client?.clientId,
+      authentication: client?.authentication.method,
+      scopes,
+    };
+  }
   if (isCloudIdentity(credentials)) {
     const { fingerprint: _, backend: __, ...identity } = credentials;
     return { ...identity, clientSecret: undefined };

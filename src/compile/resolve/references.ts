@@ -75,6 +75,8 @@ export type Inputs = View<{
   readonly programDenial: string | undefined;
   /** Reason for which backends do not get the gateway's own identities of clouds; `undefined` if they do. */
   readonly cloudDenial: string | undefined;
+  /** True if users can log in at services behind backends. */
+  readonly connectsUsers: boolean;
   readonly references: References;
 }>;
 

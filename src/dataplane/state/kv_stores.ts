@@ -137,13 +137,21 @@ export function createDocumentCache(
   return new KvDocumentCache({ store, clock, log: logger.module("identity") });
 }
 
+/** The vault, and what it is made of. */
+export interface OpenVault {
+  readonly vault: Vault;
+  readonly store: KvStore;
+  readonly seal: VaultSeal;
+  readonly maxAgeMs: number;
+}
+
 /**
  * Opens the vault; `undefined` without `config.vault`.
  * @throws {Error} When its keys cannot be read.
  */
 export function createVault(
   { settings: { kv, vault }, clock, logger }: VaultStoreOptions,
-): { readonly vault: Vault; close(): Promise<void> } | undefined {
+): OpenVault | undefined {
   const path = storeOf(kv);
   if (path === undefined || vault === undefined) return undefined;
   const { keys = [], keyFile, maxAge } = vault;
@@ -156,16 +164,11 @@ export function createVault(
   store.open().catch((error) =>
     log.warn("Cannot open the vault", { store: redactUrl(path), error })
   );
-  return {
-    vault: new Vault({
-      store,
-      clock,
-      seal: new VaultSeal(() => source.keys()),
-      randomId: () => crypto.randomUUID(),
-      maxAgeMs: parseDuration(maxAge),
-    }),
-    close: () => store.close(),
-  };
+  const seal = new VaultSeal(() => source.keys());
+  const maxAgeMs = parseDuration(maxAge);
+  const randomId = () => crypto.randomUUID();
+  const opened = new Vault({ store, clock, seal, randomId, maxAgeMs });
+  return { vault: opened, store, seal, maxAgeMs };
 }
 
 function fixedKeys(keys: VaultKeys): Pick<VaultKeyFile, "keys"> {

@@ -1,5 +1,5 @@
 /** Credentials of the gateway at a backend, as compiled: a key, or how it gets tokens. */
-export type BackendCredentials = BackendKey | TokenCredentials;
+export type BackendCredentials = BackendKey | TokenCredentials | UserLogin;
 
 /** A key that is the same for all requests. */
 export interface BackendKey {
@@ -132,6 +132,40 @@ export interface CloudToken {
   readonly expiresAt: number | undefined;
 }
 
+/** Tokens that a user gets for a backend by a login there, as compiled. */
+export interface UserLogin {
+  readonly kind: "oauth";
+  /** Digest of the resource, the issuer and the client: connections are never used after a change of these. */
+  readonly fingerprint: string;
+  /** Key of the backend or the MCP server, such as `default/tools#crm`. */
+  readonly backend: string;
+  /** URL of the service, as its metadata (RFC 9728) names it. */
+  readonly resource: string;
+  /** Authorization server; `undefined` for that of the metadata of the service. */
+  readonly issuer: string | undefined;
+  /** Endpoints of a server without metadata. */
+  readonly endpoints: ServerEndpoints | undefined;
+  /** The client of the gateway there; `undefined` to identify by a document or to register. */
+  readonly client: LoginClient | undefined;
+  /** `undefined` for those that the service asks for. */
+  readonly scopes: readonly string[] | undefined;
+  /** Further parameters of the authorization request. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** Endpoints of an authorization server, in place of its metadata. */
+export interface ServerEndpoints {
+  readonly authorization: string;
+  readonly token: string;
+  readonly revocation: string | undefined;
+}
+
+/** A client at an authorization server. */
+export interface LoginClient {
+  readonly clientId: string;
+  readonly authentication: ClientAuthentication;
+}
+
 /** The user on whose behalf a request is sent, as a verified token says. */
 export interface Caller {
   readonly issuer: string;
@@ -147,9 +181,10 @@ export interface Caller {
 export function isPerCaller(
   credentials: BackendCredentials | undefined,
 ): credentials is
-  & TokenClient
-  & (TokenExchange | JwtBearer | IdentityAssertion) {
+  | UserLogin
+  | TokenClient & (TokenExchange | JwtBearer | IdentityAssertion) {
   return credentials?.kind === "tokenExchange" ||
     credentials?.kind === "identityAssertion" ||
+    credentials?.kind === "oauth" ||
     credentials?.kind === "jwtBearer" && credentials.file === undefined;
 }

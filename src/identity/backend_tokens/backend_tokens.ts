@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
-import { GatewayError } from "../../base/errors.ts";
+import { ConnectionRequiredError, GatewayError } from "../../base/errors.ts";
+import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
 import {
   type BackendCredentials,
   type Caller,
@@ -10,14 +10,35 @@ import {
   type TokenCredentials,
 } from "./backend_credentials.ts";
 import type { SharedTokens } from "./shared_tokens.ts";
+import { keep, keepShortly, type KeptToken, keyOf } from "./kept_token.ts";
 import type { IssuedToken } from "./oauth_library.ts";
 import { tokenError } from "./token_error.ts";
-import type { TokenSource } from "./token_source.ts";
+import { requireCaller, type TokenSource } from "./token_source.ts";
 
 /** A token for a request, and its origin. */
 export interface BackendToken {
   readonly token: string;
   readonly origin: "key" | "cache" | "server";
+}
+
+/** Tokens of users who have logged in at a backend. */
+export interface UserTokens {
+  /** Returns a token. @param rejected One that the backend does not accept. @throws {GatewayError} */
+  obtain(
+    login: UserLogin,
+    user: Caller,
+    rejected: string | undefined,
+  ): Promise<{
+    readonly token: string;
+    /** `undefined` if nobody knows. */
+    readonly lifetimeMs: number | undefined;
+  }>;
+  /** Creates the error of a user whose token does not suffice. @param asked Scopes that the backend asks for. */
+  rejected(
+    login: UserLogin,
+    user: Caller,
+    asked: readonly string[],
+  ): Promise<GatewayError>;
 }
 
 /** Dependencies of the tokens. */
@@ -26,6 +47,8 @@ export interface BackendTokensOptions {
   readonly source: Pick<TokenSource, "fetch">;
   /** Shares tokens of callers with other processes; `undefined` where there is no vault. */
   readonly shared?: SharedTokens | undefined;
+  /** Tokens of users who have logged in at a backend; `undefined` where they cannot. */
+  readonly connections?: UserTokens | undefined;
   /** Called after each token request. @param error `undefined` when there is a token. */
   onRequested(
     credentials: TokenCredentials,
@@ -35,12 +58,6 @@ export interface BackendTokensOptions {
 
 const MAX_TOKENS = 8192;
 const MAX_REQUESTS = 64;
-/** Lifetime of tokens whose server does not say it. */
-const UNKNOWN_LIFETIME_MS = 5 * 60_000;
-/** A token is renewed so long before its end, but not before the last fifth of its lifetime. */
-const MARGIN_MS = 60_000;
-/** The same for identities of clouds, whose servers give out the next token so long before. */
-const CLOUD_MARGIN_MS = 5 * 60_000;
 /** A new token that the backend rejects is not replaced for this time: it is not the token's fault. */
 const RENEWAL_PAUSE_MS = 30_000;
 const FIRST_RETRY_MS = 1000;
@@ -54,12 +71,6 @@ interface Entry {
   /** The token that the backend has rejected last, and when it was replaced. */
   rejected: string | undefined;
   replacedAt: number;
-}
-
-interface KeptToken {
-  readonly token: string;
-  readonly renewAt: number;
-  readonly endsAt: number;
 }
 
 interface Failure {
@@ -128,12 +139,41 @@ export class BackendTokens {
     return await this.get(credentials, caller);
   }
 
+  /**
+   * Returns the token that a user has by now, if it is another one than the backend has found insufficient.
+   * @throws {GatewayError} As `get`.
+   */
+  async newer(
+    credentials: BackendCredentials,
+    caller: Caller | undefined,
+    used: string,
+  ): Promise<BackendToken | undefined> {
+    if (credentials.kind !== "oauth") return undefined;
+    const entry = this.#entryOf(credentials, caller);
+    if (entry.current?.token === used) entry.current = undefined;
+    const found = await this.get(credentials, caller);
+    return found.token === used ? undefined : found;
+  }
+
+  /** Creates the error of a caller whose login at a backend does not suffice. @param scopes Scopes that the backend asks for. */
+  async insufficient(
+    login: UserLogin,
+    caller: Caller | undefined,
+    scopes: readonly string[],
+  ): Promise<GatewayError> {
+    const { connections, user } = this.#userOf(login, caller);
+    return await connections.rejected(login, user, scopes);
+  }
+
   /** Number of tokens, for descriptions. */
   get size(): number {
     return this.#entries.size;
   }
 
-  #entryOf(credentials: TokenCredentials, caller: Caller | undefined): Entry {
+  #entryOf(
+    credentials: TokenCredentials | UserLogin,
+    caller: Caller | undefined,
+  ): Entry {
     const key = keyOf(credentials, caller);
     const entry = this.#entries.get(key) ?? {
       current: undefined,
@@ -153,7 +193,7 @@ export class BackendTokens {
 
   async #fetch(
     entry: Entry,
-    credentials: TokenCredentials,
+    credentials: TokenCredentials | UserLogin,
     caller: Caller | undefined,
   ): Promise<KeptToken> {
     const { clock } = this.#options;
@@ -176,27 +216,26 @@ export class BackendTokens {
 
   async #request(
     entry: Entry,
-    credentials: TokenCredentials,
+    credentials: TokenCredentials | UserLogin,
     caller: Caller | undefined,
   ): Promise<KeptToken> {
-    const { clock, source, shared, onRequested } = this.#options;
-    const fetch = async (cancellation?: Cancellation) => {
-      const issued = await source.fetch(credentials, caller, cancellation);
-      onRequested(credentials, undefined);
-      return issued;
-    };
+    const { clock } = this.#options;
     try {
-      const issued = shared === undefined || caller === undefined ||
-          !isPerCaller(credentials)
-        ? await fetch()
-        : await shared.obtain(credentials, caller, entry.rejected, fetch);
+      const kept = credentials.kind === "oauth"
+        ? await this.#lookUp(entry, credentials, caller)
+        : keep(
+          await this.#issue(entry, credentials, caller),
+          isCloudIdentity(credentials),
+          clock.monotonic(),
+        );
       entry.failure = undefined;
-      const marginMs = isCloudIdentity(credentials)
-        ? CLOUD_MARGIN_MS
-        : MARGIN_MS;
-      return entry.current = keep(issued, marginMs, clock.monotonic());
+      return entry.current = kept;
     } catch (error) {
-      if (error instanceof GatewayError) onRequested(credentials, error);
+      // The user may log in at any time.
+      if (error instanceof ConnectionRequiredError) {
+        entry.current = entry.failure = undefined;
+        throw error;
+      }
       const pauseMs = Math.min(
         LONGEST_RETRY_MS,
         entry.failure === undefined
@@ -208,29 +247,50 @@ export class BackendTokens {
       throw error;
     }
   }
-}
 
-function keep(
-  { token, lifetimeMs = UNKNOWN_LIFETIME_MS }: IssuedToken,
-  longestMarginMs: number,
-  now: number,
-): KeptToken {
-  const marginMs = Math.min(longestMarginMs, lifetimeMs / 5);
-  // The last part is for the way to the backend.
-  const endsAt = now + lifetimeMs - Math.min(MARGIN_MS, marginMs) / 5;
-  return { token, renewAt: now + lifetimeMs - marginMs, endsAt };
-}
+  async #issue(
+    entry: Entry,
+    credentials: TokenCredentials,
+    caller: Caller | undefined,
+  ): Promise<IssuedToken> {
+    const { source, shared, onRequested } = this.#options;
+    const fetch = async (cancellation?: Cancellation) => {
+      const issued = await source.fetch(credentials, caller, cancellation);
+      onRequested(credentials, undefined);
+      return issued;
+    };
+    try {
+      return shared === undefined || caller === undefined ||
+          !isPerCaller(credentials)
+        ? await fetch()
+        : await shared.obtain(credentials, caller, entry.rejected, fetch);
+    } catch (error) {
+      if (error instanceof GatewayError) onRequested(credentials, error);
+      throw error;
+    }
+  }
 
-/** Returns the key of a token. JSON separates its parts, so that no two lists have the same key. */
-function keyOf(
-  credentials: TokenCredentials,
-  caller: Caller | undefined,
-): string {
-  const { fingerprint } = credentials;
-  if (!isPerCaller(credentials)) return fingerprint;
-  const user = caller === undefined
-    ? []
-    : [caller.issuer, caller.subject, caller.rights];
-  return createHash("sha256").update(JSON.stringify([fingerprint, ...user]))
-    .digest("base64url");
+  async #lookUp(
+    entry: Entry,
+    login: UserLogin,
+    caller: Caller | undefined,
+  ): Promise<KeptToken> {
+    const { clock } = this.#options;
+    const { connections, user } = this.#userOf(login, caller);
+    const { token, lifetimeMs = Infinity } = await connections.obtain(
+      login,
+      user,
+      entry.rejected,
+    );
+    return keepShortly(token, lifetimeMs, clock.monotonic());
+  }
+
+  #userOf(login: UserLogin, caller: Caller | undefined) {
+    const { connections } = this.#options;
+    if (connections === undefined) {
+      const problem = 'users cannot log in there without "config.connections"';
+      throw tokenError("credentials_rejected", login, problem);
+    }
+    return { connections, user: requireCaller(login, caller) };
+  }
 }

@@ -200,8 +200,9 @@ export class TokenSource {
   }
 }
 
-function requireCaller(
-  client: TokenClient,
+/** Returns the caller. @throws {GatewayError} `caller_rejected` without one. */
+export function requireCaller(
+  client: Pick<TokenClient, "backend">,
   caller: Caller | undefined,
 ): Caller {
   if (caller !== undefined) return caller;

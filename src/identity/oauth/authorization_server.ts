@@ -200,7 +200,10 @@ function tooManyRequests(): OAuthError {
   );
 }
 
-async function readForm(request: RequestMessage): Promise<OAuthParameters> {
+/** Reads the form of a POST. @throws {OAuthError} `invalid_request` */
+export async function readForm(
+  request: RequestMessage,
+): Promise<OAuthParameters> {
   const type = request.headers.getAll("content-type").join(",");
   if (
     !/^application\/x-www-form-urlencoded(?:;\s*charset=utf-8)?$/i.test(type)

@@ -141,11 +141,19 @@ export class Vault {
     return opened.value;
   }
 
-  /** Writes a value, in place of what is there; a renewal under way has no effect. */
-  async write(id: VaultId, value: JsonObject): Promise<void> {
+  /**
+   * Writes a value, in place of what is there; a renewal under way has no effect.
+   * @param maxAgeMs How long it is kept; default as all records.
+   */
+  async write(
+    id: VaultId,
+    value: JsonObject,
+    maxAgeMs = this.#options.maxAgeMs,
+  ): Promise<void> {
+    const sealed = this.#options.seal.seal(id, value);
     await this.#options.store.update(
       recordKey(id),
-      () => this.#entry({ sealed: this.#options.seal.seal(id, value) }),
+      () => ({ value: { sealed }, expireInMs: maxAgeMs }),
     );
   }
 

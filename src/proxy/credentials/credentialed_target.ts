@@ -21,12 +21,18 @@ import type { AttemptTarget } from "../balancing/attempt_target.ts";
 import { redactError, secretsIn } from "./redacted_error.ts";
 import { ReplayableBody } from "../body/replayable_body.ts";
 
+/** Tokens of the gateway for its requests. */
+export type SentTokens = Pick<
+  BackendTokens,
+  "get" | "replace" | "newer" | "insufficient"
+>;
+
 /** Dependencies of requests with credentials. */
 export interface CredentialedTargetOptions {
   readonly credentials: BackendCredentials;
   /** The user that the request is for, if a policy knows it. */
   readonly caller: Caller | undefined;
-  readonly tokens: Pick<BackendTokens, "get" | "replace">;
+  readonly tokens: SentTokens;
   /** Counts the memory of the body until the response arrives. */
   readonly held: HeldBytes | undefined;
   /** Longer bodies are not kept: the client gets the 401 of the backend, and the next request another token. */
@@ -63,22 +69,46 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     const { credentials, held, maxReplayBytes } = this.#options;
     const { token } = await this.#obtain(cancellation);
     if (credentials.kind === "key") {
-      return await this.#attempt(request, token, body, cancellation);
+      const { response } = await this.#attempt(
+        request,
+        token,
+        body,
+        cancellation,
+      );
+      return response;
     }
     const replay = body && new ReplayableBody(body, maxReplayBytes, held);
     const attempt = (token: string) =>
       this.#attempt(request, token, replay?.nextAttempt(), cancellation);
     try {
-      const response = await attempt(token);
-      if (!rejectsToken(response, credentials)) return response;
+      const first = await attempt(token);
+      const demand = demandOf(first, credentials);
+      const { response } = first;
+      if (demand === undefined) return response;
       const other = await this.#replace(token, response.status, cancellation);
-      if (other === undefined || replay?.replayable === false) return response;
+      if (other === undefined || replay?.replayable === false) {
+        return await this.#answer(response, demand);
+      }
       replay?.endAttempt();
       response.body?.cancel("token rejected");
-      return await attempt(other.token);
+      const second = await attempt(other.token);
+      return await this.#answer(second.response, demandOf(second, credentials));
     } finally {
       replay?.settle();
     }
+  }
+
+  /** Asks the user to log in where that can help; anybody else gets the response. @param scopes Those that the backend asks for. */
+  async #answer(
+    response: ResponseMessage,
+    scopes: readonly string[] | undefined,
+  ): Promise<ResponseMessage> {
+    const { credentials, caller, tokens, trace } = this.#options;
+    if (credentials.kind !== "oauth" || scopes === undefined) return response;
+    response.body?.cancel("token rejected");
+    const error = await tokens.insufficient(credentials, caller, scopes);
+    trace?.report(eventOf({ type: credentials.kind, error: error.message }));
+    throw error;
   }
 
   /** Without another token, the client gets the response to the first one. */
@@ -90,7 +120,9 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     const { credentials, caller, tokens, trace } = this.#options;
     try {
       const other = await unlessCancelled(
-        tokens.replace(credentials, caller, rejected),
+        credentials.kind === "oauth" && status === 403
+          ? tokens.newer(credentials, caller, rejected)
+          : tokens.replace(credentials, caller, rejected),
         cancellation,
       );
       this.#report(other?.origin ?? "none", { rejected: status });
@@ -126,7 +158,7 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     if (trace === undefined) return;
     const server = credentials.kind === "key"
       ? {}
-      : isCloudIdentity(credentials)
+      : credentials.kind === "oauth" || isCloudIdentity(credentials)
       ? { backend: credentials.backend }
       : {
         backend: credentials.backend,
@@ -142,7 +174,7 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     token: string,
     body: Body | undefined,
     cancellation: Cancellation,
-  ): Promise<ResponseMessage> {
+  ): Promise<Attempt> {
     const own = headers.copy();
     const head = { method, authority, target, headers: own };
     const sent = await this.#authorize(head, token, body);
@@ -160,8 +192,12 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
       cancellation,
     );
     // A client would follow it, and log in at the authorization server of the backend.
+    const challenge = response.headers.getJoined("www-authenticate");
     response.headers.delete("www-authenticate");
-    return await redactError(response, () => secretsIn(own));
+    return {
+      response: await redactError(response, () => secretsIn(own)),
+      challenge,
+    };
   }
 
   /** Adds a token or a signature to the header; returns the body, which a signature covers. */
@@ -194,12 +230,27 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
   }
 }
 
-/** AWS has 403 for keys that have expired, or been revoked. */
-function rejectsToken(
-  { status }: ResponseMessage,
+/** A response, and the challenge that was in it. */
+interface Attempt {
+  readonly response: ResponseMessage;
+  readonly challenge: string | undefined;
+}
+
+/**
+ * Returns the scopes that a backend asks for when it rejects a token; `undefined` if it does not. AWS has 403 for keys that have
+ * expired, or been revoked.
+ */
+function demandOf(
+  { response: { status }, challenge = "" }: Attempt,
   { kind }: BackendCredentials,
-): boolean {
-  return status === 401 || kind === "aws" && status === 403;
+): readonly string[] | undefined {
+  const isInsufficient = kind === "oauth" &&
+    /\berror="?insufficient_scope\b/i.test(challenge);
+  const rejects = status === 401 ||
+    status === 403 && (kind === "aws" || isInsufficient);
+  if (!rejects) return undefined;
+  const scope = /\bscope="([^"\\]{1,4096})"/i.exec(challenge)?.[1];
+  return scope?.split(" ").filter((each) => each !== "") ?? [];
 }
 
 function eventOf(details: Readonly<Record<string, string | number>>) {

@@ -5,20 +5,22 @@ import {
   type Caller,
   isPerCaller,
 } from "../../identity/backend_tokens/backend_credentials.ts";
-import type { BackendTokens } from "../../identity/backend_tokens/backend_tokens.ts";
 import type { SendHttp } from "../../mcp/servers/http/http_transport.ts";
 import { ServerFailure } from "../../mcp/servers/server_failure.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Backend, McpTargetServer } from "../../snapshot/snapshot.ts";
 import type { Destination } from "../balancing/attempt_target.ts";
-import { CredentialedTarget } from "../credentials/credentialed_target.ts";
+import {
+  CredentialedTarget,
+  type SentTokens,
+} from "../credentials/credentialed_target.ts";
 
 /** Dependencies of requests to MCP servers. */
 export interface SendToServerOptions {
   /** Returns where requests to a backend go. */
   destinationOf(backend: Backend): Destination;
   /** Gets tokens for servers with credentials. */
-  readonly tokens: Pick<BackendTokens, "get" | "replace">;
+  readonly tokens: SentTokens;
   readonly clock: Pick<Clock, "now">;
   /** Limit of bytes of a request. */
   readonly maxBufferBytes: number;

@@ -1,4 +1,5 @@
 import {
+  ConnectionRequiredError,
   GatewayError,
   type GatewayErrorCode,
   JsonRpcError,
@@ -39,6 +40,7 @@ const responses: Readonly<Record<GatewayErrorCode, ErrorResponse>> = {
   llm_key_rejected: { status: 502, text: "provider rejected the gateway" },
   llm_response_invalid: { status: 502, text: "bad response of an LLM" },
   caller_rejected: { status: 403, text: "no access to the upstream" },
+  connection_required: { status: 403, text: "connection required" },
   credentials_rejected: { status: 502, text: "no token for the upstream" },
   credentials_unavailable: { status: 503, text: "no token for the upstream" },
   egress_denied: { status: 502, text: "denied upstream" },
@@ -69,19 +71,38 @@ export function statusOf(code: GatewayErrorCode): number {
 }
 
 /**
- * Creates the response to a failed request: `text/plain`, or a JSON-RPC error, with the code in `x-gateway-error`.
+ * Creates the response to a failed request: `text/plain`, a JSON-RPC error, or problem details (RFC 9457) for a user who has to log
+ * in, with the code in `x-gateway-error`.
  *
  * It has the kind of failure, never the message, which may contain hosts and paths.
  */
 export function respondToError(error: GatewayError): ResponseMessage {
   const { status, text } = responses[error.code];
-  const json = error instanceof JsonRpcError ? toJson(error) : undefined;
+  const [type, body] = error instanceof JsonRpcError
+    ? ["application/json", toJson(error)]
+    : error instanceof ConnectionRequiredError
+    ? ["application/problem+json", toProblem(error, status)]
+    : ["text/plain", text];
   const headers = HeaderList.from([
-    ["content-type", json === undefined ? "text/plain" : "application/json"],
+    ["content-type", type],
     ["x-gateway-error", error.code],
   ]);
   if (overloads.has(error.code)) headers.append("retry-after", "1");
-  return { status, headers, body: textBody(json ?? text) };
+  return { status, headers, body: textBody(body) };
+}
+
+function toProblem(
+  { code, request, publicMessage, connection }: ConnectionRequiredError,
+  status: number,
+): string {
+  return JSON.stringify({
+    title: request,
+    status,
+    detail: publicMessage,
+    error: code,
+    error_description: publicMessage,
+    url: connection.url,
+  });
 }
 
 /** JSON-RPC 2.0 section 5; MCP omits the `id` of a request that it could not read. */

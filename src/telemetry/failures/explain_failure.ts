@@ -117,6 +117,12 @@ const byReason: Readonly<
   caller_rejected: noToken(
     "Callers need a token of `jwtAuthentication` with `iss` and `sub`, and the authorization server has to let them use the backend.",
   ),
+  connection_required: (failed) => ({
+    cause: `${errorOf(failed)}.`,
+    failing: undefined,
+    advice:
+      "The user opens the link in the response, logs in at the gateway, and connects an account.",
+  }),
   credentials_rejected: noToken(
     "Compare client, key, scopes and grants at the authorization server, or role and trust of the identity at the cloud, with `credentials` of the backend.",
   ),

@@ -36,6 +36,7 @@ const clientKey = await exportPKCS8(
 /** A secret for each place, valid there; the characters differ in all encodings. */
 const secrets: Readonly<Record<string, string>> = {
   "config.adminToken": "planted/admin+token-7d1c",
+  "config.connections.logins.*.clientSecret": "planted/pages+secret-88e1",
   "config.vault.keys.*": "planted/vault+key-0f6b1ce2-0f6b1ce2-771c",
   "config.sessionSecret": 'planted/"session"+secret-0f6b1ce2-0f6b1ce2',
   "config.budgetWebhook.authorization": "planted/webhook+token-3b81",
@@ -61,6 +62,7 @@ const secrets: Readonly<Record<string, string>> = {
         "jwtBearer",
         "identityAssertion",
         "identityAssertion.identityProvider",
+        "oauth",
       ].flatMap((kind) => [
         [`${place}credentials.${kind}.clientSecret.key`, CLIENT_SECRET],
         [`${place}credentials.${kind}.privateKey.key`, clientKey],
@@ -136,6 +138,14 @@ function configuration(collector: string, provider: string) {
       },
       tracing: {},
       vault: { keys: [secrets["config.vault.keys.*"]] },
+      connections: {
+        url: "http://127.0.0.1:9/connections",
+        logins: [{
+          issuer: issuer.issuer,
+          clientId: "pages",
+          clientSecret: secrets["config.connections.logins.*.clientSecret"],
+        }],
+      },
       kv: { redis: `redis://user:${parts["config.kv.redis"]}@127.0.0.1:1` },
       metrics: { otlpInterval: "1s" },
     },
@@ -307,6 +317,17 @@ function withTokens(host: string) {
         identityProvider: signed,
       },
     },
+    ...Object.fromEntries(
+      Object.entries({ "login-secret": secret, "login-key": signed }).map((
+        [name, client],
+      ) => [name, {
+        oauth: {
+          ...client,
+          authorizationEndpoint: `http://${host}/authorize`,
+          resource: `http://${host}/`,
+        },
+      }]),
+    ),
     cloud: {
       azure: {
         tenantId: "tenant",
@@ -364,7 +385,15 @@ async function useAll(origin: string): Promise<void> {
   for (const name of ["key-itself", "own-secret", "own-key"]) {
     await get(`/${name}`, user);
   }
-  for (const name of ["exchanged", "asserted", "asserted-by-provider"]) {
+  for (
+    const name of [
+      "exchanged",
+      "asserted",
+      "asserted-by-provider",
+      "login-secret",
+      "login-key",
+    ]
+  ) {
     await get(`/${name}`, user);
   }
   const body = '{"model":"m","messages":[]}';

@@ -66,6 +66,8 @@ function startMirrors() {
     tokens: {
       get: () => Promise.reject(new Error("no tokens")),
       replace: () => Promise.resolve(undefined),
+      newer: () => Promise.resolve(undefined),
+      insufficient: () => Promise.reject(new Error("no tokens")),
     },
     clock,
     random: () => 0.5,

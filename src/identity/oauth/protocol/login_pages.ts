@@ -24,6 +24,7 @@ h1 { font-size: 1.3rem; line-height: 1.3; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .4rem 1rem; }
 dt { opacity: .7; } dd { margin: 0; overflow-wrap: anywhere; }
 p.hint { opacity: .8; }
+ul { list-style: none; padding: 0; } li { border-top: 1px solid #8885; padding: .75rem 0; } li form { margin-top: .5rem; }
 form { display: flex; gap: .75rem; margin-top: 1.5rem; }
 button { font: inherit; padding: .5rem 1.25rem; border-radius: .4rem; border: 1px solid; cursor: pointer; }
 button[value=allow] { background: #1757c2; border-color: #1757c2; color: #fff; }
@@ -54,13 +55,13 @@ export function renderConsentPage(consent: Consent): string {
   const named = clientName === undefined
     ? "An application without a name"
     : `“${escapeHtml(clientName)}”`;
-  return page(
+  return renderPage(
     "Allow access?",
     `<h1>${named} wants to use ${escapeHtml(resource)} as you</h1>
 <dl>
-${clientUrl === undefined ? "" : row("Application", clientUrl)}
-${row("Sends you back to", destinationOf(redirectUri))}
-${scopes.length === 0 ? "" : row("Permissions", scopes.join(", "))}
+${clientUrl === undefined ? "" : renderRow("Application", clientUrl)}
+${renderRow("Sends you back to", destinationOf(redirectUri))}
+${scopes.length === 0 ? "" : renderRow("Permissions", scopes.join(", "))}
 </dl>
 <p class="hint">The application chose its name itself. Continue only if you started this login and trust where it sends you back to.</p>
 <form method="post" action="${escapeHtml(consent.action)}">
@@ -79,7 +80,7 @@ export function renderErrorPage(
   description: string,
   location?: string,
 ): string {
-  return page(
+  return renderPage(
     "Login failed",
     `<h1>This login cannot continue</h1>
 <p>${escapeHtml(description)}.</p>
@@ -96,7 +97,8 @@ ${
   );
 }
 
-function page(title: string, body: string): string {
+/** Renders a page. @param title Text. @param body HTML. */
+export function renderPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -114,7 +116,8 @@ ${body}
 `;
 }
 
-function row(term: string, description: string): string {
+/** Renders an entry of a list of definitions. @param term HTML. @param description Text. */
+export function renderRow(term: string, description: string): string {
   return `<dt>${term}</dt><dd>${escapeHtml(description)}</dd>`;
 }
 
@@ -127,7 +130,8 @@ function destinationOf(redirectUri: string): string {
     : `the program that opens ${protocol} links on this computer`;
 }
 
-function escapeHtml(text: string): string {
+/** Escapes a text for HTML and its attributes. */
+export function escapeHtml(text: string): string {
   return text.replace(
     /[&<>"']/g,
     (character) => `&#${character.charCodeAt(0)};`,

@@ -63,7 +63,10 @@ Deno.test("a token is renewed before it ends, while requests go on with it", asy
   assert.equal(state.count, 1);
 
   clock.advance(1000);
-  assert.deepEqual([await get(), await get()], ["own-1", "own-2"]);
+  assert.equal(await get(), "own-1");
+  // The renewal goes on in the background.
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+  assert.equal(await get(), "own-2");
   assert.equal(state.count, 2);
 });
 

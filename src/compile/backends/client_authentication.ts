@@ -1,0 +1,60 @@
+import type { TokenClientResource } from "../../api/resources/credentials/credentials_schema.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
+import { describeError } from "../../base/errors.ts";
+import type { ClientAuthentication } from "../../identity/backend_tokens/backend_credentials.ts";
+import { readPrivateKey } from "../../identity/keys/private_key.ts";
+import type { BackendContext } from "./backend_context.ts";
+import {
+  type CredentialValues,
+  UnusableCredentials,
+} from "./credential_values.ts";
+
+/** Checks that a server may be asked. @throws {UnusableCredentials} */
+export function assertReachable(
+  path: DiagnosticPath,
+  url: string,
+  { inputs }: BackendContext,
+): void {
+  const { hostname, username } = new URL(url);
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const denial = inputs.read(({ egress }) =>
+    egress.denialOf({ host, port: 0 })
+  );
+  const problem = username === "" ? denial : "a URL cannot have credentials";
+  if (problem !== undefined) throw new UnusableCredentials(path, problem);
+}
+
+/** Compiles how a client authenticates. @throws {UnusableCredentials} */
+export function compileAuthentication(
+  place: DiagnosticPath,
+  { clientSecret, authMethod, privateKey, keyId, signingAlgorithm }: Pick<
+    TokenClientResource,
+    | "clientSecret"
+    | "authMethod"
+    | "privateKey"
+    | "keyId"
+    | "signingAlgorithm"
+  >,
+  values: CredentialValues,
+): ClientAuthentication {
+  if (clientSecret !== undefined) {
+    const path = [...place, "clientSecret"];
+    return {
+      method: "secret",
+      secret: values.read(path, "clientSecret", clientSecret),
+      place: authMethod,
+    };
+  }
+  if (privateKey === undefined) return { method: "none" };
+  const path = [...place, "privateKey"];
+  const pem = values.read(path, "privateKey", privateKey);
+  try {
+    return {
+      method: "privateKey",
+      ...readPrivateKey(pem, signingAlgorithm),
+      keyId,
+    };
+  } catch (error) {
+    throw new UnusableCredentials(path, describeError(error));
+  }
+}

@@ -1,0 +1,284 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
+import { ConnectionRequiredError, GatewayError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { tokenError } from "../backend_tokens/token_error.ts";
+import { EndedError, type Vault } from "../vault/vault.ts";
+import type { VaultId } from "../vault/vault_seal.ts";
+import {
+  type Connection,
+  isFresh,
+  isUsable,
+  readConnection,
+  writeConnection,
+} from "./granted_connection.ts";
+import type { ConnectionIndex, ListedConnection } from "./connection_index.ts";
+import type { ConnectionLinks } from "./connection_links.ts";
+import type { ConnectionGrants } from "./connection_grants.ts";
+import { unite } from "./connection_logins.ts";
+import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
+import { RenewalPauses } from "./renewal_pauses.ts";
+import { type GatewayUser, titleOf } from "./user_login.ts";
+
+/** Dependencies of the connections. */
+export interface ConnectionsOptions {
+  readonly vault: Pick<Vault, "obtain" | "read" | "write" | "remove">;
+  readonly index: ConnectionIndex;
+  readonly links: ConnectionLinks;
+  readonly grants: Pick<ConnectionGrants, "renew" | "revoke">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A token of a connection. */
+export interface ConnectionToken {
+  readonly token: string;
+  /** Milliseconds that it can be used; `undefined` if nobody knows. */
+  readonly lifetimeMs: number | undefined;
+}
+
+/**
+ * The grants of users to the gateway at the authorization servers of backends. One process at a time renews a token, and the
+ * others wait for it: a refresh token is never sent twice.
+ */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #pauses: RenewalPauses;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#pauses = new RenewalPauses(options.clock);
+  }
+
+  /**
+   * Returns a token for a user.
+   * @param rejected A token that the backend does not accept.
+   * @throws {ConnectionRequiredError} When the user has to log in at the server.
+   * @throws {GatewayError} `credentials_unavailable` when server or store are away.
+   */
+  async obtain(
+    login: UserLogin,
+    user: GatewayUser,
+    rejected: string | undefined,
+  ): Promise<ConnectionToken> {
+    const { vault, clock, log } = this.#options;
+    const id = connectionId(login, user);
+    try {
+      const known = readConnection(await vault.read(id) ?? {});
+      if (known === undefined) throw this.required(login, user, []);
+      if (
+        isFresh(known, rejected, clock.now()) ||
+        isUsable(known, rejected, clock.now()) && this.#pauses.has(id)
+      ) return this.#tokenOf(known);
+      const value = await vault.obtain(id, {
+        isValid: (value) => {
+          const found = readConnection(value);
+          return found !== undefined && isFresh(found, rejected, clock.now());
+        },
+        renew: async (value, cancellation) => {
+          const before = readConnection(value ?? {});
+          if (before === undefined) throw new EndedError("no connection");
+          return writeConnection(
+            await this.#renew(login, user, { before, rejected }, cancellation),
+          );
+        },
+      });
+      const next = readConnection(value);
+      if (next === undefined) throw this.required(login, user, []);
+      await this.#list(id, next);
+      return this.#tokenOf(next);
+    } catch (error) {
+      if (error instanceof EndedError) throw this.required(login, user, []);
+      const current = await this.#usable(id, rejected, error);
+      if (current !== undefined) return this.#tokenOf(current);
+      if (error instanceof GatewayError) throw error;
+      log.warn("Cannot read a connection", { backend: login.backend, error });
+      throw tokenError(
+        "credentials_unavailable",
+        login,
+        "the connection of the user cannot be read",
+        { cause: error },
+      );
+    }
+  }
+
+  /** Creates the error of a user who has to log in at the server. @param scopes Scopes that the backend asks for. */
+  required(
+    login: UserLogin,
+    user: GatewayUser,
+    scopes: readonly string[],
+  ): ConnectionRequiredError {
+    const title = titleOf(login);
+    return new ConnectionRequiredError(login.backend, {
+      title,
+      url: this.#options.links.urlFor(login, user, scopes),
+      needsMore: scopes.length > 0,
+    });
+  }
+
+  /** Creates the error of a user whose token the backend has rejected. @param asked Scopes that it asks for. */
+  async rejected(
+    login: UserLogin,
+    user: GatewayUser,
+    asked: readonly string[],
+  ): Promise<ConnectionRequiredError> {
+    if (asked.length === 0) return this.required(login, user, []);
+    const known = await this.find(login, user).catch(() => undefined);
+    // A server may replace the scopes that the user has granted before (MCP, "Step-up").
+    return this.required(login, user, unite(known?.scopes ?? [], asked));
+  }
+
+  /** Returns the connection of a user; `undefined` without one. Rejects when the store fails. */
+  async find(
+    login: UserLogin,
+    user: GatewayUser,
+  ): Promise<Connection | undefined> {
+    const value = await this.#options.vault.read(connectionId(login, user));
+    return value && readConnection(value);
+  }
+
+  /** Keeps a new connection, in place of the one before. */
+  async keep(
+    login: UserLogin,
+    user: GatewayUser,
+    connection: Connection,
+  ): Promise<void> {
+    const { vault, index, log } = this.#options;
+    const id = connectionId(login, user);
+    const before = readConnection(
+      await vault.read(id).catch(() => undefined) ?? {},
+    );
+    await index.add({ ...id, connectedAt: connection.connectedAt });
+    await vault.write(id, writeConnection(connection));
+    if (before !== undefined) {
+      await index.remove({ ...id, connectedAt: before.connectedAt });
+    }
+    log.info("A user has connected an account", {
+      backend: login.backend,
+      issuer: user.issuer,
+      subject: user.subject,
+      server: connection.issuer,
+    });
+  }
+
+  /**
+   * Ends a connection, here and at the server (RFC 7009).
+   * @param by Whoever ends it, for the log.
+   * @returns `undefined` without a connection, else whether the server has confirmed the end.
+   */
+  async revoke(
+    login: UserLogin,
+    user: GatewayUser,
+    by: "user" | "admin",
+  ): Promise<{ readonly isConfirmed: boolean } | undefined> {
+    const { vault, index, log, grants } = this.#options;
+    const id = connectionId(login, user);
+    const removed = readConnection(await vault.remove(id) ?? {});
+    if (removed === undefined) return undefined;
+    await index.remove({ ...id, connectedAt: removed.connectedAt });
+    const { backend } = login;
+    log.info("A connection was revoked", {
+      backend,
+      issuer: user.issuer,
+      subject: user.subject,
+      by,
+    });
+    try {
+      return { isConfirmed: await grants.revoke(login, removed) };
+    } catch (error) {
+      log.warn("Cannot revoke a connection at its authorization server", {
+        backend,
+        server: removed.issuer,
+        // Errors of the library have no secrets, but their causes do.
+        error: error instanceof Error ? error.message : "unknown",
+      });
+      return { isConfirmed: false };
+    }
+  }
+
+  /** Lists all connections; forgets what is not in the vault any more. Rejects when the store fails. */
+  async list(): Promise<readonly ListedConnection[]> {
+    const { vault, index } = this.#options;
+    const listed = await index.list();
+    const found: ListedConnection[] = [];
+    for (const entry of listed) {
+      const { connectedAt, ...id } = entry;
+      const record = readConnection(await vault.read(id) ?? {});
+      if (record?.connectedAt === connectedAt) found.push(entry);
+      else await index.remove(entry);
+    }
+    return found;
+  }
+
+  async #renew(
+    login: UserLogin,
+    user: GatewayUser,
+    { before, rejected }: {
+      readonly before: Connection;
+      readonly rejected: string | undefined;
+    },
+    cancellation: Cancellation,
+  ): Promise<Connection> {
+    const { refreshToken, token } = before;
+    if (refreshToken === undefined) {
+      if (token !== rejected) throw new EndedError("the token has ended");
+      // It may be the fault of the backend: the connection stays until the user logs in again.
+      throw this.required(login, user, []);
+    }
+    try {
+      const { grants } = this.#options;
+      return await grants.renew(
+        login,
+        { ...before, refreshToken },
+        cancellation,
+      );
+    } catch (error) {
+      throw error instanceof GatewayError && error.code === "caller_rejected"
+        ? this.required(login, user, [])
+        : error;
+    }
+  }
+
+  /** Returns a connection that still works although it cannot be renewed now. */
+  async #usable(
+    id: VaultId,
+    rejected: string | undefined,
+    error: unknown,
+  ): Promise<Connection | undefined> {
+    const { vault, clock } = this.#options;
+    const isAway = error instanceof GatewayError &&
+      error.code === "credentials_unavailable";
+    if (!isAway) return undefined;
+    const known = readConnection(
+      await vault.read(id).catch(() => undefined) ?? {},
+    );
+    if (known === undefined || !isUsable(known, rejected, clock.now())) {
+      return undefined;
+    }
+    this.#pauses.begin(id);
+    return known;
+  }
+
+  /** A failure does not matter: the connection is in the list since it was made. */
+  async #list(id: VaultId, { connectedAt }: Connection): Promise<void> {
+    await this.#options.index.add({ ...id, connectedAt }).catch((error) =>
+      this.#options.log.debug("Cannot list a connection", { error })
+    );
+  }
+
+  #tokenOf({ token, endsAt }: Connection): ConnectionToken {
+    const lifetimeMs = endsAt === undefined
+      ? undefined
+      : endsAt - this.#options.clock.now();
+    return { token, lifetimeMs };
+  }
+}
+
+/** Returns the id of a connection: user, backend, service and client, and nothing else. */
+function connectionId(
+  { backend, resource, fingerprint }: UserLogin,
+  { issuer, subject }: GatewayUser,
+): VaultId {
+  const client = JSON.stringify(["connection", fingerprint]);
+  return { issuer, subject, server: backend, resource, client };
+}

@@ -1,0 +1,111 @@
+import { type JsonObject, stringMember } from "../../base/json.ts";
+import type { ClientAuthentication } from "../backend_tokens/backend_credentials.ts";
+import type { IssuedToken } from "../backend_tokens/oauth_library.ts";
+import type {
+  LoginClient,
+  UserLogin,
+} from "../backend_tokens/backend_credentials.ts";
+
+/** A grant of a user to the gateway at the authorization server of a backend. */
+export interface Connection {
+  readonly token: string;
+  /** Milliseconds since the epoch; `undefined` if the server does not say it. */
+  readonly endsAt: number | undefined;
+  readonly refreshToken: string | undefined;
+  readonly scopes: readonly string[];
+  /** Authorization server. */
+  readonly issuer: string;
+  /** `resource` of token requests (RFC 8707). */
+  readonly resource: string;
+  readonly clientId: string;
+  /** Secret that the server has given a registered client. */
+  readonly clientSecret: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly connectedAt: number;
+}
+
+/** A token is renewed so long before its end, but not before the last fifth of its lifetime. */
+const MARGIN_MS = 60_000;
+
+/** A response of the token endpoint. */
+export interface Grant extends IssuedToken {
+  readonly refreshToken: string | undefined;
+  /** `undefined` if they are those that were requested. */
+  readonly scopes: readonly string[] | undefined;
+}
+
+/** Returns a connection with the tokens of a grant. A server that sends no refresh token means the one before. */
+export function withGrant(
+  connection: Omit<Connection, "token" | "endsAt">,
+  { token, lifetimeMs, refreshToken, scopes }: Grant,
+  now: number,
+): Connection {
+  return {
+    ...connection,
+    token,
+    endsAt: lifetimeMs === undefined ? undefined : now + lifetimeMs,
+    refreshToken: refreshToken ?? connection.refreshToken,
+    scopes: scopes ?? connection.scopes,
+  };
+}
+
+/** Reports whether a connection needs no new token. @param rejected A token that the backend does not accept. */
+export function isFresh(
+  { token, endsAt }: Connection,
+  rejected: string | undefined,
+  now: number,
+): boolean {
+  return token !== rejected &&
+    (endsAt === undefined || now < endsAt - MARGIN_MS);
+}
+
+/** Reports whether the token of a connection can still be used. */
+export function isUsable(
+  { token, endsAt }: Connection,
+  rejected: string | undefined,
+  now: number,
+): boolean {
+  return token !== rejected && (endsAt === undefined || now < endsAt);
+}
+
+/** Returns the client of a connection: secrets of the configuration are never in the vault. */
+export function clientOf(
+  { client }: UserLogin,
+  { clientId, clientSecret }: Pick<Connection, "clientId" | "clientSecret">,
+): LoginClient {
+  if (client !== undefined) return client;
+  const authentication: ClientAuthentication = clientSecret === undefined
+    ? { method: "none" }
+    : { method: "secret", secret: clientSecret, place: undefined };
+  return { clientId, authentication };
+}
+
+/** Returns the record of a connection. */
+export function writeConnection(connection: Connection): JsonObject {
+  return { ...connection };
+}
+
+/** Reads a record; `undefined` if it is none. */
+export function readConnection(value: JsonObject): Connection | undefined {
+  const token = stringMember(value, "token");
+  const issuer = stringMember(value, "issuer");
+  const resource = stringMember(value, "resource");
+  const clientId = stringMember(value, "clientId");
+  const { endsAt, scopes, connectedAt } = value;
+  if (
+    token === undefined || issuer === undefined || resource === undefined ||
+    clientId === undefined || !Array.isArray(scopes) ||
+    typeof connectedAt !== "number"
+  ) return undefined;
+  return {
+    token,
+    endsAt: typeof endsAt === "number" ? endsAt : undefined,
+    refreshToken: stringMember(value, "refreshToken"),
+    scopes: scopes.filter((scope) => typeof scope === "string"),
+    issuer,
+    resource,
+    clientId,
+    clientSecret: stringMember(value, "clientSecret"),
+    connectedAt,
+  };
+}

@@ -1,0 +1,249 @@
+import type { Cancellation } from "../../base/cancellation.ts";
+import { isJsonObject, parseJson, stringsAt } from "../../base/json.ts";
+import {
+  loadOAuthLibrary,
+  type ServerMetadata,
+} from "../backend_tokens/oauth_library.ts";
+import {
+  type ServerRequestOptions,
+  ServerRequests,
+} from "../backend_tokens/server_requests.ts";
+import { guardedAddress } from "../documents/guarded_address.ts";
+import {
+  appendedMetadataUrl,
+  insertedMetadataUrl,
+} from "../providers/provider_urls.ts";
+import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
+
+/** The authorization server of a backend. */
+export interface LoginServer {
+  readonly metadata: ServerMetadata;
+  /** `resource` of requests. */
+  readonly resource: string;
+  /** Scopes that the service lists. */
+  readonly scopes: readonly string[];
+}
+
+/** Dependencies of the authorization servers of backends. */
+export interface LoginServersOptions extends ServerRequestOptions {
+  /** Resolves a hostname to addresses; with the operating system by default. */
+  readonly resolve?:
+    | ((hostname: string) => Promise<readonly string[]>)
+    | undefined;
+}
+
+/** A server of which the metadata do not say what is needed. */
+export class LoginServerError extends Error {
+  override readonly name = "LoginServerError";
+}
+
+interface KnownMetadata {
+  readonly metadata: Promise<ServerMetadata>;
+  readonly staleAt: number;
+}
+
+const FRESH_MS = 5 * 60_000;
+const MAX_KNOWN = 1024;
+const MAX_SCOPES = 64;
+
+/**
+ * Finds the authorization servers of backends: by the metadata of the service (RFC 9728), those of the server (RFC 8414), or OpenID
+ * Connect. Everything that a server names has to be on the public internet, unless it has the host of a URL in the configuration.
+ */
+export class LoginServers {
+  readonly #options: LoginServersOptions;
+  readonly #requests: ServerRequests;
+  /** By login and issuer. */
+  readonly #known = new Map<string, KnownMetadata>();
+
+  constructor(options: LoginServersOptions) {
+    this.#options = options;
+    this.#requests = new ServerRequests(options);
+  }
+
+  /** Finds the server for a new login. @throws {Error} When there is none that can be used. */
+  async find(
+    login: UserLogin,
+    cancellation: Cancellation,
+  ): Promise<LoginServer> {
+    const { issuer, resource, endpoints } = login;
+    const service = issuer === undefined && endpoints === undefined
+      ? await this.#describeService(login, cancellation)
+      : { resource, scopes: [], issuer: issuer ?? "" };
+    const metadata = await this.metadataOf(
+      login,
+      service.issuer,
+      cancellation,
+    );
+    assertSuitable(metadata, login);
+    return { metadata, resource: service.resource, scopes: service.scopes };
+  }
+
+  /** Returns the metadata of an issuer. @throws {Error} When they cannot be fetched, or are those of another one. */
+  async metadataOf(
+    login: UserLogin,
+    issuer: string,
+    cancellation: Cancellation,
+  ): Promise<ServerMetadata> {
+    const { endpoints } = login;
+    if (endpoints !== undefined) return withoutMetadata(login, endpoints);
+    const key = JSON.stringify([login.fingerprint, issuer]);
+    const now = this.#options.clock.monotonic();
+    const known = this.#known.get(key);
+    if (known !== undefined && now < known.staleAt) return await known.metadata;
+    const metadata = this.#fetchMetadata(login, issuer, cancellation);
+    this.#known.delete(key);
+    this.#known.set(key, { metadata, staleAt: now + FRESH_MS });
+    const oldest = this.#known.keys().next().value;
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) {
+      this.#known.delete(oldest);
+    }
+    metadata.catch(() => this.#known.delete(key));
+    return await metadata;
+  }
+
+  /** Returns options for requests of the library. */
+  async requestOptions(login: UserLogin, cancellation: Cancellation) {
+    return this.#requests.options(
+      login.resource,
+      await loadOAuthLibrary(),
+      this.#reach(login, cancellation),
+    );
+  }
+
+  #reach(login: UserLogin, cancellation: Cancellation) {
+    const { resource, issuer, endpoints } = login;
+    const named = [resource, issuer, endpoints?.token, endpoints?.revocation]
+      .flatMap((url) => url === undefined ? [] : [new URL(url).hostname]);
+    const isPlain = new URL(resource).protocol === "http:";
+    return {
+      cancellation,
+      lookUp: async (url: string) => {
+        if (new URL(url).protocol !== "https:" && !isPlain) {
+          throw new LoginServerError("a URL of the metadata is not HTTPS");
+        }
+        return await guardedAddress(url, {
+          ...this.#options,
+          isTrusted: () => named.includes(new URL(url).hostname),
+        });
+      },
+    };
+  }
+
+  async #fetch(
+    url: string,
+    login: UserLogin,
+    cancellation: Cancellation,
+  ): Promise<Response> {
+    const reach = this.#reach(login, cancellation);
+    return await this.#requests.fetch(url, { headers: {} }, reach);
+  }
+
+  async #fetchMetadata(
+    login: UserLogin,
+    issuer: string,
+    cancellation: Cancellation,
+  ): Promise<ServerMetadata> {
+    const oauth = await loadOAuthLibrary();
+    const { origin, pathname } = new URL(issuer);
+    const urls = new Set([
+      insertedMetadataUrl(issuer),
+      ...(pathname === "/"
+        ? []
+        : [`${origin}/.well-known/openid-configuration${pathname}`]),
+      appendedMetadataUrl(issuer),
+    ]);
+    let failure: unknown;
+    for (const url of urls) {
+      try {
+        const response = await this.#fetch(url, login, cancellation);
+        return await oauth.processDiscoveryResponse(new URL(issuer), response);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** Reads the metadata of a service (RFC 9728); a service without them is its own authorization server (MCP 2025-03-26). */
+  async #describeService(login: UserLogin, cancellation: Cancellation) {
+    const { resource } = login;
+    const { origin, pathname, search } = new URL(resource);
+    const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
+    const announced = await this.#announced(login, cancellation);
+    const urls = announced === undefined
+      ? new Set([wellKnown + pathname.replace(/\/$/, "") + search, wellKnown])
+      : [announced];
+    for (const url of urls) {
+      const response = await this.#fetch(url, login, cancellation);
+      if (response.status !== 200) continue;
+      const document = parseJson(await response.text());
+      if (!isJsonObject(document)) continue;
+      const { resource: named } = document;
+      if (typeof named !== "string" || !isWithin(resource, named)) {
+        throw new LoginServerError(
+          "the metadata of the service are those of another one",
+        );
+      }
+      const [issuer] = stringsAt(document, "authorization_servers");
+      if (issuer === undefined || !URL.canParse(issuer)) break;
+      const scopes = stringsAt(document, "scopes_supported");
+      return { resource: named, issuer, scopes: scopes.slice(0, MAX_SCOPES) };
+    }
+    return { resource, issuer: origin, scopes: [] };
+  }
+
+  /** Returns the URL of the metadata that the service names in its challenge; `undefined` without one. */
+  async #announced(
+    login: UserLogin,
+    cancellation: Cancellation,
+  ): Promise<string | undefined> {
+    const response = await this.#fetch(login.resource, login, cancellation);
+    const challenge = response.headers.get("www-authenticate") ?? "";
+    const url = /resource_metadata="([^"\\]{1,2048})"/i.exec(challenge)?.[1];
+    return url !== undefined && URL.canParse(url) ? url : undefined;
+  }
+}
+
+/** @throws {LoginServerError} When users cannot log in at a server safely. */
+function assertSuitable(
+  { authorization_endpoint: url = "", token_endpoint, ...more }: ServerMetadata,
+  { resource, endpoints }: UserLogin,
+): void {
+  const isPlain = new URL(resource).protocol === "http:";
+  const protocol = URL.parse(url)?.protocol;
+  const isSafe = protocol === "https:" || isPlain && protocol === "http:";
+  const { code_challenge_methods_supported: methods = [] } = more;
+  const problem = !isSafe
+    ? "has no authorization endpoint over HTTPS"
+    : token_endpoint === undefined
+    ? "has no token endpoint"
+    : endpoints === undefined && !methods.includes("S256")
+    ? "does not support PKCE with S256"
+    : undefined;
+  if (problem === undefined) return;
+  throw new LoginServerError(`the authorization server ${problem}`);
+}
+
+function withoutMetadata(
+  { issuer }: UserLogin,
+  { authorization, token, revocation }: NonNullable<UserLogin["endpoints"]>,
+): ServerMetadata {
+  return {
+    issuer: issuer ?? new URL(authorization).origin,
+    authorization_endpoint: authorization,
+    token_endpoint: token,
+    ...(revocation !== undefined && { revocation_endpoint: revocation }),
+  };
+}
+
+/** Reports whether a service is the one of metadata, or below it. */
+function isWithin(service: string, named: string): boolean {
+  const own = URL.parse(service);
+  const other = URL.parse(named);
+  if (own === null || other === null || own.origin !== other.origin) {
+    return false;
+  }
+  const base = other.pathname.replace(/\/$/, "");
+  return own.pathname === base || own.pathname.startsWith(`${base}/`);
+}

@@ -1,0 +1,95 @@
+import { stringMember } from "../../base/json.ts";
+import type { HeaderList } from "../../http/header_list.ts";
+import { randomText } from "../oauth/protocol/seal.ts";
+import type { ConnectionLinks } from "./connection_links.ts";
+import { LOGIN_MS, type PageUser } from "./gateway_login.ts";
+
+/** A user who is logged in on the pages of the gateway, in one browser. */
+export interface PageSession {
+  readonly user: PageUser;
+  /** Proves that a form is of this session. */
+  readonly token: string;
+}
+
+const PREFIX = "__Host-connections-";
+const SESSION = `${PREFIX}session`;
+const LOGIN = `${PREFIX}login`;
+/** Longer ones are not kept by browsers. */
+const MAX_COOKIE_LENGTH = 3900;
+const SESSION_MS = 60 * 60_000;
+
+/** Cookies of the pages; with `__Host-`, no other host can set them. */
+export class PageCookies {
+  readonly #links: ConnectionLinks;
+  readonly #now: () => number;
+
+  constructor(links: ConnectionLinks, now: () => number) {
+    this.#links = links;
+    this.#now = now;
+  }
+
+  /** Returns the session of a browser; `undefined` without one. */
+  session(headers: HeaderList): PageSession | undefined {
+    const value = this.#links.open("session", readCookie(headers, SESSION));
+    if (value === undefined) return undefined;
+    const issuer = stringMember(value, "issuer");
+    const subject = stringMember(value, "subject");
+    const name = stringMember(value, "name");
+    const token = stringMember(value, "token");
+    return issuer === undefined || subject === undefined ||
+        name === undefined || token === undefined
+      ? undefined
+      : { user: { issuer, subject, name }, token };
+  }
+
+  /** Begins a session, with a token that no session before had. */
+  begin(user: PageUser): readonly string[] {
+    const expiresAt = this.#now() + SESSION_MS;
+    const session = { ...user, token: randomText(), expiresAt };
+    const sealed = this.#links.seal("session", session);
+    return [cookie(SESSION, sealed, SESSION_MS), cookie(LOGIN, "", 0)];
+  }
+
+  /** Ends the session. */
+  end(): readonly string[] {
+    return [cookie(SESSION, "", 0)];
+  }
+
+  /** Returns the login that the browser has started; empty without one. */
+  login(headers: HeaderList): string {
+    return readCookie(headers, LOGIN);
+  }
+
+  /** Remembers a login that has started. */
+  startLogin(sealed: string): readonly string[] {
+    return [cookie(LOGIN, sealed, LOGIN_MS)];
+  }
+}
+
+/** Removes the cookies of the pages, which are for the gateway alone, from a request that goes upstream. */
+export function removePageCookies(headers: HeaderList): void {
+  const fields = headers.getAll("cookie");
+  if (!fields.some((field) => field.includes(PREFIX))) return;
+  const kept = fields.flatMap((field) => field.split(";"))
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== "" && !pair.startsWith(PREFIX));
+  headers.delete("cookie");
+  if (kept.length > 0) headers.append("cookie", kept.join("; "));
+}
+
+/** Returns a cookie; empty without one, or if there are two: one was set by another program on this host. */
+function readCookie(headers: HeaderList, name: string): string {
+  const [value = "", ...others] = headers.getAll("cookie")
+    .flatMap((field) => field.split(";"))
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+  return others.length > 0 || value.length > MAX_COOKIE_LENGTH ? "" : value;
+}
+
+/** `Lax`, because redirects of authorization servers are navigations from other sites. */
+function cookie(name: string, value: string, lifetimeMs: number): string {
+  return `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${
+    Math.floor(lifetimeMs / 1000)
+  }`;
+}
