@@ -121,11 +121,12 @@ export class AuthorizationServer {
     scopes: readonly string[] | undefined,
   ): Promise<JsonObject> {
     const provider = await this.#options.provider.metadata();
+    const { canRegister, canHaveDocument } = this.#options.rules;
     return {
       issuer,
       authorization_endpoint: `${base}/authorize`,
       token_endpoint: `${base}/token`,
-      registration_endpoint: `${base}/register`,
+      ...(canRegister && { registration_endpoint: `${base}/register` }),
       revocation_endpoint: `${base}/revoke`,
       jwks_uri: provider["jwks_uri"],
       scopes_supported: scopes ?? provider["scopes_supported"],
@@ -136,7 +137,7 @@ export class AuthorizationServer {
       revocation_endpoint_auth_methods_supported: ["none"],
       code_challenge_methods_supported: ["S256"],
       authorization_response_iss_parameter_supported: true,
-      client_id_metadata_document_supported: true,
+      client_id_metadata_document_supported: canHaveDocument,
     };
   }
 
@@ -168,9 +169,16 @@ export class AuthorizationServer {
           request.cancellation,
         );
       case "register": {
+        const { seal, clock, rules } = this.#options;
+        rules.expectRegistration(request.headers.get("authorization"));
         const metadata = parseJson(await readBody(request));
-        const { seal, clock } = this.#options;
-        return jsonReply(201, registerOAuthClient(metadata, seal, clock.now()));
+        const { client, response } = registerOAuthClient(
+          metadata,
+          seal,
+          clock.now(),
+        );
+        rules.expectRedirectUris(client.redirectUris);
+        return jsonReply(201, response);
       }
     }
   }
@@ -179,7 +187,9 @@ export class AuthorizationServer {
     id: string,
     cancellation: Cancellation,
   ): Promise<OAuthClient> {
+    const { rules } = this.#options;
     if (isDocumentUrl(id)) {
+      rules.expectDocument(id);
       return await this.#options.documents.find(id, cancellation);
     }
     const client = openOAuthClient(id, this.#options.seal);

@@ -169,6 +169,7 @@ const loginFields = [
   "stateSecretFile",
   "stateSecretRef",
   "clientMetadataHosts",
+  "clients",
 ] as const;
 
 function secretFileProblem(

@@ -9,6 +9,7 @@ import {
   describedAliases,
   providerNames,
 } from "../../identity/providers/adapters.ts";
+import { clientRulesSchema } from "./client_rules_schema.ts";
 import { introspectionSchema } from "./introspection_schema.ts";
 import { tokenBindingSchema } from "./binding/token_binding_schema.ts";
 import { credentialLocationSchema } from "../contract/credential_location.ts";
@@ -147,6 +148,10 @@ const mcp = s.object({
   stateSecretRef: s.field(
     "Secret with such secrets, one a line.",
     s.optional(secretRefSchema("policy", STATE_SECRET_ENTRY)),
+  ),
+  clients: s.field(
+    "Clients that may log in users with `Proxied`. Default: all.",
+    s.optional(clientRulesSchema),
   ),
   clientMetadataHosts: s.field(
     "Hosts, such as `clients.example.internal:8443`, whose client metadata documents are fetched although their addresses are private.",

@@ -17,6 +17,10 @@ import {
   oauthEndpoints,
 } from "../../identity/oauth/authorization_server.ts";
 import type { ServerUrls } from "../../identity/oauth/endpoints/authorization_services.ts";
+import {
+  allClients,
+  ClientRules,
+} from "../../identity/oauth/clients/client_rules.ts";
 import { ClientDocuments } from "../../identity/oauth/clients/client_documents.ts";
 import {
   storeUnavailable,
@@ -186,6 +190,7 @@ export class McpLogin {
       provider: this.#provider,
       grants: withClientErrors(logins.grants),
       documents: this.#documents,
+      rules: new ClientRules({ ...allClients, ...this.#config.clients }),
       clock,
     });
   }

@@ -44,6 +44,8 @@ const secrets: Readonly<Record<string, string>> = {
   "jwtAuthentication.providers.*.introspection.clientSecret":
     "planted/introspection+secret-6e09",
   "jwtAuthentication.providers.*.introspection.privateKey": clientKey,
+  "jwtAuthentication.mcp.clients.registrationTokens.*":
+    "planted/registration+token-0d2b",
   "jwtAuthentication.mcp.clientSecret": 'planted/"client"+secret-9a33',
   "jwtAuthentication.mcp.stateSecret":
     'planted/"state"+secret-0f6b1ce2-0f6b1ce2',
@@ -174,6 +176,12 @@ function configuration(collector: string, provider: string) {
             issuerMode: "Proxied",
             clientId: "gateway",
             clientSecret: secrets["jwtAuthentication.mcp.clientSecret"],
+            clients: {
+              registration: "Token",
+              registrationTokens: [
+                secrets["jwtAuthentication.mcp.clients.registrationTokens.*"],
+              ],
+            },
             stateSecret: secrets["jwtAuthentication.mcp.stateSecret"],
             resourceMetadata: { resource: "http://localhost/login" },
           },

@@ -25,7 +25,7 @@ const PREFIX = "gw-";
 const MAX_NAME_LENGTH = 100;
 
 /**
- * Registers a public client (RFC 7591) and returns the registration response.
+ * Registers a public client (RFC 7591); returns it and the registration response.
  *
  * The client ID is the sealed registration itself: a flood of registrations fills no memory, and every replica knows every
  * client.
@@ -35,7 +35,10 @@ export function registerOAuthClient(
   metadata: unknown,
   seal: Seal,
   nowMs: number,
-): JsonObject {
+): {
+  readonly client: Pick<OAuthClient, "redirectUris">;
+  readonly response: JsonObject;
+} {
   if (!isJsonObject(metadata)) {
     throw new OAuthError("invalid_client_metadata", "expected a JSON object");
   }
@@ -44,7 +47,7 @@ export function registerOAuthClient(
   const issuedAt = Math.floor(nowMs / 1000);
   const id = PREFIX +
     seal.seal("client", { r: redirectUris, n: name, t: issuedAt });
-  return {
+  const response = {
     ...echoOf(metadata),
     redirect_uris: redirectUris,
     client_id: id,
@@ -53,6 +56,7 @@ export function registerOAuthClient(
     grant_types: ["authorization_code", "refresh_token"],
     response_types: ["code"],
   };
+  return { client: { redirectUris }, response };
 }
 
 /** Returns the client with an ID that `registerOAuthClient` issued; `undefined` for any other ID. */

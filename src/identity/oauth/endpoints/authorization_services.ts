@@ -1,6 +1,7 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
 import type { GrantStore } from "../grants/grant_store.ts";
+import type { ClientRules } from "../clients/client_rules.ts";
 import type { OAuthClient } from "../clients/oauth_client.ts";
 import type { ProviderClient } from "../provider/provider_client.ts";
 import type { Seal } from "../protocol/seal.ts";
@@ -20,6 +21,8 @@ export interface AuthorizationServices {
   readonly seal: Seal;
   readonly provider: ProviderClient;
   readonly grants: GrantStore;
+  /** Rules of the administrator for clients. */
+  readonly rules: ClientRules;
   readonly clock: Clock;
   /** @throws {OAuthError} `invalid_client` */
   findClient(id: string, cancellation: Cancellation): Promise<OAuthClient>;

@@ -83,6 +83,7 @@ export class LoginEndpoints {
     );
     const start = () =>
       this.#start(parameters, { request, client, redirectUri, urls });
+    this.#services.rules.expectRedirectUris([redirectUri]);
     const state = parameters.get("state");
     const destination = { redirectUri, state, issuer: urls.issuer };
     const isKnown = this.#isKnown(client, redirectUri, { request, urls });

@@ -8,6 +8,7 @@ export type OAuthErrorCode =
   | "invalid_request"
   | "invalid_scope"
   | "invalid_target"
+  | "invalid_token"
   | "login_required"
   | "server_error"
   | "temporarily_unavailable"

@@ -96,7 +96,10 @@ export function withResponseParameters(
 function statusOf(code: OAuthErrorCode): number {
   switch (code) {
     case "invalid_client":
+    case "invalid_token":
       return 401;
+    case "access_denied":
+      return 403;
     case "server_error":
       return 502;
     case "temporarily_unavailable":
