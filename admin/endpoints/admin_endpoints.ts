@@ -147,7 +147,7 @@ function requestEndpoints(
     }),
     get("/traffic", (request) => showTraffic(target, request), {
       summary:
-        "Traffic of the last minutes or hours: rates, errors, latencies, tokens and cost, with sums by route, backend, model or key",
+        "Traffic of the last minutes or hours: rates, errors, latencies, tokens and cost, with sums by route, backend, model, key, MCP server or tool",
       parameters: [
         choice("range", "Span of time that ends now", trafficRanges, "15m"),
         choice("by", "Whose sums to list", trafficDimensions, "route"),
@@ -189,6 +189,8 @@ const requestParameters = [
   text("route", "Only routes with this in their name"),
   text("model", "Only models with this in their name"),
   text("key", "Only clients with this in their identity"),
+  text("mcpServer", "Only messages to MCP servers with this in their name"),
+  text("mcpTool", "Only calls of MCP tools with this in their name"),
   text("text", "Only requests with this in their line"),
   text(
     "since",

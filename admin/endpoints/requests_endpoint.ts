@@ -38,7 +38,17 @@ export async function listRequests(
   const query = new URL(request.url).searchParams;
   requireKnown(
     query,
-    ["status", "route", "model", "key", "text", "since", "limit"],
+    [
+      "status",
+      "route",
+      "model",
+      "key",
+      "mcpServer",
+      "mcpTool",
+      "text",
+      "since",
+      "limit",
+    ],
     "usage: GET /requests?status=failed&route=<route>&limit=100",
   );
   const read = (name: string) => query.get(name) ?? undefined;
@@ -48,6 +58,8 @@ export async function listRequests(
       route: read("route"),
       model: read("model"),
       key: read("key"),
+      mcpServer: read("mcpServer"),
+      mcpTool: read("mcpTool"),
       text: read("text"),
       since: readTime(query),
       limit: readInteger(query, "limit", requestLimit),

@@ -56,12 +56,21 @@ function reportLines(report: unknown): readonly string[] {
     headline(report),
     textOf(report, "cause"),
     "",
+    ...mcpLines(report),
     ...((failing ?? null) === null
       ? []
       : [`at      ${textOf(failing, "kind")} ${textOf(failing, "name")}`]),
     `fix     ${textOf(report, "advice")}`,
     "",
     ...listOf(report, "events").flatMap(eventLines),
+  ];
+}
+
+function mcpLines(report: unknown): readonly string[] {
+  const server = textOf(report, "mcpServer");
+  const tool = textOf(report, "mcpTool");
+  return server === "" ? [] : [
+    `mcp     server ${server}${tool === "" ? "" : `, tool ${tool}`}`,
   ];
 }
 

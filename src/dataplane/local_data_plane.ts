@@ -193,6 +193,7 @@ export class LocalDataPlane implements DataPlane {
         secret: settings.sessionSecret ?? options.sessionSecret ??
           randomSecret(),
         pins: options.shared?.pins ?? this.#pins,
+        recordCall: metrics.recordToolCall,
         trustsPeer: trustedProxies(settings.trustedProxies),
         relay: options.mcpRelay,
         maxBufferBytes: settings.limits.maxBufferBytes,

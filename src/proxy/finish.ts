@@ -7,7 +7,10 @@ import {
   ownerOf,
 } from "../policy/authentication/request_identity.ts";
 import { endListeners } from "../policy/contract/request_listeners.ts";
-import { failedExpressions } from "../policy/expressions/expression_slots.ts";
+import {
+  failedExpressions,
+  mcpMessage,
+} from "../policy/expressions/expression_slots.ts";
 import { pathOf } from "../route/normalize_target.ts";
 import type { TokenUsage } from "../llm/usage/token_usage.ts";
 import type {
@@ -114,7 +117,10 @@ function describe(
     retries: attempts?.retries ?? 0,
     failedOver: attempts?.failedOver,
     dropped: attempts?.dropped,
-    mcp: attempts?.mcp,
+    // A rule that denies a request has read its message.
+    mcp: attempts === undefined
+      ? exchange.slots?.get(mcpMessage)
+      : attempts.mcp,
     trace: traceOf(exchange),
     usage: exchange.meter?.counts.usage,
     countedInParts: exchange.meter?.countsParts,

@@ -32,6 +32,9 @@ import { Sampler } from "../../telemetry/requests/sampler.ts";
 /** Requests that succeeded and are recorded, per second, of all workers together. */
 const SAMPLED_PER_SECOND = 50;
 
+/** Clients choose names of tools. */
+const MAX_TOOL_NAME = 200;
+
 /** Dependencies of the memory of requests. */
 export interface RequestMemoryOptions {
   readonly policies: PolicyRegistry;
@@ -192,7 +195,7 @@ export class RequestMemory {
   #describe({ value, record }: Named): LoggedRequest {
     const { at, request } = value;
     const { id, finished } = request;
-    const { usage, uncounted } = finished;
+    const { usage, uncounted, mcp } = finished;
     return {
       record,
       id,
@@ -208,6 +211,8 @@ export class RequestMemory {
       gateway: finished.gateway ?? null,
       route: finished.route ?? null,
       backend: finished.backend ?? null,
+      mcpServer: mcp?.server ?? null,
+      mcpTool: mcp?.tool?.name.slice(0, MAX_TOOL_NAME) ?? null,
       model: usage?.responseModel ?? uncounted?.model ?? null,
       key: finished.client === "" ? null : finished.client,
       durationMs: finished.durationMs ?? null,

@@ -164,6 +164,11 @@ export class Catalog {
     }
   }
 
+  /** As `ServerEntries.knowsTool`. */
+  knowsTool({ server }: Place, exposed: string): boolean {
+    return this.#entries.knowsTool(server, exposed);
+  }
+
   /** Counts the tools of a server that are held back or suspicious; `undefined` before its first list. */
   countsOf(server: string): ReturnType<ToolGuard["countsOf"]> {
     return this.#guard.countsOf(server);
@@ -214,7 +219,7 @@ export class Catalog {
     if (place === undefined || owner === undefined) return [];
     const known = owner.lists.knownHeaders(place.key);
     if (known !== undefined) return known;
-    await this.#entries.listOf(owner, "tools", reader);
+    await this.#entries.of(owner, "tools", reader);
     return owner.lists.knownHeaders(place.key) ?? [];
   }
 

@@ -43,6 +43,8 @@ export class ServerEntries {
   readonly #guard: ToolGuard;
   /** A list stays the same as long as it is valid, and as long as the same tools are approved. */
   #entries = new WeakMap<ServerList, readonly Entry[]>();
+  /** Names of the tools in the latest list of each server. */
+  readonly #tools = new Map<McpServer, ReadonlySet<string>>();
 
   constructor(guard: ToolGuard) {
     this.#guard = guard;
@@ -67,6 +69,9 @@ export class ServerEntries {
       : list.items;
     const entries = expose(server, kind, items);
     entriesOfList.set(list, entries);
+    if (kind === "tools") {
+      this.#tools.set(server, new Set(entries.map(({ exposed }) => exposed)));
+    }
     return { entries, list };
   }
 
@@ -81,6 +86,11 @@ export class ServerEntries {
     if (failure !== undefined) throw failure;
     const connection = await reader.connect(server);
     return await lists.get(kind, server, connection, reader.user, maxAgeMs);
+  }
+
+  /** Reports whether a server has listed a tool. @param exposed Name that clients use; they can choose any. */
+  knowsTool(server: McpServer, exposed: string): boolean {
+    return this.#tools.get(server)?.has(exposed) === true;
   }
 
   /** Decides anew which tools clients may use. */

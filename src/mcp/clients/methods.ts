@@ -26,17 +26,39 @@ const kindOfMethod = new Map<string, ListKind>(
   listKinds.map((kind) => [listFacts[kind].method, kind]),
 );
 
+/** Result of a call of a tool: `tool_error` is one that models read, `error` one of the protocol or of the server itself. */
+export type CallResult = "ok" | "tool_error" | "error";
+
+/**
+ * Called when a tool is called; the returned function is called at the end.
+ * @param tool Name that clients use; empty for one that the server has not listed.
+ */
+export type ObserveCall = (
+  server: string,
+  tool: string,
+) => (result: CallResult) => void;
+
+/** Dependencies of the methods. */
+export interface MethodsOptions {
+  readonly catalog: Catalog;
+  readonly cursors: ListCursors;
+  /** Of an endpoint that does not list all tools. */
+  readonly search?: ToolSearch | undefined;
+  readonly observe: ObserveCall;
+}
+
 /** The requests of clients that servers handle, the same for both eras. */
 export class Methods {
   readonly #catalog: Catalog;
   readonly #cursors: ListCursors;
   readonly #search: ToolSearch | undefined;
+  readonly #observe: ObserveCall;
 
-  /** @param search Of an endpoint that does not list all tools. */
-  constructor(catalog: Catalog, cursors: ListCursors, search?: ToolSearch) {
+  constructor({ catalog, cursors, search, observe }: MethodsOptions) {
     this.#catalog = catalog;
     this.#cursors = cursors;
     this.#search = search;
+    this.#observe = observe;
   }
 
   /**
@@ -171,14 +193,36 @@ export class Methods {
       const place = await this.#catalog.findName("tools", name, client);
       if (place === undefined) throw unknown("tool", name);
       const { task: _, ...own } = call;
-      return await this.#converse(client, place, "tools/call", {
-        ...own,
-        name: place.key,
-      }, side);
+      return await this.#observed(
+        name,
+        place,
+        () =>
+          this.#converse(client, place, "tools/call", {
+            ...own,
+            name: place.key,
+          }, side),
+      );
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
       // Models can read it, and go on without the tool.
       return toolError(error.message);
+    }
+  }
+
+  async #observed(
+    name: string,
+    place: Place,
+    call: () => Promise<JsonObject>,
+  ): Promise<JsonObject> {
+    const isKnown = this.#catalog.knowsTool(place, name);
+    const end = this.#observe(place.server.name, isKnown ? name : "");
+    try {
+      const result = await call();
+      end(result["isError"] === true ? "tool_error" : "ok");
+      return result;
+    } catch (error) {
+      end("error");
+      throw error;
     }
   }
 

@@ -8,7 +8,7 @@ import type { RelayRequest } from "./endpoint_request.ts";
 import { McpEndpoint } from "./federating_endpoint.ts";
 import { Changes } from "../clients/endpoint_services.ts";
 import { ListCursors, type McpSealPurpose } from "../clients/list_cursors.ts";
-import { Methods } from "../clients/methods.ts";
+import { Methods, type ObserveCall } from "../clients/methods.ts";
 import { CommonConnections } from "../clients/common_connections.ts";
 import { listKinds } from "../servers/list_items.ts";
 import { McpServer } from "../servers/federated_server.ts";
@@ -41,6 +41,8 @@ export interface EndpointOptions {
   readonly secret: string;
   /** Approved tools of servers without a lock file. */
   readonly pins: ToolPins;
+  /** Counts calls of tools. */
+  readonly observe: ObserveCall;
   readonly clock: Clock;
   readonly log: Log;
   /** Number of the worker that this is, from 1. */
@@ -72,7 +74,12 @@ export function createEndpoint(options: EndpointOptions): McpEndpoint {
   const services = {
     servers,
     catalog,
-    methods: new Methods(catalog, new ListCursors(seal), search),
+    methods: new Methods({
+      catalog,
+      cursors: new ListCursors(seal),
+      search,
+      observe: options.observe,
+    }),
     common: new CommonConnections(),
     seal,
     clock,

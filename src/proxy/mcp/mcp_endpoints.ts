@@ -18,6 +18,7 @@ import {
 } from "../../mcp/servers/server_status.ts";
 import { RpcText } from "../../mcp/protocol/rpc_messages.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
+import type { ToolCall } from "../../telemetry/metrics/mcp_metrics.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Slots } from "../../policy/contract/slot.ts";
 import type { Backend, McpTarget, Snapshot } from "../../snapshot/snapshot.ts";
@@ -48,6 +49,8 @@ export interface McpEndpointsOptions extends SendToServerOptions {
   /** Set where several workers serve the endpoints. */
   readonly relay: WorkerRelay | undefined;
   readonly trustsPeer: TrustsPeer;
+  /** Counts a call of a tool. @param tool Empty for one that the server has not listed. */
+  recordCall(call: ToolCall): void;
 }
 
 /** An endpoint of the current configuration. */
@@ -259,6 +262,17 @@ export class McpEndpoints {
       discovery: target.discovery,
       secret,
       pins,
+      observe: (server, tool) => {
+        const startedAt = clock.monotonic();
+        return (result) =>
+          this.#options.recordCall({
+            backend: backend.name,
+            server,
+            tool,
+            result,
+            seconds: (clock.monotonic() - startedAt) / 1000,
+          });
+      },
       clock,
       log,
       worker: relay?.worker ?? 1,

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { FinishedRequest } from "../log/finished_request.ts";
+import { createToolCallMetrics } from "./mcp_metrics.ts";
 import { MetricRegistry } from "./metrics.ts";
 import { addHeapMetrics, addProcessMetrics } from "./process_metrics.ts";
 import {
@@ -29,6 +30,8 @@ export function createTrafficMetrics() {
     registry,
     /** Counts a finished request. */
     recordRequest: (request: FinishedRequest) => requests.record(request),
+    /** Counts a call of a tool of an MCP server. */
+    recordToolCall: createToolCallMetrics(registry),
     /** Counts tokens and cost of an attempt whose answer no client got. */
     recordUse: (use: LlmUse) => requests.recordUse(use),
     /** Counts the response of an LLM to a copy of a request. */

@@ -1,3 +1,4 @@
+import { addMcpMetrics, type McpReadings } from "./mcp_metrics.ts";
 import type { MetricRegistry } from "./metrics.ts";
 import { addLimitMetrics, type LimitReadings } from "./limit_metrics.ts";
 
@@ -51,17 +52,7 @@ export interface StateReadings {
     readonly model?: string;
     readonly remainingMs: number;
   }>;
-  /** Endpoints of MCP servers. */
-  mcpEndpoints(): Iterable<{
-    readonly backend: string;
-    readonly servers: readonly {
-      readonly name: string;
-      readonly isUp: boolean;
-      readonly tools: Readonly<Record<typeof toolStates[number], number>>;
-    }[];
-    readonly sessions: number;
-    readonly waitingCalls: number;
-  }>;
+  readonly mcpEndpoints: McpReadings["mcpEndpoints"];
   /** Key sets of identity providers. */
   keySets(): readonly {
     readonly source: string;
@@ -135,54 +126,6 @@ function addConnectionMetrics(
     "Upstream connections opened",
     [],
     () => [[upstream().connects]],
-  );
-}
-
-const toolStates = ["listed", "held", "suspicious"] as const;
-
-function addMcpMetrics(
-  registry: MetricRegistry,
-  { mcpEndpoints }: StateReadings,
-): void {
-  registry.computed(
-    "gauge",
-    "gateway_mcp_servers",
-    "MCP servers of endpoints that requests use, by state; each worker counts its own",
-    ["backend", "server", "state"],
-    () =>
-      Iterator.from(mcpEndpoints()).flatMap(({ backend, servers }) =>
-        servers.map(({ name, isUp }) =>
-          [1, backend, name, isUp ? "up" : "failed"] as const
-        )
-      ),
-  );
-  registry.computed(
-    "gauge",
-    "gateway_mcp_tools",
-    "Tools of MCP servers in their latest lists: those that the configuration lets clients have, those held back until they are approved, and suspicious ones",
-    ["backend", "server", "state"],
-    () =>
-      Iterator.from(mcpEndpoints()).flatMap(({ backend, servers }) =>
-        servers.flatMap(({ name, tools }) =>
-          toolStates.map((state) =>
-            [tools[state], backend, name, state] as const
-          )
-        )
-      ),
-    "max",
-  );
-  registry.computed(
-    "gauge",
-    "gateway_mcp_clients",
-    "Sessions of MCP clients at endpoints, and calls that wait for their clients",
-    ["backend", "state"],
-    () =>
-      Iterator.from(mcpEndpoints()).flatMap((
-        { backend, sessions, waitingCalls },
-      ) => [
-        [sessions, backend, "session"] as const,
-        [waitingCalls, backend, "waiting"] as const,
-      ]),
   );
 }
 

@@ -28,6 +28,10 @@ export interface LoggedRequest {
   readonly model: string | null;
   /** Identity of the client. */
   readonly key: string | null;
+  /** MCP server of the message, behind an endpoint of several. */
+  readonly mcpServer: string | null;
+  /** MCP tool that it calls, as the client names it. */
+  readonly mcpTool: string | null;
   readonly durationMs: number | null;
   readonly firstTokenMs: number | null;
   readonly inputTokens: number | null;
@@ -57,6 +61,8 @@ export interface RequestQuery {
   readonly route?: string | undefined;
   readonly model?: string | undefined;
   readonly key?: string | undefined;
+  readonly mcpServer?: string | undefined;
+  readonly mcpTool?: string | undefined;
   /** Anywhere in the line. */
   readonly text?: string | undefined;
   /** Only those recorded since, in milliseconds since the epoch. */
@@ -118,13 +124,16 @@ export function mergeReports(
 
 function matches(
   request: LoggedRequest,
-  { status, route, model, key, text, since = 0 }: RequestQuery,
+  { status, route, model, key, mcpServer, mcpTool, text, since = 0 }:
+    RequestQuery,
 ): boolean {
   return request.recordedAt >= since &&
     hasStatus(request, status) &&
     contains(request.route, route) &&
     contains(request.model, model) &&
     contains(request.key, key) &&
+    contains(request.mcpServer, mcpServer) &&
+    contains(request.mcpTool, mcpTool) &&
     (text === undefined || contains(textOf(request), text));
 }
 
@@ -146,7 +155,7 @@ function hasStatus(
 
 function textOf(request: LoggedRequest): string {
   const { id, status, reason, method, host, path } = request;
-  const { gateway, route, backend, model, key } = request;
+  const { gateway, route, backend, model, key, mcpServer, mcpTool } = request;
   return [
     `${status} ${method} ${host}${path} ${reason} ${id}`,
     gateway,
@@ -154,6 +163,8 @@ function textOf(request: LoggedRequest): string {
     backend,
     model,
     key,
+    mcpServer,
+    mcpTool,
   ].join("\n");
 }
 

@@ -42,6 +42,7 @@ export const requestState = s.openObject({
   mcp: s.optional(s.openObject({
     sessionId: s.optional(s.string()),
     methodName: s.optional(s.string()),
+    server: s.optional(s.string()),
     tool: s.optional(s.openObject({ name: s.string() })),
     prompt: s.optional(s.openObject({ name: s.string() })),
     resource: s.optional(s.openObject({ name: s.string() })),

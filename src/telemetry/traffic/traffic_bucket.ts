@@ -14,7 +14,14 @@ import {
 } from "./traffic_point.ts";
 
 /** Parts of the gateway, and of requests, by which traffic is counted. */
-export const trafficDimensions = ["route", "backend", "model", "key"] as const;
+export const trafficDimensions = [
+  "route",
+  "backend",
+  "model",
+  "key",
+  "mcp.server",
+  "mcp.tool",
+] as const;
 
 /** One of `trafficDimensions`. */
 export type TrafficDimension = typeof trafficDimensions[number];
@@ -40,6 +47,8 @@ export function createBucket(start: number): TrafficBucket {
       backend: createNamedPoints(),
       model: createNamedPoints(),
       key: createNamedPoints(),
+      "mcp.server": createNamedPoints(),
+      "mcp.tool": createNamedPoints(),
     },
   };
 }
@@ -49,7 +58,7 @@ export function countInBucket(
   { total, by }: TrafficBucket,
   request: FinishedRequest,
 ): void {
-  const { route = "", backend = "", client, usage, uncounted } = request;
+  const { route = "", backend = "", client, usage, uncounted, mcp } = request;
   const { durationMs, firstTokenMs } = request;
   const duration = durationMs === undefined ? -1 : binOf(durationMs);
   const firstToken = firstTokenMs === undefined ? -1 : binOf(firstTokenMs);
@@ -64,6 +73,11 @@ export function countInBucket(
   }
   if (client !== "") {
     count(pointOf(by.key, client.slice(0, MAX_NAME_LENGTH)));
+  }
+  if (mcp?.server === undefined) return;
+  count(pointOf(by["mcp.server"], mcp.server));
+  if (mcp.tool !== undefined) {
+    count(pointOf(by["mcp.tool"], mcp.tool.name.slice(0, MAX_NAME_LENGTH)));
   }
 }
 

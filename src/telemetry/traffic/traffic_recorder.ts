@@ -77,7 +77,9 @@ export class TrafficRecorder {
 
   #recordUsage(request: FinishedRequest): void {
     const { usage, uncounted, mcp, status } = request;
-    const isCall = mcp?.tool !== undefined && status < 400;
+    // A call that a rule denies may have status 200.
+    const isCall = mcp?.tool !== undefined && status < 400 &&
+      request.upstreamDurationMs !== undefined;
     if (usage === undefined && uncounted === undefined && !isCall) return;
     addRequest(
       this.#usage.sumsOf(this.#nameOf(request)),

@@ -29,6 +29,8 @@ function line(recordedAt: number, record = `0-s${recordedAt}`): LoggedRequest {
     route: null,
     backend: null,
     model: null,
+    mcpServer: null,
+    mcpTool: null,
     key: null,
     durationMs: 1,
     firstTokenMs: null,

@@ -18,6 +18,8 @@ import {
 const TYPING_MS = 250;
 const MAX_SUGGESTIONS = 50;
 
+type NameFilter = "route" | "model" | "key" | "mcpServer" | "mcpTool";
+
 interface RequestFiltersProps {
   readonly filter: RequestFilter;
   /** Their names are suggested. */
@@ -25,7 +27,7 @@ interface RequestFiltersProps {
   readonly onChange: (filter: RequestFilter) => void;
 }
 
-/** Outcome, search, route, model and key; they apply as they are typed. */
+/** Outcome, search, route, model, key, and MCP server and tool where there are some; they apply as they are typed. */
 export function RequestFilters(
   { filter, requests, onChange }: RequestFiltersProps,
 ) {
@@ -44,7 +46,7 @@ export function RequestFilters(
     setTyped(next);
     timer.current = setTimeout(() => onChange(next), TYPING_MS);
   };
-  const field = (name: "route" | "model" | "key", label: string) => (
+  const field = (name: NameFilter, label: string) => (
     <NameField
       label={label}
       value={typed[name]}
@@ -52,6 +54,8 @@ export function RequestFilters(
       onInput={(value) => type({ ...typed, [name]: value })}
     />
   );
+  const hasMcp = typed.mcpServer !== "" || typed.mcpTool !== "" ||
+    requests.some(({ mcpServer }) => mcpServer !== null);
   return (
     <Form onSubmit={() => apply(typed)} label="Filter">
       <Segments
@@ -73,6 +77,8 @@ export function RequestFilters(
       {field("route", "Route")}
       {field("model", "Model")}
       {field("key", "Key")}
+      {hasMcp && field("mcpServer", "MCP server")}
+      {hasMcp && field("mcpTool", "MCP tool")}
       <Button
         isDisabled={queryOf(typed) === ""}
         onPress={() => apply(noFilter)}

@@ -59,6 +59,11 @@ function RequestFacts({ report }: { readonly report: RequestReport }) {
       </Fact>
       <Fact name="Backend">{report.backend ?? undefined}</Fact>
       <Fact name="Key">{report.key ?? undefined}</Fact>
+      {report.mcpServer !== null && (
+        <Fact name="MCP">
+          {[report.mcpServer, report.mcpTool].filter(Boolean).join(", tool ")}
+        </Fact>
+      )}
       {inputTokens !== null && (
         <>
           <Fact name="Model">{report.model ?? undefined}</Fact>

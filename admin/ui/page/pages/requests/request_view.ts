@@ -19,6 +19,8 @@ export interface RequestFilter {
   readonly route: string;
   readonly model: string;
   readonly key: string;
+  readonly mcpServer: string;
+  readonly mcpTool: string;
 }
 
 /** A filter, and the request that is open. */
@@ -34,6 +36,8 @@ export const noFilter: RequestFilter = {
   route: "",
   model: "",
   key: "",
+  mcpServer: "",
+  mcpTool: "",
 };
 
 /** Parses the argument of the address, such as `status=failed&route=chat`. */
@@ -48,6 +52,8 @@ export function readView(argument: string): RequestView {
       route: read("route"),
       model: read("model"),
       key: read("key"),
+      mcpServer: read("mcpServer"),
+      mcpTool: read("mcpTool"),
     },
     open: query.get("open") ?? undefined,
   };
