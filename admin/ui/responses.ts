@@ -3,6 +3,8 @@ import type { PartsResult } from "../../src/policy/cel/evaluate_parts.ts";
 import type { HttpMatch } from "../../src/api/rules/http_match.ts";
 import type {
   DataPlaneDescription,
+  DescribedMcpServer,
+  DescribedMcpTools,
   TaskTree,
 } from "../../src/dataplane/calls/descriptions.ts";
 import type { PolicyStateDescription } from "../../src/dataplane/state/state_descriptions.ts";
@@ -43,6 +45,9 @@ export interface UiResponses {
   readonly "access/create/key": ChangedKeyObject;
   readonly "access/create/team": ChangedKeyObject;
   readonly "access/change/*": ChangedKeyObject;
+  readonly "mcp/servers": McpServerList;
+  readonly "mcp/tools": McpToolList;
+  readonly "mcp/approve": { readonly approved: readonly string[] };
   readonly memory: MemoryReport;
   readonly tasks: TaskTree;
   readonly usage: UsageReport;
@@ -59,6 +64,16 @@ export interface UiResponses {
   readonly try: TrialReport;
   readonly "playground/evaluate": PartsResult;
   readonly "profiles/*": PageProfile;
+}
+
+/** MCP servers of all backends. */
+export interface McpServerList {
+  readonly servers: readonly DescribedMcpServer[];
+}
+
+/** MCP servers with their tools. */
+export interface McpToolList {
+  readonly servers: readonly DescribedMcpTools[];
 }
 
 /** Keys or teams in the store. */

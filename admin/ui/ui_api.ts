@@ -128,16 +128,14 @@ function source({ target, server }: UiOptions): readonly Endpoint[] {
 
 /** Lists the endpoints for MCP servers. Only the admin server, which has a token, approves tools. */
 function mcp({ target, server, readOnly }: UiOptions): readonly Endpoint[] {
-  const tools = get("mcp/tools", (request) => listMcpTools(target, request));
-  const servers = get("mcp/servers", () => listMcpServers(target));
-  if (server !== "admin" || readOnly) return [servers, tools];
-  const approve = post(
-    "mcp/tools",
-    (request) => approveMcpTools(target, request),
-  );
+  const shown = [
+    get("mcp/servers", () => listMcpServers(target)),
+    get("mcp/tools", (request) => listMcpTools(target, request)),
+  ];
+  if (server !== "admin" || readOnly) return shown;
   return [
-    servers,
-    { ...tools, methods: { ...tools.methods, ...approve.methods } },
+    ...shown,
+    post("mcp/approve", (request) => approveMcpTools(target, request)),
   ];
 }
 

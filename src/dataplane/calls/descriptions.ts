@@ -1,3 +1,5 @@
+import type { DescribedServerTools } from "../../mcp/approval/tool_descriptions.ts";
+import type { McpServerStatus } from "../../mcp/servers/server_status.ts";
 import type { Description } from "../../compile/describe/describe.ts";
 import type { WatcherState } from "../../telemetry/trace/trace_watchers.ts";
 import type {
@@ -112,4 +114,16 @@ export interface PortAddress {
   readonly hostname: string;
   /** Port that the socket is bound to. */
   readonly port: number;
+}
+
+/** An MCP server with its state. */
+export interface DescribedMcpServer extends McpServerStatus {
+  /** Key of the backend, such as `default/tools`. */
+  readonly backend: string;
+}
+
+/** The tools of an MCP server. */
+export interface DescribedMcpTools extends DescribedServerTools {
+  /** Key of the backend. */
+  readonly backend: string;
 }

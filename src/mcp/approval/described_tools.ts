@@ -1,12 +1,12 @@
 import type { JsonObject } from "../../base/json.ts";
 import { OtherTools, type ServerTools, suspicionsOf } from "./suspicions.ts";
+import type {
+  DescribedServerTools,
+  DescribedTool,
+} from "./tool_descriptions.ts";
+import { exposedName } from "../names/names.ts";
 import type { ToolApproval, ToolLock } from "../servers/tool_approval.ts";
-import {
-  definitionOf,
-  digestOfTool,
-  type HeldReason,
-  heldReason,
-} from "./tool_lock.ts";
+import { definitionOf, digestOfTool, heldReason } from "./tool_lock.ts";
 
 /** The tools that a server lists now. */
 export interface ListedTools extends ServerTools {
@@ -16,34 +16,11 @@ export interface ListedTools extends ServerTools {
   readonly error: string | undefined;
 }
 
-/** The tools of a server, for those who approve them. */
-export interface DescribedServerTools {
-  readonly server: string;
-  /** Place of its approved definitions: a lock file, or the gateway, which saw them first; not set if clients get all tools. */
-  readonly approval?: ToolApproval["kind"];
-  /** Set if the server does not list its tools. */
-  readonly error?: string;
-  readonly tools: readonly DescribedTool[];
-}
-
-/** A tool, for those who approve it. */
-export interface DescribedTool {
-  readonly definition: JsonObject;
-  /** Hash of the definition: an approval is for nothing else. */
-  readonly digest: string;
-  /** Set if clients do not get the tool. */
-  readonly held?: HeldReason;
-  /** The approved definition of a tool that has changed; not set if it was too long to keep. */
-  readonly approved?: JsonObject | undefined;
-  /** Set if there are some; see `suspicionsOf`. */
-  readonly suspicions?: readonly string[];
-}
-
 /** Describes tools with what is held back, and what is suspicious about them. */
 export function describeTools(
   listed: readonly ListedTools[],
 ): readonly DescribedServerTools[] {
-  return listed.map(({ server, approval, lock, items, error }) => {
+  return listed.map(({ server, prefix, approval, lock, items, error }) => {
     const others = new OtherTools(
       listed.filter((each) => each.server !== server),
       items,
@@ -54,7 +31,10 @@ export function describeTools(
       ...(error !== undefined && { error }),
       tools: Array.from(
         items.values(),
-        (item) => describeTool(lock, item, others),
+        (item) => ({
+          name: exposedName(prefix, String(item["name"])),
+          ...describeTool(lock, item, others),
+        }),
       ),
     };
   });
@@ -64,7 +44,7 @@ function describeTool(
   lock: ToolLock | undefined,
   item: JsonObject,
   others: OtherTools,
-): DescribedTool {
+): Omit<DescribedTool, "name"> {
   const held = heldReason(lock, item);
   const suspicions = suspicionsOf(item, others);
   return {

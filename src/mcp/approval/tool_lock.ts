@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { HeldReason } from "./tool_descriptions.ts";
 import type { LockedTool, ToolLock } from "../servers/tool_approval.ts";
-
-/** Reason why clients do not get a tool: it is not the one that was approved, or was not approved. */
-export type HeldReason = "changed" | "new";
 
 /** Members of a tool that models or clients act on. */
 const members = [

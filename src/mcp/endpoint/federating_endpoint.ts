@@ -39,10 +39,8 @@ import {
   type ModernArrival,
   ModernRequests,
 } from "../requests/modern_requests.ts";
-import {
-  type DescribedServerTools,
-  describeTools,
-} from "../approval/described_tools.ts";
+import { describeTools } from "../approval/described_tools.ts";
+import type { DescribedServerTools } from "../approval/tool_descriptions.ts";
 import type { McpServerStatus } from "../servers/server_status.ts";
 import {
   type EndpointRequest,

@@ -6,7 +6,7 @@ import type { Body } from "../../http/body.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { McpEndpoint } from "../../mcp/endpoint/federating_endpoint.ts";
 import { createEndpoint } from "../../mcp/endpoint/create_endpoint.ts";
-import type { DescribedServerTools } from "../../mcp/approval/described_tools.ts";
+import type { DescribedServerTools } from "../../mcp/approval/tool_descriptions.ts";
 import type { PinPlace, ToolPins } from "../../mcp/approval/tool_pins.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
 import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";

@@ -13,6 +13,7 @@ export const views = [
   "Topology",
   "Configuration",
   "Playground",
+  "MCP servers",
   "Limits",
   "Keys",
   "Logging",
@@ -80,6 +81,13 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   );
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html }) => `${id}: ${html}`)
+  );
+}
+
+/** Returns how many pixels of the page are beyond the edge of the screen. */
+export function widthBeyond(page: Page): Promise<unknown> {
+  return page.evaluate(
+    "Math.max(0, document.documentElement.scrollWidth - innerWidth)",
   );
 }
 

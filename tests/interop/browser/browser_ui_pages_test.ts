@@ -10,6 +10,7 @@ import {
   openUi,
   showView,
   views,
+  widthBeyond,
 } from "../../harness/browser/ui_page.ts";
 
 const hello = {
@@ -72,6 +73,9 @@ const contents: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   async Limits(page) {
     await page.getByRole("meter").waitFor();
   },
+  async "MCP servers"(page) {
+    await page.getByText("No backend has MCP servers").waitFor();
+  },
   async Configuration(page) {
     await page.getByRole("textbox", { name: /^Source of/ }).waitFor();
   },
@@ -133,13 +137,6 @@ for (const { name, viewport } of narrow) {
       assert.equal(await widthBeyond(ui.page), 0, view);
     }
   });
-}
-
-/** Returns how many pixels of the page are beyond the edge of the screen. */
-function widthBeyond(page: Page): Promise<unknown> {
-  return page.evaluate(
-    "Math.max(0, document.documentElement.scrollWidth - innerWidth)",
-  );
 }
 
 Deno.test("every page can be used with the keyboard only: all controls are reached in order, and none keeps the focus", async () => {

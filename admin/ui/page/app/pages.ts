@@ -10,6 +10,7 @@ import { Topology } from "../pages/topology/topology.tsx";
 import { Traffic } from "../pages/traffic/traffic.tsx";
 import { Failures } from "../pages/requests/failures.tsx";
 import { LiveTrace } from "../pages/traces/live_trace.tsx";
+import { McpServers } from "../pages/mcp/mcp_servers.tsx";
 import { Memory } from "../pages/runtime/memory.tsx";
 import { Connections } from "../pages/runtime/connections.tsx";
 import { Tasks } from "../pages/runtime/tasks.tsx";
@@ -37,6 +38,7 @@ export const pages: readonly Page[] = [
     View: Playground,
     isAvailable: (status) => status.server === "admin",
   },
+  { id: "mcp", title: "MCP servers", group: "Govern", View: McpServers },
   { id: "limits", title: "Limits", group: "Govern", View: Limits },
   { id: "keys", title: "Keys", group: "Govern", View: IdentityProviders },
   { id: "logging", title: "Logging", group: "Runtime", View: Logging },

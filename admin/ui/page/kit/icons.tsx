@@ -9,6 +9,7 @@ const paths = {
   topology: "M4 12h4M16 6h4M16 18h4M8 12c4 0 4-6 8-6M8 12c4 0 4 6 8 6",
   configuration: "M8 4H5v16h14V8l-4-4H8zM14 4v5h5M9 13h6M9 16h4",
   playground: "M7 4l13 8-13 8z",
+  mcp: "M4 5h16v5H4zM4 14h16v5H4zM8 7.5h.5M8 16.5h.5M12 10v4",
   limits: "M4 18a8 8 0 1 1 16 0M12 18l4-6",
   keys: "M8 15a4 4 0 1 1 3.5-2L20 13v3h-3v2h-3",
   logging: "M5 4h14v16H5zM8 9h8M8 13h8M8 17h4",

@@ -1,14 +1,15 @@
 /** Lists and calls the tools of an MCP server behind the gateway. */
-import { Code, Sentence } from "../../kit/data.tsx";
+import { Sentence } from "../../kit/data.tsx";
 import { useState } from "../../kit/framework.ts";
 import { Button, Field } from "../../kit/inputs.tsx";
-import { Badge, Empty, Message, Problem, Section } from "../../kit/layout.tsx";
+import { Empty, Message, Problem, Section } from "../../kit/layout.tsx";
 import { messageOf } from "../../server/api.ts";
 import { ExchangeList, type ExchangeLog } from "./exchange_list.tsx";
 import { OAuthClient, waitForCode } from "./login.ts";
 import { McpClient, McpProblem, type Tool } from "./mcp_client.ts";
 import { TargetForm, type TargetState } from "./target_form.tsx";
 import { ToolForm } from "./tool_form.tsx";
+import { ToolResult } from "./tool_result.tsx";
 
 /** A session with an MCP server. */
 export interface McpConnection {
@@ -200,25 +201,7 @@ function ToolCall({ tool, client }: ToolCallProps) {
       )}
       <ToolForm tool={tool} isBusy={isCalling} onCall={(it) => void call(it)} />
       <Problem>{problem}</Problem>
-      {result !== undefined && (
-        <>
-          <p class="row" role="status">
-            {Object(result).isError
-              ? <Badge tone="bad">error</Badge>
-              : <Badge tone="good">success</Badge>}
-          </p>
-          <Code value={textOfResult(result)} label="Result of the tool" />
-        </>
-      )}
+      {result !== undefined && <ToolResult result={result} />}
     </div>
   );
-}
-
-/** Returns the text of a result that has nothing else; otherwise the result. */
-function textOfResult(result: unknown): unknown {
-  const { content, structuredContent } = Object(result);
-  if (structuredContent !== undefined || !Array.isArray(content)) return result;
-  return content.every(({ type }) => type === "text")
-    ? content.map(({ text }) => text).join("\n")
-    : result;
 }

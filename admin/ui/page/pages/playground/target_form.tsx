@@ -113,7 +113,8 @@ export function TargetForm(
   );
 }
 
-function readHeaders(text: string): Readonly<Record<string, string>> {
+/** Reads headers, one per line. */
+export function readHeaders(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     text.split("\n").map((line) => line.split(/:(.*)/s)).filter((parts) =>
       parts.length > 1

@@ -12,6 +12,8 @@ export interface NamedTarget extends Target {
   /** An MCP server, as far as the configuration says; else an LLM. */
   readonly isMcp: boolean;
   readonly isLlm: boolean;
+  /** Keys of its backends. */
+  readonly backends: readonly string[];
 }
 
 /** Lists the first path of each route, and those that are MCP servers. */
@@ -40,6 +42,7 @@ export function targetsOf(
       port: listener.port,
       url: `${originOf(listener, route)}${path}`,
       isMcp,
+      backends: route.backends.flatMap(({ backend }) => backend ?? []),
       isLlm: hasLlm || /\/v1(\/|$)/.test(path),
     }];
   });
