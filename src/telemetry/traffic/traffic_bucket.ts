@@ -19,8 +19,8 @@ export const trafficDimensions = [
   "backend",
   "model",
   "key",
-  "mcp.server",
-  "mcp.tool",
+  "server",
+  "tool",
 ] as const;
 
 /** One of `trafficDimensions`. */
@@ -47,8 +47,8 @@ export function createBucket(start: number): TrafficBucket {
       backend: createNamedPoints(),
       model: createNamedPoints(),
       key: createNamedPoints(),
-      "mcp.server": createNamedPoints(),
-      "mcp.tool": createNamedPoints(),
+      server: createNamedPoints(),
+      tool: createNamedPoints(),
     },
   };
 }
@@ -75,9 +75,9 @@ export function countInBucket(
     count(pointOf(by.key, client.slice(0, MAX_NAME_LENGTH)));
   }
   if (mcp?.server === undefined) return;
-  count(pointOf(by["mcp.server"], mcp.server));
+  count(pointOf(by.server, mcp.server));
   if (mcp.tool !== undefined) {
-    count(pointOf(by["mcp.tool"], mcp.tool.name.slice(0, MAX_NAME_LENGTH)));
+    count(pointOf(by.tool, mcp.tool.name.slice(0, MAX_NAME_LENGTH)));
   }
 }
 

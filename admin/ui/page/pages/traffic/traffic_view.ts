@@ -16,8 +16,8 @@ export const dimensions = [
   { value: "backend", title: "Backend", plural: "backends" },
   { value: "model", title: "Model", plural: "models" },
   { value: "key", title: "Key", plural: "keys" },
-  { value: "mcp.server", title: "MCP server", plural: "MCP servers" },
-  { value: "mcp.tool", title: "MCP tool", plural: "MCP tools" },
+  { value: "server", title: "MCP server", plural: "MCP servers" },
+  { value: "tool", title: "MCP tool", plural: "MCP tools" },
 ] as const;
 
 /** The selection, which the address names. */
