@@ -9,7 +9,7 @@ Deno.test("playground frees its ports when it is disposed", async () => {
       "url" in server ? [server.url] : []
     );
     urls.push(playground.mcpUrl, playground.llmUrl, ...servers);
-    assert.equal(servers.length, 3);
+    assert.equal(playground.servers.length, 3);
     assert.match(playground.mcpUrl, /^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
     assert.match(playground.llmUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
   }
