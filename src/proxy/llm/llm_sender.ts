@@ -7,6 +7,7 @@ import {
   type LlmOperation,
   readOperation,
 } from "../../llm/providers/operation.ts";
+import { hasEmbeddings } from "../../llm/embeddings/embedding_models.ts";
 import { countsTokens } from "../../llm/translation/token_count.ts";
 import { isTranslatable } from "../../llm/translation/translation.ts";
 import { prepareBody, readBytes, readModel } from "./llm_body.ts";
@@ -15,6 +16,7 @@ import { providerQuery } from "./llm_headers.ts";
 import { listModels } from "./model_list.ts";
 import { openRealtime, readRealtimeOperation } from "./realtime_call.ts";
 import { countTokens } from "./token_count_call.ts";
+import { sendEmbeddings } from "./embeddings_call.ts";
 import { sendTranslated } from "./translated_call.ts";
 
 /**
@@ -52,6 +54,9 @@ async function sendOperation(
   if (!isServed && isTranslatable(operation)) {
     return await sendTranslated(call, operation);
   }
+  const isEmbeddings = operation.name === "embeddings" &&
+    hasEmbeddings(provider.translatesTo(undefined));
+  if (!isServed && isEmbeddings) return await sendEmbeddings(call, operation);
   if (!isServed) {
     body?.cancel("unsupported operation");
     throw unknownPath(call, operation.family);

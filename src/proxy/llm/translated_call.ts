@@ -178,7 +178,8 @@ export async function rejectingUntranslatable<Result>(
   }
 }
 
-function reportLosses(
+/** Records which fields the provider does not get. */
+export function reportLosses(
   { attempts, trace }: LlmCall,
   losses: readonly string[],
 ): void {
@@ -245,7 +246,8 @@ async function translateResponse(
 const OVERLOADED = 529;
 const UNAVAILABLE = 503;
 
-async function translateError(
+/** Returns the error of a provider in the form of the client's API. */
+export async function translateError(
   response: ResponseMessage,
   family: LlmFamily,
 ): Promise<ResponseMessage> {
