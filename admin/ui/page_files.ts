@@ -10,6 +10,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
+  json: "application/json",
 };
 
 /** Returns headers that restrict the page to its own files and server. @param origins Others that it may call. */

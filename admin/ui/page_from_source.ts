@@ -2,6 +2,8 @@
  * Bundles the web UI from its source. The build replaces this module, `#page` in `deno.json`, by one that contains the result.
  */
 import repositoryConfig from "../../deno.json" with { type: "json" };
+import { fileSchema } from "../../src/config/file_schema.ts";
+import { schemasOf } from "../../src/gateway/candidate.ts";
 import pageConfig from "./page/deno.json" with { type: "json" };
 
 const page = new URL("./page/", import.meta.url);
@@ -31,6 +33,7 @@ async function readPage(
   }
   const texts = {
     "index.html": await Deno.readTextFile(new URL("index.html", page)),
+    "schema.json": JSON.stringify(await fileSchema(schemasOf())),
   };
   for await (const { name } of Deno.readDir(output)) {
     if (!/\.(css|js)$/.test(name)) continue;

@@ -35,7 +35,7 @@ function clientOf({ headers }: Request): string {
 }
 
 // The page is also where authorization servers send the browser of the playground back to.
-const filePath = /^\/ui\/(?:callback|([\w.-]+\.(?:css|js)))?$/;
+const filePath = /^\/ui\/(?:callback|([\w.-]+\.(?:css|js|json)))?$/;
 
 /** Reports whether a path is that of a static file of the page, which needs no admin token. */
 export function isPageFile(path: string): boolean {

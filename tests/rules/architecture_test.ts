@@ -37,7 +37,16 @@ const table: ImportTable = {
     "src/dataplane",
     "src/policy/cel",
   ],
-  "admin/ui/page_from_source.ts": ["admin", "deno.json"],
+  "admin/ui/page/pages/configuration/language.ts": [
+    "admin",
+    "src/policy/cel",
+  ],
+  "admin/ui/page_from_source.ts": [
+    "admin",
+    "deno.json",
+    "src/config",
+    "src/gateway",
+  ],
   "cli": [
     "src/base",
     "src/api",

@@ -96,6 +96,32 @@ Deno.test("a form says which field is missing, and that it cannot change Kuberne
   await page.getByText("resources of Kubernetes").waitFor();
 });
 
+Deno.test("the editor completes keys and explains them", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: { config: { adminToken }, routes },
+  });
+  await using ui = await openConfiguration(gateway.admin);
+  const { page } = ui;
+  const editor = page.getByRole("textbox", { name: /^Source of/ });
+
+  await editor.press("ControlOrMeta+a");
+  await page.keyboard.insertText("routes:\n  - name: a\n    hostnames: []\n");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("poli");
+  const options = page.getByRole("listbox");
+  await options.getByRole("option", { name: "policies" }).waitFor();
+  const problems = await accessibilityProblems(page);
+  await page.keyboard.press("Enter");
+  await page.getByText("policies:").waitFor();
+  await page.getByText("hostnames").hover();
+  await page.locator(".cm-explanation").waitFor();
+
+  assert.deepEqual(problems, []);
+  assert.deepEqual(ui.complaints.filter((each) => !each.includes("401")), []);
+});
+
 async function statusesOf(
   origin: string,
   count: number,

@@ -46,7 +46,7 @@ Deno.test("the configuration is edited: an error has its place as it is typed, c
   await page.locator(".cm-deletedChunk").waitFor();
   await page.getByText("valid", { exact: true }).waitFor();
   await apply.click();
-  await page.getByText("in force", { exact: true }).waitFor();
+  await page.getByText("Applied.").waitFor();
   const response = await (await fetch(gateway.origin)).text();
 
   assert.doesNotMatch(text, /0123456789abcdef/);
@@ -83,7 +83,7 @@ Deno.test("the editor stays where it is when its text is applied", async () => {
   await page.getByText("changed", { exact: true }).waitFor();
   await page.getByText("valid", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Apply" }).click();
-  await page.getByText("in force", { exact: true }).waitFor();
+  await page.getByText("Applied.").waitFor();
   await page.getByText("Applied.", { exact: true }).waitFor();
   await editor.focus();
   await page.keyboard.insertText(", typed on");

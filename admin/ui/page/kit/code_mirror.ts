@@ -1,5 +1,9 @@
 /** The code editor, loaded when a page needs it. It lives in a shadow root, where its styles are adopted and not inline. */
-import { closeBrackets } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  closeBrackets,
+  completionKeymap,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import {
@@ -26,10 +30,16 @@ import {
   drawSelection,
   EditorView,
   highlightActiveLine,
+  hoverTooltip,
   keymap,
   lineNumbers,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import {
+  completionsAt,
+  type EditorLanguage,
+  explanationAt,
+} from "./yaml_assist.ts";
 
 /** A problem in the text; line and column count from 1. */
 export interface TextProblem {
@@ -56,6 +66,8 @@ export interface RunningEditor {
   compareWith(original: string | undefined): void;
   /** Moves the cursor to a line, from 1, and the focus to the editor. */
   goTo(line: number): void;
+  /** Offers completions and explanations. */
+  assist(language: EditorLanguage): void;
   close(): void;
 }
 
@@ -65,6 +77,7 @@ export function startEditor(
   { text, label, isReadOnly, onChange }: EditorSetup,
 ): RunningEditor {
   const comparison = new Compartment();
+  const help = new Compartment();
   const view = new EditorView({
     root,
     parent: root,
@@ -73,6 +86,7 @@ export function startEditor(
       extensions: [
         features,
         comparison.of([]),
+        help.of([]),
         EditorState.readOnly.of(isReadOnly),
         EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         EditorView.updateListener.of((update) => {
@@ -103,8 +117,43 @@ export function startEditor(
       view.dispatch({ selection: { anchor: from }, scrollIntoView: true });
       view.focus();
     },
+    assist(language) {
+      view.dispatch({ effects: help.reconfigure(assistance(language)) });
+    },
     close: () => view.destroy(),
   };
+}
+
+/** Offers keys and values as they are typed, and explains the key under the pointer. */
+function assistance(language: EditorLanguage): Extension {
+  return [
+    autocompletion({
+      override: [
+        ({ state, pos, explicit }) =>
+          completionsAt(language, state.doc.toString(), pos, explicit),
+      ],
+      icons: false,
+    }),
+    keymap.of(completionKeymap),
+    hoverTooltip(({ state }, position) => {
+      const word = state.wordAt(position);
+      if (word === null) return null;
+      const text = explanationAt(language, state.doc.toString(), word.to);
+      return text === "" ? null : {
+        pos: word.from,
+        end: word.to,
+        above: true,
+        create: () => ({ dom: explanation(text) }),
+      };
+    }),
+  ];
+}
+
+function explanation(text: string): HTMLElement {
+  const element = document.createElement("div");
+  element.className = "cm-explanation";
+  element.textContent = text;
+  return element;
 }
 
 /** Returns what differs between two texts, so that cursor and scroll position stay; `undefined` if nothing does. */
@@ -177,6 +226,15 @@ const look = EditorView.theme({
   ".cm-tooltip, .cm-panels": {
     backgroundColor: "var(--raised)",
     border: "1px solid var(--line)",
+    color: "var(--ink)",
+  },
+  ".cm-explanation": {
+    maxWidth: "36rem",
+    padding: "0.25rem 0.5rem",
+    whiteSpace: "pre-wrap",
+  },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": {
+    backgroundColor: "var(--accent-soft)",
     color: "var(--ink)",
   },
   ".cm-foldPlaceholder": {

@@ -1,5 +1,6 @@
 /** A code editor as a component. */
 import type { RunningEditor, TextProblem } from "./code_mirror.ts";
+import type { EditorLanguage } from "./yaml_assist.ts";
 import {
   type RefObject,
   useEffect,
@@ -18,6 +19,8 @@ interface EditorProps {
   /** Marks what differs from this text. */
   readonly original?: string | undefined;
   readonly onChange?: (text: string) => void;
+  /** Enables completion and explanations. */
+  readonly language?: EditorLanguage | undefined;
   /** Receives the editor once it runs. */
   readonly running?: RefObject<RunningEditor | null>;
 }
@@ -60,5 +63,8 @@ export function Editor(props: EditorProps) {
     editor,
     props.original,
   ]);
+  useEffect(() => {
+    if (props.language !== undefined) editor?.assist(props.language);
+  }, [editor, props.language]);
   return <div class="editor" ref={element} />;
 }

@@ -20,11 +20,12 @@ import {
   Section,
 } from "../../kit/layout.tsx";
 import { useFetched } from "../../server/poll.ts";
-import { useApply, useCheck } from "./draft.ts";
+import { type DraftText, useApply, useCheck } from "./draft.ts";
 import { Diagnostics } from "./diagnostics.tsx";
 import { Additions } from "./additions.tsx";
 import { ChangesOfDraft } from "./changes.tsx";
 import { History } from "./history.tsx";
+import { useLanguage } from "./language.ts";
 import { Trial, useTrial } from "./trial.tsx";
 
 type Source = UiResponses["source"];
@@ -87,11 +88,12 @@ interface DraftProps {
 }
 
 function Draft({ source, file, canCheck, form }: DraftProps) {
-  const [text, setText] = useState(file.text);
-  // The editor stays: a new one would begin at the top.
-  useLayoutEffect(() => setText(file.text), [source.hash, file.text]);
-  const [isCompared, setCompared] = useState(false);
   const editor = useRef<RunningEditor>(null);
+  const language = useLanguage();
+  const { text, setText, show, isCompared, setCompared } = useText(
+    source,
+    file,
+  );
   const draft = { hash: source.hash, name: file.name, text };
   const { result, isChecking, setResult } = useCheck(draft, canCheck);
   const { message, apply } = useApply(draft, setResult);
@@ -100,14 +102,7 @@ function Draft({ source, file, canCheck, form }: DraftProps) {
   const errors = countErrors(result);
   const isValid = errors === 0 && result.problem === undefined && !isChecking;
   const showsChanges = isCompared && isChanged && canCheck && isValid;
-  const own = useMemo(
-    () => result.diagnostics.filter((each) => each.file === file.name),
-    [result],
-  );
-  const show = (next: string) => {
-    setText(next);
-    setCompared(true);
-  };
+  const problems = useProblems(result, file.name);
   return (
     <>
       {canCheck && <Additions text={text} first={form} onChange={show} />}
@@ -122,12 +117,7 @@ function Draft({ source, file, canCheck, form }: DraftProps) {
             canApply={source.isWritable && isChanged && isValid}
             onCompare={() => setCompared(!isCompared)}
             onDiscard={() => setText(file.text)}
-            onDownload={() =>
-              download(
-                file.name.split("/").at(-1) ?? "gateway.yaml",
-                text,
-                "application/yaml",
-              )}
+            onDownload={() => save(draft)}
             onTry={canCheck ? () => void trial.attempt() : undefined}
             canTry={isValid && !trial.isTrying}
             onApply={() => void apply()}
@@ -137,9 +127,10 @@ function Draft({ source, file, canCheck, form }: DraftProps) {
         <Editor
           label={`Source of ${file.name}`}
           text={text}
-          problems={own}
+          problems={problems}
           original={isCompared ? file.text : undefined}
           onChange={setText}
+          language={language}
           running={editor}
         />
         <div class="panel-foot stack">
@@ -156,6 +147,31 @@ function Draft({ source, file, canCheck, form }: DraftProps) {
       </Section>
     </>
   );
+}
+
+function useText({ hash }: Source, file: Source["files"][number]) {
+  const [text, setText] = useState(file.text);
+  // The editor stays: a new one would begin at the top.
+  useLayoutEffect(() => setText(file.text), [hash, file.text]);
+  const [isCompared, setCompared] = useState(false);
+  const show = (next: string) => {
+    setText(next);
+    setCompared(true);
+  };
+  return { text, setText, show, isCompared, setCompared };
+}
+
+/** Returns the problems of a file; the same list until there are others. */
+function useProblems({ diagnostics }: DraftResult, name: string) {
+  return useMemo(
+    () => diagnostics.filter(({ file }) => file === name),
+    [diagnostics, name],
+  );
+}
+
+function save({ name, text }: DraftText): void {
+  const base = name.split("/").at(-1) ?? "gateway.yaml";
+  download(base, text, "application/yaml");
 }
 
 function countErrors({ diagnostics }: DraftResult): number {
