@@ -158,6 +158,14 @@ async function callServer(
       await session.request("tools/call", { name, arguments: {} });
     }
     await session.close();
+    findings.check(session.missingServers.length === 0, {
+      id: "servers-missing",
+      rule: "All servers behind the endpoint respond",
+      source: "",
+      seen: session.missingServers.join(", ") || "all",
+      fix:
+        "See `gwctl mcp servers`; their tools are not listed until they respond.",
+    }, "warning");
     findings.check(true, {
       ...common,
       id: "token-accepted",

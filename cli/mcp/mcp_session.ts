@@ -1,6 +1,7 @@
 import {
   isJsonObject,
   type JsonObject,
+  objectsAt,
   parseJson,
 } from "../../src/base/json.ts";
 import {
@@ -22,6 +23,7 @@ export class McpSession {
   readonly #token: string | undefined;
   readonly #id: string | undefined;
   #requests = 1;
+  #missing: readonly string[] = [];
 
   private constructor(
     url: string,
@@ -47,6 +49,11 @@ export class McpSession {
     return session;
   }
 
+  /** Servers behind the endpoint that were missing in the latest list, with the reason, such as `docs: is not reachable`. */
+  get missingServers(): readonly string[] {
+    return this.#missing;
+  }
+
   /** Lists the tools of the server, on all pages. @throws {McpError | ProbeError} */
   async listTools(): Promise<readonly JsonObject[]> {
     const tools: JsonObject[] = [];
@@ -57,6 +64,8 @@ export class McpSession {
       });
       const page = result["tools"];
       if (Array.isArray(page)) tools.push(...page.filter(isJsonObject));
+      this.#missing = objectsAt(result, "_meta", "gateway/unavailableServers")
+        .map(({ name, reason }) => `${name}: ${reason}`);
       cursor = result["nextCursor"];
     } while (typeof cursor === "string" && tools.length < 10_000);
     return tools;

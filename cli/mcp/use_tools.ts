@@ -4,7 +4,7 @@ import {
   type JsonObject,
   parseJson,
 } from "../../src/base/json.ts";
-import { print } from "../output/output.ts";
+import { print, printError } from "../output/output.ts";
 import { printable, printableJson } from "../output/printable.ts";
 import { Failure, UsageError } from "../process/exit.ts";
 import { readServerUrl } from "./doctor.ts";
@@ -28,16 +28,22 @@ export async function listTools(
   address: string,
   { json = false, ...options }: ToolOptions,
 ): Promise<void> {
-  const tools = await withSession(
+  const { tools, missing } = await withSession(
     readServerUrl(address),
     options,
-    (session) => session.listTools(),
+    async (session) => ({
+      tools: await session.listTools(),
+      missing: session.missingServers,
+    }),
   );
   await print(
     json
       ? printableJson(JSON.stringify(tools, null, 2)) + "\n"
       : tools.map(lineOf).join(""),
   );
+  for (const each of missing) {
+    await printError(`MCP server missing: ${printable(each)}\n`);
+  }
 }
 
 /**

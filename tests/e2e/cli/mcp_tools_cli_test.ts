@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { startMcpServer } from "../../../cli/dev/mcp_server.ts";
 import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
+import { freePort } from "../../harness/process/free_port.ts";
 import { gatewayCommand } from "../../harness/process/executable.ts";
 
 Deno.test("gwctl mcp tools and call send an API key, and servers shows what they have used", async () => {
@@ -15,7 +16,13 @@ Deno.test("gwctl mcp tools and call send an API key, and servers shows what they
           apiKeyAuthentication: { keys: [{ key: "planted-key-2c8a" }] },
         },
         backends: [{
-          mcp: { servers: [{ name: "demo", url: `${server.origin}/mcp` }] },
+          mcp: {
+            prefix: "Never",
+            servers: [
+              { name: "demo", url: `${server.origin}/mcp` },
+              { name: "gone", url: `http://127.0.0.1:${freePort()}/mcp` },
+            ],
+          },
         }],
       }],
     },
@@ -33,7 +40,7 @@ Deno.test("gwctl mcp tools and call send an API key, and servers shows what they
   };
   const key = ["--api-key-env", "MCP_KEY"];
 
-  const [listed, tools] = await run("tools", url, ...key);
+  const [listed, tools, warning] = await run("tools", url, ...key);
   const [called, result] = await run(
     "call",
     url,
@@ -46,6 +53,7 @@ Deno.test("gwctl mcp tools and call send an API key, and servers shows what they
 
   assert.equal(listed, 0);
   assert.match(tools, /^echo {2}/m);
+  assert.match(warning, /^MCP server missing: gone: is not reachable$/m);
   assert.equal(called, 0);
   assert.match(result, /hi/);
   assert.notEqual(missing, 0);
