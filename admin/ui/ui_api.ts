@@ -154,6 +154,10 @@ function access({ target, server, readOnly }: UiOptions): readonly Endpoint[] {
       (request) => createAccess(target, "team", request),
     ),
     post("access/change/*", (request) => changeAccess(target, "key", request)),
+    post(
+      "access/change/team/*",
+      (request) => changeAccess(target, "team", request),
+    ),
   ];
 }
 

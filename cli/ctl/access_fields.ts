@@ -1,4 +1,5 @@
 import { systemClock } from "../../src/base/clock.ts";
+import { expectedBudget, parseBudget } from "../../src/api/budget_text.ts";
 import { UsageError } from "../process/exit.ts";
 
 /** Options that set fields of keys, users and teams. */
@@ -41,25 +42,16 @@ export function readFields(
   });
 }
 
-const amounts = ["usd", "tokens", "inputTokens", "outputTokens", "requests"];
-const windows = ["second", "minute", "hour", "day", "week", "month"];
-
 /** Reads `50usd/month`. */
 function readBudget(text: string, notifyAt: string | undefined) {
-  const [, amount = "", what = "", window = ""] =
-    /^([0-9.]+) ?([a-z]+)\/([a-z]+)$/i.exec(text) ?? [];
-  if (!amounts.includes(what) || !windows.includes(window)) {
+  const budget = parseBudget(text);
+  if (budget === undefined) {
     throw new UsageError(
-      `Invalid budget "${text}": expected an amount of ${
-        amounts.join(", ")
-      } for each ${windows.join(", ")}, such as 50usd/month`,
+      `Invalid budget "${text}": expected ${expectedBudget}`,
     );
   }
-  const unit = `${window[0]?.toUpperCase()}${window.slice(1)}s`;
   return {
-    ...what === "usd"
-      ? { cost: { usd: Number(amount), unit } }
-      : { [what]: Number(amount), unit },
+    ...budget,
     ...notifyAt !== undefined && {
       notifyAt: notifyAt.split(",").map(Number),
     },

@@ -4,14 +4,19 @@ import {
   untilStatus,
 } from "../../harness/gateway/stored_keys.ts";
 import { startTracedGateway } from "../../harness/gateway/traced_gateway.ts";
-import { openUi } from "../../harness/browser/ui_page.ts";
+import {
+  accessibilityProblems,
+  openUi,
+} from "../../harness/browser/ui_page.ts";
 
 Deno.test("a key is made, used, rotated and revoked on the page Keys, which shows it once", async () => {
   await using gateway = await startTracedGateway({
     config: { kv: { path: ":memory:" } },
     routes: [{ name: "r", policies: keyedPolicies }],
   });
-  await using ui = await openUi(`${gateway.admin}/ui/#keys`);
+  await using ui = await openUi(`${gateway.admin}/ui/#keys`, {
+    bypassCSP: true,
+  });
   const { page } = ui;
   const press = (name: string | RegExp) =>
     page.getByRole("button", { name }).click();
@@ -37,6 +42,27 @@ Deno.test("a key is made, used, rotated and revoked on the page Keys, which show
   assert(!(await page.content()).includes(first));
   const screenshot = Deno.env.get("SCREENSHOT");
   if (screenshot !== undefined) await page.screenshot({ path: screenshot });
+
+  await press("Edit blue");
+  const form = page.getByRole("form", { name: /^Restrictions and budgets/ });
+  await form.getByLabel("Budgets").fill("5usd/year");
+  await form.getByRole("button", { name: "Save" }).click();
+  await page.getByText('Invalid budget "5usd/year"').waitFor();
+  await form.getByLabel("Budgets").fill("5usd/month, 100requests/minute");
+  await form.getByLabel("Notify at").fill("80, 100");
+  const problems = await accessibilityProblems(page);
+  await form.getByLabel("Budgets").press("Enter");
+  await page.getByRole("table", { name: "Teams" })
+    .getByText("5usd/month, 100requests/minute").waitFor();
+  await press(/^Edit key_/);
+  await form.getByLabel("Addresses").fill("10.0.0.0/8");
+  await form.getByRole("button", { name: "Save" }).click();
+  await untilStatus(gateway.origin, first, 403);
+  await press(/^Edit key_/);
+  await form.getByLabel("Addresses").fill("");
+  await form.getByRole("button", { name: "Save" }).click();
+  await untilStatus(gateway.origin, first, 200);
+  assert.deepEqual(problems, []);
 
   await press(/^Rotate key_/);
   const second = await readKey();

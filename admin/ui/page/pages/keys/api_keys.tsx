@@ -12,6 +12,7 @@ import {
 } from "../../kit/layout.tsx";
 import { messageOf, postJson } from "../../server/api.ts";
 import { usePolled } from "../../server/poll.ts";
+import { AccessForm, budgetsOf } from "./access_form.tsx";
 
 type ApiKey = KeyObjectList["objects"][number];
 
@@ -31,6 +32,7 @@ export function ApiKeys() {
   const teams = usePolled("access/teams?limit=1000", 3000);
   const [problem, setProblem] = useState("");
   const [made, setMade] = useState<ChangedKeyObject>();
+  const [edited, setEdited] = useState<ApiKey>();
   const change = async (request: Change) => {
     try {
       const changed = await request();
@@ -64,7 +66,22 @@ export function ApiKeys() {
       {objects !== undefined && objects.length > 0 && (
         <KeyTable
           keys={objects}
+          onEdit={setEdited}
           onChange={(each) => void change(each)}
+        />
+      )}
+      {teams.data.value && (
+        <TeamTable
+          teams={teams.data.value.objects}
+          onEdit={setEdited}
+        />
+      )}
+      {edited && (
+        <AccessForm
+          key={edited.id}
+          object={edited}
+          onChange={(each) => void change(each)}
+          onClose={() => setEdited(undefined)}
         />
       )}
       {hasMore && (
@@ -190,12 +207,45 @@ function NewKey({ made: { object, secret = "" }, onDismiss }: NewKeyProps) {
   );
 }
 
+interface TeamTableProps {
+  readonly teams: readonly ApiKey[];
+  readonly onEdit: (object: ApiKey) => void;
+}
+
+function TeamTable({ teams, onEdit }: TeamTableProps) {
+  if (teams.length === 0) return null;
+  return (
+    <Table<ApiKey>
+      label="Teams"
+      rows={teams}
+      keyOf={({ id }) => id}
+      columns={[
+        ["Team", ({ id }) => id],
+        [
+          "Status",
+          ({ status }) => <Badge tone={tones[status]}>{status}</Badge>,
+        ],
+        ["Budgets", (team) => budgetsOf(team) || "–"],
+        ["Actions", (team) => (
+          <Button
+            label={`Edit ${team.id}`}
+            onPress={() => onEdit(team)}
+          >
+            Edit
+          </Button>
+        )],
+      ]}
+    />
+  );
+}
+
 interface KeyTableProps {
+  readonly onEdit: (object: ApiKey) => void;
   readonly keys: readonly ApiKey[];
   readonly onChange: (change: Change) => void;
 }
 
-function KeyTable({ keys, onChange }: KeyTableProps) {
+function KeyTable({ keys, onChange, onEdit }: KeyTableProps) {
   const columns: readonly Column<ApiKey>[] = [
     ["ID", ({ id }) => id],
     ["Name", ({ name }) => name ?? "–"],
@@ -208,7 +258,11 @@ function KeyTable({ keys, onChange }: KeyTableProps) {
       ({ expiresAt }) =>
         expiresAt === undefined ? "never" : <Time at={expiresAt} />,
     ],
-    ["Actions", (each) => <Actions object={each} onChange={onChange} />],
+    ["Budgets", (each) => budgetsOf(each) || "–"],
+    [
+      "Actions",
+      (each) => <Actions object={each} onChange={onChange} onEdit={onEdit} />,
+    ],
   ];
   return (
     <Table
@@ -221,12 +275,14 @@ function KeyTable({ keys, onChange }: KeyTableProps) {
 }
 
 interface ActionsProps {
+  readonly onEdit: (object: ApiKey) => void;
   readonly object: ApiKey;
   readonly onChange: (change: Change) => void;
 }
 
 /** A key that is replaced stays valid for a day; revoking one needs a second press. */
-function Actions({ object: { id, status }, onChange }: ActionsProps) {
+function Actions({ object, onChange, onEdit }: ActionsProps) {
+  const { id, status } = object;
   const [isSure, setSure] = useState(false);
   if (status === "revoked") return null;
   const act = (action: string, more = {}) =>
@@ -234,6 +290,7 @@ function Actions({ object: { id, status }, onChange }: ActionsProps) {
   const toggle = status === "suspended" ? "resume" : "suspend";
   return (
     <div class="row">
+      <Button label={`Edit ${id}`} onPress={() => onEdit(object)}>Edit</Button>
       <Button
         label={`Rotate ${id}; the old key is valid for a day`}
         onPress={() => act("rotate", { overlap: "24h" })}
