@@ -157,7 +157,7 @@ function limitsTable(dump: unknown): string {
     ["EVICTED", "evictedKeys"],
     ["OVERSHOOT", "overshoot"],
     ["ADMITTED", "admitted"],
-    ["REFUSED", "refused"],
+    ["REJECTED", "refused"],
     ["LEASED", "leased"],
     ["PENDING", "pending"],
     ["STATE", "state"],

@@ -51,7 +51,7 @@ import { compilePorts } from "./listeners/compile_ports.ts";
 import { type ListenerSite, listListeners } from "./attach/listener_sites.ts";
 import { Compilations, type CompileParts } from "./compilations.ts";
 import { Report } from "./memory/report.ts";
-import { checkCallers } from "./routes/check_callers.ts";
+import { checkCallers, checkLlmCredentials } from "./routes/check_callers.ts";
 import { checkWebUi } from "./routes/compile_web_ui.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
 
@@ -248,6 +248,7 @@ function* compileRules(
   const listeners = yield* compileListeners(resources, sites, context);
   checkWebUi(listeners, context.report);
   checkCallers(listeners, context.report);
+  checkLlmCredentials(listeners, context.report);
   yield;
   yield* reportUnreachableMatches(listeners, context.report);
   return listeners;

@@ -24,6 +24,35 @@ export function checkCallers(
   }
 }
 
+/**
+ * Warns about LLM backends without credentials on routes whose policies take the credentials of the client: the provider gets
+ * none. Elsewhere, it gets those of the client.
+ */
+export function checkLlmCredentials(
+  listeners: readonly CompiledListener[],
+  report: Report,
+): void {
+  for (const { listener, rules } of listeners) {
+    for (const { route, rule } of rules) {
+      const policies = [...listener.policies, ...route.policies];
+      if (!policies.some(({ kind }) => kind.identity !== undefined)) continue;
+      for (const { backend } of route.backends) {
+        if (backend === undefined || !lacksCredentials(backend)) continue;
+        const path = ["spec", "rules", rule.index];
+        const message =
+          `Backend "${backend.key}" has no credentials: ${backend.llm?.name} rejects requests without a key; add "credentials"`;
+        report.warning(rule.route, { path, message });
+      }
+    }
+  }
+}
+
+/** Servers at an address of the configuration may need none. */
+function lacksCredentials({ llm, credentials, host }: Backend): boolean {
+  return llm !== undefined && llm.authorization === undefined &&
+    credentials === undefined && llm.provider.host?.(llm.place) === host;
+}
+
 function seesCaller({ credentials, mcp }: Backend): boolean {
   const servers = mcp?.servers ?? [];
   return isPerCaller(credentials) ||

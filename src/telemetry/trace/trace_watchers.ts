@@ -65,12 +65,16 @@ export class TraceWatchers<R> {
     return watcher;
   }
 
-  /** Returns the receiver of the events of a request; `undefined` when no watcher wants it. */
+  /** Returns the receiver of the events of a request, for all watchers that want it; `undefined` when none does. */
   take(request: R): ((event: TraceEvent) => void) | undefined {
-    for (const watcher of this.#watchers) {
-      if (watcher.wants(request)) return watcher.take();
-    }
-    return undefined;
+    const receivers = [...this.#watchers]
+      .filter((watcher) => watcher.wants(request))
+      .map((watcher) => watcher.take());
+    const [first, ...others] = receivers;
+    if (first === undefined || others.length === 0) return first;
+    return (event) => {
+      for (const receive of receivers) receive(event);
+    };
   }
 
   /** Lists the watchers; at most 100. */

@@ -44,22 +44,27 @@ async function typesOf(stream: TraceStream): Promise<string[]> {
   return types;
 }
 
-Deno.test("TraceWatchers assign a request to the first watcher that wants it, and to no other", async () => {
+Deno.test("TraceWatchers show a request to every watcher that wants it: one takes none away from another", async () => {
   const watchers = new TraceWatchers<string>();
   const picky = watch(watchers, { wants: (request) => request === "b" });
-  const first = watch(watchers);
-  const second = watch(watchers);
+  const follow = watch(watchers, { count: 3 });
+  const next = watch(watchers);
 
-  const emitters = ["a", "b", "c", "d"].map((request) =>
-    watchers.take(request)
-  );
-  for (const emit of emitters) emit?.(finished);
+  const emitters = ["a", "b", "c", "d"].map((request) => {
+    const emit = watchers.take(request);
+    emit?.(finished);
+    return emit;
+  });
 
   assert.equal(emitters[3], undefined);
   assert.equal(watchers.isWatched, false);
-  for (const stream of [first, picky, second]) {
-    assert.deepEqual(await typesOf(stream), ["requestFinished"]);
-  }
+  assert.deepEqual(await typesOf(picky), ["requestFinished"]);
+  assert.deepEqual(await typesOf(next), ["requestFinished"]);
+  assert.deepEqual(await typesOf(follow), [
+    "requestFinished",
+    "requestFinished",
+    "requestFinished",
+  ]);
 });
 
 Deno.test("TraceWatchers keep the place of a watcher of several requests, one at a time", () => {
@@ -128,8 +133,8 @@ Deno.test("TraceWatchers free the place of a reader that leaves during a request
 Deno.test("TraceWatchers stop waiting watchers and let traces under way end", async () => {
   const watchers = new TraceWatchers<string>();
   const busy = watch(watchers, { count: 5 });
-  const waiting = watch(watchers);
   const emit = watchers.take("a");
+  const waiting = watch(watchers);
 
   watchers.stopAccepting();
   emit?.(finished);
