@@ -101,7 +101,7 @@ function typeWarning(
  * is not a boolean, denies the request in both modes.
  */
 export function createAuthorization(
-  { action, denial, policy }: Authorization,
+  { action, denial, hidden = true, policy }: Authorization,
   { hide, services }: AuthorizationOptions,
 ): Policy<"authorization"> {
   const rules = policy.matchExpressions.map((text) =>
@@ -112,7 +112,7 @@ export function createAuthorization(
   const scopes = new RequiredScopes(rules, passing);
   const { sensitiveHeaders } = services;
   const facts = { passing, scopes, secrets: { hide, sensitiveHeaders } };
-  const lists = ListFilter.create(rules, passing, services);
+  const lists = ListFilter.create(rules, { passing, hidden }, services);
   const models = ModelFilter.create(rules, passing, services);
 
   const answer = (context: PolicyContext, applied = rules) => {

@@ -11,6 +11,11 @@ export const authorizationSchema = s.object({
     "Response to a denied MCP request. `Http403`: 403. `JsonRpc`: 200 with a JSON-RPC error for the ID of the request. Other requests, and those for which a token with more scopes would help, get 403 in both.",
     s.withDefault(s.oneOf(["Http403", "JsonRpc"]), "Http403"),
   ),
+  hidden: s.field(
+    "Hides what the rules deny from lists of tools, prompts and resources. With `false`, lists keep what a token with more scopes may open, so that clients can ask for them.",
+    s.optional(s.boolean()),
+    true,
+  ),
   policy: s.field(
     "The rules.",
     s.object({

@@ -25,12 +25,21 @@ import {
   listOfMethod,
   messageForItem,
 } from "../mcp/mcp_lists.ts";
+import { jwtClaims } from "../authentication/request_identity.ts";
 import type { PolicyContext } from "../contract/policy.ts";
 import type { PolicyServices } from "../contract/policy_services.ts";
 import type { AuthorizationRule } from "./authorization_rule.ts";
 import { withPrivateCache } from "./private_cache.ts";
 
 type Services = Pick<PolicyServices, "clock" | "log" | "maxBufferBytes">;
+
+/** Decisions about items of lists. */
+interface ListRule {
+  /** Result that every rule must have. */
+  readonly passing: boolean;
+  /** Items that need other scopes than those of the token are not listed. */
+  readonly hidden: boolean;
+}
 
 /** A request whose response may have lists, as the rules saw it. */
 interface WatchedRequest {
@@ -50,19 +59,16 @@ interface WatchedRequest {
  */
 export class ListFilter {
   readonly #rules: readonly AuthorizationRule[];
-  readonly #passing: boolean;
+  readonly #rule: ListRule;
   readonly #services: Services;
   readonly #lists: readonly ListName[];
   readonly #reader: ListReader;
   readonly #watched = new WeakMap<PolicyContext, WatchedRequest>();
 
-  /**
-   * Creates a filter for rules about tools, prompts or resources; `undefined` when there are none.
-   * @param passing Result that every rule must have.
-   */
+  /** Creates a filter for rules about tools, prompts or resources; `undefined` when there are none. */
   static create(
     rules: readonly AuthorizationRule[],
-    passing: boolean,
+    rule: ListRule,
     services: Services,
   ): ListFilter | undefined {
     const lists = listNames.filter((name) =>
@@ -70,17 +76,17 @@ export class ListFilter {
     );
     return lists.length === 0
       ? undefined
-      : new ListFilter(rules, passing, lists, services);
+      : new ListFilter(rules, rule, lists, services);
   }
 
   private constructor(
     rules: readonly AuthorizationRule[],
-    passing: boolean,
+    rule: ListRule,
     lists: readonly ListName[],
     services: Services,
   ) {
     this.#rules = rules.filter(({ bodyUse }) => bodyUse.mcp !== undefined);
-    this.#passing = passing;
+    this.#rule = rule;
     this.#services = services;
     this.#lists = lists;
     this.#reader = new ListReader(lists, services.clock);
@@ -181,7 +187,7 @@ export class ListFilter {
       if (isOwn) return true;
       const message = messageForItem(list, identifier, sessionId);
       source.slots.set(mcpMessage, resolveTarget(message, context, identifier));
-      const rule = this.#findDenying(list, variables);
+      const rule = this.#findDenying(list, variables, source);
       if (rule === undefined) return true;
       hiddenBy.set(rule.shown, (hiddenBy.get(rule.shown) ?? 0) + 1);
       return false;
@@ -204,7 +210,7 @@ export class ListFilter {
     const isSeen = (name: string) => {
       const message = messageForItem("tools", name, sessionId);
       source.slots.set(mcpMessage, resolveTarget(message, context, name));
-      return this.#findDenying("tools", variables) === undefined;
+      return this.#findDenying("tools", variables, source) === undefined;
     };
     function* steps(): Generator<void, readonly boolean[]> {
       const verdicts: boolean[] = [];
@@ -221,12 +227,24 @@ export class ListFilter {
   #findDenying(
     list: ListName,
     variables: RequestVariables,
+    { slots }: VariableSource,
   ): AuthorizationRule | undefined {
+    const { passing, hidden } = this.#rule;
+    const mayStepUp = !hidden && slots.get(jwtClaims) !== undefined;
     return this.#rules.find((rule) => {
       const result = rule.testItem(list, variables);
-      return result !== UNKNOWN && result !== this.#passing;
+      if (result === UNKNOWN || result === passing) return false;
+      return !mayStepUp || !dependsOnScopes(rule, variables);
     });
   }
+}
+
+/** Reports whether a token with other scopes may change the result of a rule. */
+function dependsOnScopes(
+  { scopeCondition }: AuthorizationRule,
+  variables: RequestVariables,
+): boolean {
+  return scopeCondition?.testWithoutScopes(variables) === UNKNOWN;
 }
 
 const eventStream = /^text\/event-stream(?:$|[\t ;])/i;
