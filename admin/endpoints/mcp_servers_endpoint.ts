@@ -14,8 +14,8 @@ import type { AdminTarget } from "../target/target.ts";
 type DescribedServer = CallResult["mcpTools"][number];
 
 /** Tools that are approved together. */
-const MAX_TOOLS = 1000;
-const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_TOOLS = 10_000;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /** Lists the endpoints about MCP servers. */
 export function mcpEndpoints(target: AdminTarget): readonly Endpoint[] {

@@ -6,7 +6,9 @@ const MAX_TEXT = 256 * 1024;
 const MIN_NAME = 8;
 const MIN_DESCRIPTION = 40;
 /** Tools of other servers that a tool is compared with. */
-const MAX_OTHERS = 10_000;
+const MAX_OTHERS = 2000;
+/** Descriptions are the same if they begin with the same characters. */
+const COMPARED = 500;
 
 /** Characters that people do not see: zero-width, bidirectional controls, tags, and variation selectors beyond emoji. */
 const hidden =
@@ -123,6 +125,6 @@ function variantsOf(name: string): readonly string[] {
 
 function proseOf(description: unknown): string {
   return typeof description === "string"
-    ? description.replace(/\s+/g, " ").trim().toLowerCase()
+    ? description.slice(0, COMPARED).replace(/\s+/g, " ").trim().toLowerCase()
     : "";
 }

@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import type { JsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
+import { mapInSlices } from "../../base/slices.ts";
 import type { McpServerSettings } from "../servers/mcp_settings.ts";
 import { ServerFailure } from "../servers/server_failure.ts";
 import { OtherTools, type ServerTools, suspicionsOf } from "./suspicions.ts";
@@ -21,6 +23,15 @@ export interface ToolCounts {
   readonly suspicious: number;
 }
 
+/** Decision about a list, valid as long as the same is approved, and no server lists anything else. */
+interface Verdict {
+  readonly lock: ToolLock | undefined;
+  /** Hashes of the lists of all servers. */
+  readonly state: string;
+  readonly admitted: Tools;
+  readonly counts: ToolCounts;
+}
+
 /** Holds back tools that are not as approved, and logs those and suspicious ones, each once. */
 export class ToolGuard {
   readonly #backend: string;
@@ -28,10 +39,10 @@ export class ToolGuard {
   readonly #pins: ToolPins;
   readonly #reported = new Set<string>();
   /** Approved tools of servers without a lock file. */
-  readonly #locks = new Map<string, ToolLock | undefined>();
+  #locks = new Map<string, ToolLock | undefined>();
   /** The latest list of each server. */
-  readonly #latest = new Map<string, ServerTools>();
-  readonly #counts = new Map<string, ToolCounts>();
+  readonly #latest = new Map<string, ServerTools & { readonly hash: string }>();
+  readonly #verdicts = new Map<string, Verdict>();
 
   /** @param backend Key of the backend, for the pins. */
   constructor(backend: string, pins: ToolPins, log: Log) {
@@ -46,24 +57,33 @@ export class ToolGuard {
     items: Tools,
   ): Promise<Tools> {
     const lock = await this.lockOf({ name, approval }, items);
-    this.#latest.set(name, { server: name, prefix, items });
+    const hash = hashOf(items);
+    this.#latest.set(name, { server: name, prefix, items, hash });
+    const lists = [...this.#latest.values()];
+    const state = lists.map(({ hash }) => hash).join();
+    const known = this.#verdicts.get(name);
+    if (known?.lock === lock && known?.state === state) return known.admitted;
     const others = new OtherTools(
-      [...this.#latest.values()].filter(({ server }) => server !== name),
+      lists.filter(({ server }) => server !== name),
       items,
     );
-    const admitted = new Map<string, JsonObject>();
-    const held: string[] = [];
-    let suspicious = 0;
-    for (const [key, item] of items) {
-      if (heldReason(lock, item) === undefined) admitted.set(key, item);
-      else held.push(key);
-      const problems = suspicionsOf(item, others);
-      if (problems.length === 0) continue;
-      suspicious++;
+    const tools = await mapInSlices(items, ([key, item]) => ({
+      key,
+      item,
+      isHeld: heldReason(lock, item) !== undefined,
+      problems: suspicionsOf(item, others),
+    }));
+    const held = tools.filter(({ isHeld }) => isHeld).map(({ key }) => key);
+    const suspicious = tools.filter(({ problems }) => problems.length > 0);
+    for (const { item, problems } of suspicious) {
       this.#reportSuspicion(name, item, problems);
     }
-    this.#counts.set(name, { held: held.length, suspicious });
     if (held.length > 0) this.#reportHeld(name, held);
+    const admitted = new Map(
+      tools.filter(({ isHeld }) => !isHeld).map(({ key, item }) => [key, item]),
+    );
+    const counts = { held: held.length, suspicious: suspicious.length };
+    this.#verdicts.set(name, { lock, state, admitted, counts });
     return admitted;
   }
 
@@ -76,16 +96,18 @@ export class ToolGuard {
     if (approval.kind === "file") return approval.lock;
     const place = { backend: this.#backend, server: name };
     const trusts = approval.newTools === "Trust";
+    // A lock that was read before `forget` is not kept after it.
+    const locks = this.#locks;
     try {
-      const known = this.#locks.get(name) ?? await this.#pins.read(place);
+      const known = locks.get(name) ?? await this.#pins.read(place);
       const isComplete = known !== undefined &&
         (!trusts || items.keys().every((key) => known.has(key)));
       // A server that has just started may have no tools yet.
       const lock = isComplete || items.size === 0
         ? known
         : await this.#pins.pin(place, lockedTools(items), trusts);
-      this.#locks.set(name, lock);
-      return lock ?? new Map();
+      locks.set(name, lock);
+      return lock ?? nothing;
     } catch (error) {
       const problem = "has tools, but the store of approved tools fails";
       const failure = new ServerFailure(name, "failed", problem);
@@ -99,12 +121,12 @@ export class ToolGuard {
 
   /** Counts the tools of a server; `undefined` before its first list. */
   countsOf(server: string): ToolCounts | undefined {
-    return this.#counts.get(server);
+    return this.#verdicts.get(server)?.counts;
   }
 
   /** Forgets what is approved without a lock file, because it has changed. */
   forget(): void {
-    this.#locks.clear();
+    this.#locks = new Map();
   }
 
   #reportSuspicion(
@@ -140,6 +162,13 @@ export class ToolGuard {
     this.#reported.add(id);
     report();
   }
+}
+
+const nothing: ToolLock = new Map();
+
+function hashOf(items: Tools): string {
+  return createHash("sha256").update(JSON.stringify([...items.values()]))
+    .digest("base64url");
 }
 
 function lockedTools(items: Tools) {

@@ -5,7 +5,7 @@ const CALLS = "gateway_mcp_calls_total";
 const DURATION = "gateway_mcp_call_duration_seconds";
 
 /** Path of the metrics. */
-export const callMetrics = `metrics?name=${CALLS}&name=${DURATION}`;
+export const CALL_METRICS = `metrics?name=${CALLS}&name=${DURATION}`;
 
 /** Figures of a server, or of one of its tools. */
 export interface CallCounts {

@@ -13,7 +13,7 @@ import type { PageProps } from "../../navigation/page.ts";
 import { linkTo } from "../../navigation/place.ts";
 import { parseMetrics, type Sample } from "../../server/metrics_text.ts";
 import { usePolled } from "../../server/poll.ts";
-import { callMetrics, callTime, countCalls } from "./call_counts.ts";
+import { CALL_METRICS, callTime, countCalls } from "./call_counts.ts";
 import type { McpServer } from "./listed_server.ts";
 import { ServerTools } from "./server_tools.tsx";
 
@@ -26,7 +26,7 @@ const tones: Readonly<Record<McpServer["state"], Tone>> = {
 /** The page of MCP servers; its argument names one, such as `default/mcp/backend0 docs`. */
 export function McpServers({ argument, status }: PageProps) {
   const { data, error, refresh } = usePolled("mcp/servers", 3000);
-  const metrics = usePolled(callMetrics, 3000, parseMetrics);
+  const metrics = usePolled(CALL_METRICS, 3000, parseMetrics);
   const servers = data.value?.servers;
   const shown = servers?.find((each) => placeOf(each) === argument);
   return (
