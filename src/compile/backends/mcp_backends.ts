@@ -54,6 +54,7 @@ export function compileMcp(
       settings: {
         name,
         prefix: server.prefix ?? (isPrefixed ? name : ""),
+        asksUsers: asksUsers(reached),
         tools,
         approval: approvalOf(name),
         descriptions: new Map(Object.entries(descriptions)),
@@ -137,4 +138,9 @@ function timeoutsOf({ timeouts, stdio }: McpServerResource): McpTimeouts {
     listMs: parseDuration(timeouts?.list ?? DEFAULT_LIST),
     callMs: parseDuration(timeouts?.call ?? DEFAULT_CALL) || UNLIMITED_MS,
   };
+}
+
+function asksUsers({ transport }: Pick<McpTargetServer, "transport">): boolean {
+  return transport.kind !== "stdio" &&
+    transport.backend.credentials?.kind === "oauth";
 }

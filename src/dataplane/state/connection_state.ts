@@ -11,7 +11,7 @@ import { ConnectionIndex } from "../../identity/connections/connection_index.ts"
 import { ConnectionLinks } from "../../identity/connections/connection_links.ts";
 import { ConnectionLogins } from "../../identity/connections/connection_logins.ts";
 import { ConnectionSite } from "../../identity/connections/connection_site.ts";
-import { Connections } from "../../identity/connections/connections.ts";
+import { Connections } from "../../identity/connections/user_connections.ts";
 import {
   GatewayLogin,
   type PageLogin,

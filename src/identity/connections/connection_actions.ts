@@ -3,7 +3,7 @@ import type { Log } from "../../base/log.ts";
 import { OAuthError } from "../oauth/protocol/oauth_error.ts";
 import { type ConnectionLogins, isForUser } from "./connection_logins.ts";
 import type { ShownConnection } from "./connection_pages.ts";
-import type { Connections } from "./connections.ts";
+import type { Connections } from "./user_connections.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
 import { type GatewayUser, pathOf, titleOf } from "./user_login.ts";
 

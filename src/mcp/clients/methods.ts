@@ -14,6 +14,7 @@ import type { McpServer } from "../servers/federated_server.ts";
 import type { RequestSide } from "../servers/server_connection.ts";
 import { ServerFailure } from "../servers/server_failure.ts";
 import type { Client } from "./client.ts";
+import { type ConnectTools, elicitation, messageOf } from "./connect_tools.ts";
 import { ListCursors } from "./list_cursors.ts";
 
 /** Member of `_meta` with the servers that are missing in a list. */
@@ -42,6 +43,8 @@ export type ObserveCall = (
 export interface MethodsOptions {
   readonly catalog: Catalog;
   readonly cursors: ListCursors;
+  /** Tools with which users log in at servers. */
+  readonly connects: ConnectTools;
   /** Of an endpoint that does not list all tools. */
   readonly search?: ToolSearch | undefined;
   readonly observe: ObserveCall;
@@ -51,10 +54,14 @@ export interface MethodsOptions {
 export class Methods {
   readonly #catalog: Catalog;
   readonly #cursors: ListCursors;
+  readonly #connects: ConnectTools;
   readonly #search: ToolSearch | undefined;
   readonly #observe: ObserveCall;
 
-  constructor({ catalog, cursors, search, observe }: MethodsOptions) {
+  constructor(
+    { catalog, cursors, connects, search, observe }: MethodsOptions,
+  ) {
+    this.#connects = connects;
     this.#catalog = catalog;
     this.#cursors = cursors;
     this.#search = search;
@@ -131,7 +138,10 @@ export class Methods {
     const { items, failures, ttlMs } = search?.hasPinned === false
       ? { items: [], failures: [], ttlMs: STATIC_TTL_MS }
       : await this.#catalog.list(kind, client);
-    const listed = search?.shown(items) ?? items;
+    const listed = [
+      ...search?.shown(items) ?? items,
+      ...kind === "tools" ? this.#connects.missing(failures) : [],
+    ];
     const page = this.#cursors.page(`${client.user}\n${kind}`, listed, cursor);
     return {
       [kind]: page.items,
@@ -190,6 +200,8 @@ export class Methods {
     const call = role === "call" ? innerCall(params) : params;
     const name = textOf(call, "name");
     try {
+      const connected = await this.#connects.call(client, name);
+      if (connected !== undefined) return connected;
       const place = await this.#catalog.findName("tools", name, client);
       if (place === undefined) throw unknown("tool", name);
       const { task: _, ...own } = call;
@@ -204,8 +216,10 @@ export class Methods {
       );
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
+      const asked = elicitation(client, error);
+      if (asked !== undefined) throw asked;
       // Models can read it, and go on without the tool.
-      return toolError(error.message);
+      return toolError(messageOf(error));
     }
   }
 
@@ -255,7 +269,8 @@ export class Methods {
       return await this.#converse(client, place, method, params, side);
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
-      throw new RpcFailure(RPC.INTERNAL_ERROR, error.message);
+      throw elicitation(client, error) ??
+        new RpcFailure(RPC.INTERNAL_ERROR, messageOf(error));
     }
   }
 

@@ -8,6 +8,7 @@ import type { RelayRequest } from "./endpoint_request.ts";
 import { McpEndpoint } from "./federating_endpoint.ts";
 import { Changes } from "../clients/endpoint_services.ts";
 import { ListCursors, type McpSealPurpose } from "../clients/list_cursors.ts";
+import { ConnectTools } from "../clients/connect_tools.ts";
 import { Methods, type ObserveCall } from "../clients/methods.ts";
 import { CommonConnections } from "../clients/common_connections.ts";
 import { listKinds } from "../servers/list_items.ts";
@@ -77,6 +78,7 @@ export function createEndpoint(options: EndpointOptions): McpEndpoint {
     methods: new Methods({
       catalog,
       cursors: new ListCursors(seal),
+      connects: new ConnectTools(servers.map(({ server }) => server)),
       search,
       observe: options.observe,
     }),
@@ -104,7 +106,8 @@ function createServer(
     onChange: (server, failure) => {
       if (failure === undefined) {
         log.info("MCP server is back", { backend, server: server.name });
-      } else {
+      } else if (failure.kind !== "rejected" || !each.settings.asksUsers) {
+        // A user who has not logged in there is no failure.
         log.warn("MCP server failed; its tools are not listed", {
           backend,
           server: server.name,

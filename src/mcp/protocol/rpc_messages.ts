@@ -21,6 +21,8 @@ export const RPC = {
   HEADER_MISMATCH: -32020,
   MISSING_CAPABILITY: -32021,
   UNSUPPORTED_VERSION: -32022,
+  /** `URLElicitationRequiredError` of 2025-11-25: the request has not run, and is sent again after the user was there. */
+  URL_ELICITATION_REQUIRED: -32042,
 } as const;
 
 /** The `error` of a JSON-RPC response. */

@@ -250,12 +250,10 @@ export function statusOfFailure(code: number): number {
   return code === RPC.MISSING_CAPABILITY ? 400 : 200;
 }
 
-/** `URLElicitationRequiredError` of 2025-11-25: the server has not run the call, and wants it again after the user was there. */
-const URL_ELICITATION_REQUIRED = -32042;
-
+/** Asks for the visits that a server, or the gateway, wants. */
 function urlRequests({ code, data }: RpcFailure): JsonObject | undefined {
   const elicitations = isJsonObject(data) ? data["elicitations"] : undefined;
-  if (code !== URL_ELICITATION_REQUIRED || !Array.isArray(elicitations)) {
+  if (code !== RPC.URL_ELICITATION_REQUIRED || !Array.isArray(elicitations)) {
     return undefined;
   }
   const requests = elicitations.filter(isJsonObject).map(

@@ -6,6 +6,8 @@ export interface McpServerSettings {
   readonly name: string;
   /** Beginning of the names of its tools and prompts, such as `github`; empty for none. */
   readonly prefix: string;
+  /** True if users log in at the service behind it, which is asked for when they need it. */
+  readonly asksUsers?: boolean;
   /** Patterns of the tools that clients may see, such as `get_*`; `undefined` for all. */
   readonly tools: readonly string[] | undefined;
   /** Descriptions that replace those of the server, by name of the tool. */

@@ -71,6 +71,13 @@ export class ServerHealth {
     this.#schedule();
   }
 
+  /** Checks a server that has failed now: its user has done something about it. */
+  async recheck(): Promise<void> {
+    if (this.#failure === undefined || this.#isClosed) return;
+    this.#stop?.();
+    await this.#check();
+  }
+
   /** Ends the checks. */
   close(): void {
     this.#isClosed = true;

@@ -1,6 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../base/clock.ts";
-import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
+import {
+  ConnectionRequiredError,
+  GatewayError,
+  type GatewayErrorCode,
+} from "../../base/errors.ts";
 import {
   type Caller,
   isPerCaller,
@@ -78,6 +82,10 @@ export function createSend(
 
 /** Clients get the problem: it does not name the authorization server. */
 function failureOf(server: string, error: unknown): unknown {
+  if (error instanceof ConnectionRequiredError) {
+    const problem = "needs a login of the user";
+    return new ServerFailure(server, "rejected", problem, { cause: error });
+  }
   const problem = error instanceof GatewayError
     ? tokenProblems.get(error.code)
     : undefined;
