@@ -44,6 +44,7 @@ export function writeResponsesRequest(
   }
   const effort = writeEffort(request, losses);
   const limit = outputLimit(request, losses);
+  if ((limit ?? Infinity) < MIN_OUTPUT_TOKENS) losses.note("max_tokens");
   return {
     model,
     ...(tools.length > 0 && writeTools(request)),

@@ -108,7 +108,7 @@ Deno.test("a conversation of Anthropic becomes items of responses", () => {
   });
 
   assert.deepEqual(operation, { family: "openai", name: "responses" });
-  assert.deepEqual(losses, ["reasoning of earlier turns"]);
+  assert.deepEqual(losses, ["max_tokens", "reasoning of earlier turns"]);
   const image = "data:image/png;base64,iVBO";
   assert.deepEqual(body, {
     model: "gpt-5.6",

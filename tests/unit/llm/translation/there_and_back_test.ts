@@ -9,7 +9,7 @@ const options = { id: "id-1", now: 0, unsupported: "Drop" } as const;
 
 /** A way to another API, and the names by which its losses on the way back differ from those of chats. */
 interface Way {
-  readonly target: "anthropic" | "gemini";
+  readonly target: "anthropic" | "gemini" | "responses";
   readonly model: string;
   readonly back: LlmOperation;
   readonly effort: string;
@@ -186,6 +186,12 @@ const ways: readonly Way[] = [
     back: { family: "gemini", name: "generateContent" },
     effort: "generationConfig.thinkingConfig",
   },
+  {
+    target: "responses",
+    model: "gpt-5.6",
+    back: { family: "openai", name: "responses" },
+    effort: "reasoning.effort",
+  },
 ];
 
 for (const way of ways) {
@@ -212,13 +218,15 @@ function assertSettings(
   original: JsonObject,
   body: JsonObject,
   losses: readonly string[],
-  { effort }: Way,
+  { effort, target }: Way,
 ): void {
   const { messages: _messages, model: _model, tools: _tools, ...rest } =
     original;
   for (const [field, value] of Object.entries(rest)) {
     if (losses.some((each) => each.startsWith(field))) continue;
     if (field === "reasoning_effort" && losses.includes(effort)) continue;
+    // Responses have none: the gateway ends the answer there.
+    if (field === "stop" && target === "responses") continue;
     // Where nothing may be called, nothing is called at once.
     const callsNone = original["tool_choice"] === "none";
     if (field === "parallel_tool_calls" && callsNone) continue;
