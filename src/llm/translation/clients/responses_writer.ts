@@ -11,6 +11,7 @@ import type {
   FinishReason,
 } from "../conversation/conversation.ts";
 import { joinCallId } from "../conversation/fitted_names.ts";
+import { responseObject, type ResponseStatus } from "./response_object.ts";
 import { sealReasoning } from "./reasoning_items.ts";
 
 /** The item that is being written. */
@@ -281,36 +282,16 @@ export class ResponsesWriter implements AnswerWriter {
     return isCut ? "incomplete" : "completed";
   }
 
-  #response(status: string): JsonObject {
-    const { maxTokens, temperature, topP, parallelCalls } = this.#request;
-    return {
-      id: `resp_${this.#id}`,
-      object: "response",
-      created_at: this.#createdAt,
-      status,
-      error: null,
-      incomplete_details: status === "incomplete"
-        ? {
-          reason: this.#reason === "length"
-            ? "max_output_tokens"
-            : "content_filter",
-        }
-        : null,
-      instructions: null,
-      max_output_tokens: maxTokens ?? null,
-      metadata: {},
+  #response(status: ResponseStatus): JsonObject {
+    return responseObject({
+      request: this.#request,
+      id: this.#id,
+      createdAt: this.#createdAt,
       model: this.#model,
-      output: status === "in_progress" ? [] : this.#output,
-      parallel_tool_calls: parallelCalls ?? true,
-      previous_response_id: null,
-      temperature: temperature ?? null,
-      tool_choice: "auto",
-      tools: [],
-      top_p: topP ?? null,
-      usage: this.#usage === undefined || status === "in_progress"
-        ? null
-        : writeUsage(this.#usage),
-    };
+      output: this.#output,
+      usage: this.#usage,
+      reason: this.#reason,
+    }, status);
   }
 
   #itemId(prefix: string): string {
@@ -343,18 +324,3 @@ const prefixes: Readonly<Record<OpenItem["type"], string>> = {
   function_call: "fc",
   custom_tool_call: "ctc",
 };
-
-function writeUsage(
-  { input, cachedInput, cacheWrite, output, reasoning = 0 }: AnswerUsage,
-): JsonObject {
-  return {
-    input_tokens: input,
-    input_tokens_details: {
-      cached_tokens: cachedInput,
-      cache_write_tokens: cacheWrite,
-    },
-    output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning },
-    total_tokens: input + output,
-  };
-}
