@@ -122,16 +122,11 @@ function expose(
       exposed,
       item: kind === "tools"
         ? withExposedPage(prefix, {
-          ...withoutTasks(named),
+          ...named,
           ...(description !== undefined && { description }),
         })
         : named,
     });
   }
   return entries.sort((a, b) => a.exposed < b.exposed ? -1 : 1);
-}
-
-/** The gateway offers no tasks, so a tool must not promise them. */
-function withoutTasks({ execution: _, ...tool }: JsonObject): JsonObject {
-  return tool;
 }

@@ -1,9 +1,10 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type {
-  CatalogReader,
-  CatalogServer,
-} from "../catalog/server_entries.ts";
+import type { CatalogServer } from "../catalog/server_entries.ts";
+import { TASKS_EXTENSION } from "../protocol/revisions.ts";
 import type { ServerAbout } from "../servers/server_connection.ts";
+import { takesTasks } from "../servers/awaited_tasks.ts";
+import { runsTasks } from "./task_methods.ts";
+import type { Client } from "./client.ts";
 
 const MAX_INSTRUCTIONS = 32 * 1024;
 
@@ -16,7 +17,7 @@ export interface DescribedServers {
 /** Connects to all servers, and describes them as one. */
 export async function describeServers(
   servers: readonly CatalogServer[],
-  client: CatalogReader,
+  client: Client,
 ): Promise<DescribedServers> {
   const known = await Promise.allSettled(
     servers.map(async ({ server }): Promise<[string, ServerAbout]> => {
@@ -46,9 +47,26 @@ export async function describeServers(
       }),
       ...(has("completions") && { completions: {} }),
       ...(has("logging") && { logging: {} }),
+      ...tasksOf(client, abouts.map(([, about]) => about)),
     },
     ...(instructions !== "" && { instructions }),
   };
+}
+
+/** Clients can run tasks at servers of their own era. */
+function tasksOf(
+  { era }: Client,
+  abouts: readonly ServerAbout[],
+): JsonObject {
+  if (era === "modern") {
+    const has = abouts.some((about) =>
+      about.era === "modern" && takesTasks(about.capabilities)
+    );
+    return has ? { extensions: { [TASKS_EXTENSION]: {} } } : {};
+  }
+  return abouts.some(runsTasks)
+    ? { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
+    : {};
 }
 
 function joinInstructions(

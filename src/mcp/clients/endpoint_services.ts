@@ -3,6 +3,7 @@ import type { Log } from "../../base/log.ts";
 import type { Seal } from "../../base/sealed_values.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogServer } from "../catalog/server_entries.ts";
+import type { TaskIds } from "./task_ids.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import type { McpSealPurpose } from "./list_cursors.ts";
 import type { Methods } from "./methods.ts";
@@ -15,6 +16,7 @@ export interface EndpointServices {
   readonly methods: Methods;
   readonly common: CommonConnections;
   readonly seal: Seal<McpSealPurpose>;
+  readonly tasks: TaskIds;
   readonly clock: Clock;
   readonly log: Log;
   /** Number of the worker that this is, from 1. */

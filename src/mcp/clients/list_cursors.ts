@@ -4,7 +4,7 @@ import type { Seal } from "../../base/sealed_values.ts";
 import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
 
 /** Purposes of the values that an endpoint gives to clients. */
-export type McpSealPurpose = "session" | "cursor" | "input";
+export type McpSealPurpose = "session" | "cursor" | "input" | "task";
 
 /** Some clients read only the first page, so that it is long. */
 const PAGE_ITEMS = 1000;

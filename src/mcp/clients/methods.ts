@@ -13,6 +13,7 @@ import { listFacts, type ListKind, listKinds } from "../servers/list_items.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import type { RequestSide } from "../servers/server_connection.ts";
 import { ServerFailure } from "../servers/server_failure.ts";
+import type { TaskMethods } from "./task_methods.ts";
 import type { Client } from "./client.ts";
 import { type ConnectTools, elicitation, messageOf } from "./connect_tools.ts";
 import { ListCursors } from "./list_cursors.ts";
@@ -45,6 +46,7 @@ export interface MethodsOptions {
   readonly cursors: ListCursors;
   /** Tools with which users log in at servers. */
   readonly connects: ConnectTools;
+  readonly tasks: TaskMethods;
   /** Of an endpoint that does not list all tools. */
   readonly search?: ToolSearch | undefined;
   readonly observe: ObserveCall;
@@ -55,15 +57,17 @@ export class Methods {
   readonly #catalog: Catalog;
   readonly #cursors: ListCursors;
   readonly #connects: ConnectTools;
+  readonly #tasks: TaskMethods;
   readonly #search: ToolSearch | undefined;
   readonly #observe: ObserveCall;
 
   constructor(
-    { catalog, cursors, connects, search, observe }: MethodsOptions,
+    { catalog, cursors, connects, tasks, search, observe }: MethodsOptions,
   ) {
     this.#connects = connects;
     this.#catalog = catalog;
     this.#cursors = cursors;
+    this.#tasks = tasks;
     this.#search = search;
     this.#observe = observe;
   }
@@ -80,6 +84,11 @@ export class Methods {
   ): Promise<JsonObject> {
     const kind = kindOfMethod.get(method);
     if (kind !== undefined) return await this.#list(client, kind, params);
+    if (this.#tasks.handles(client, method)) {
+      const place = this.#tasks.find(client, params);
+      const own = { ...params, taskId: place.key };
+      return await this.#send(client, place, method, own, side);
+    }
     switch (method) {
       case "tools/call":
         return await this.#callTool(client, params, side);
@@ -99,9 +108,13 @@ export class Methods {
       }
       case "completion/complete":
         return await this.#complete(client, params, side);
-      default:
-        throw new RpcFailure(RPC.METHOD_NOT_FOUND, "Method not found");
+      case "tasks/list":
+        if (client.era === "legacy") {
+          return await this.#tasks.list(client, side);
+        }
+        break;
     }
+    throw new RpcFailure(RPC.METHOD_NOT_FOUND, "Method not found");
   }
 
   /** Returns the arguments of a tool that clients repeat in headers; none for a tool that does not exist, or whose server fails. */
@@ -204,13 +217,12 @@ export class Methods {
       if (connected !== undefined) return connected;
       const place = await this.#catalog.findName("tools", name, client);
       if (place === undefined) throw unknown("tool", name);
-      const { task: _, ...own } = call;
       return await this.#observed(
         name,
         place,
         () =>
           this.#converse(client, place, "tools/call", {
-            ...own,
+            ...call,
             name: place.key,
           }, side),
       );
@@ -276,18 +288,28 @@ export class Methods {
 
   async #converse(
     client: Client,
-    { server }: Place,
+    place: Place,
     method: string,
     params: JsonObject,
     side: RequestSide,
   ): Promise<JsonObject> {
+    const { server } = place;
     assertUp(server);
+    const own = this.#tasks.exposeNews(client, place, side);
     try {
       const result = await client.converse(
         server,
-        (connection) => connection.request(method, params, side),
+        (connection) =>
+          method === "tools/call"
+            ? this.#tasks.call(client, place, connection, params, own)
+            : this.#tasks.send(client, connection, method, params, own),
       );
-      return exposeResult(method, server.settings.prefix, result);
+      return this.#tasks.exposeResult(
+        client,
+        place,
+        method,
+        exposeResult(method, server.settings.prefix, result),
+      );
     } catch (error) {
       throw server.noteFailure(error);
     }

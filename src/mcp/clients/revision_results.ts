@@ -4,6 +4,7 @@ import {
   type Era,
   gatewayInfo,
   META,
+  metaOf,
   passingMeta,
   withMeta,
 } from "../protocol/revisions.ts";
@@ -27,12 +28,16 @@ export function resultForEra(
   const meta = passingMeta(result);
   if (era === "legacy") {
     const { resultType: _, ttlMs: __, cacheScope: ___, ...rest } = result;
-    return withMeta(forLegacy(method, rest), meta);
+    const related = metaOf(result)[META.RELATED_TASK];
+    return withMeta(forLegacy(method, rest), {
+      ...meta,
+      ...(related !== undefined && { [META.RELATED_TASK]: related }),
+    });
   }
   return withMeta({
     resultType: "complete",
     ...(cacheable.has(method) && { ttlMs: 0, cacheScope: "private" }),
-    ...result,
+    ...forModern(method, result),
   }, { ...meta, [META.SERVER_INFO]: gatewayInfo });
 }
 
@@ -47,6 +52,20 @@ function forLegacy(method: string, result: JsonObject): JsonObject {
     isJsonObject(structuredContent)
   ) return result;
   const { structuredContent: _, ...rest } = result;
+  return rest;
+}
+
+/** Omits how a tool runs, which 2026-07-28 does not have any more. */
+function forModern(method: string, result: JsonObject): JsonObject {
+  const { tools } = result;
+  return method === "tools/list" && Array.isArray(tools)
+    ? { ...result, tools: tools.map(withoutExecution) }
+    : result;
+}
+
+function withoutExecution(tool: unknown): unknown {
+  if (!isJsonObject(tool) || tool["execution"] === undefined) return tool;
+  const { execution: _, ...rest } = tool;
   return rest;
 }
 

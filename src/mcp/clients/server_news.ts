@@ -26,8 +26,12 @@ const listNotifications = {
 /** Options of the news for one client. */
 export interface NewsOptions {
   readonly services: EndpointServices;
+  /** Identity of the user of the client. */
+  readonly user: string;
   /** Resources of which the client wants to hear, as a server knows them. */
   resourceUris(server: McpServer): readonly string[];
+  /** Tasks of which the client wants to hear, as a server knows them. */
+  taskIds(server: McpServer): readonly string[];
   /** Opens a conversation for the time of the news. */
   connect(server: McpServer): Promise<ServerConnection>;
   /** Sends a notification to the client. */
@@ -116,7 +120,8 @@ export class ServerNews {
       if (connection.about.era === "legacy" && closesConnections) {
         await subscribe(connection, uris, cancellation);
       }
-      await connection.listen(filterOf(connection, uris), {
+      const tasks = this.#options.taskIds(server);
+      await connection.listen(filterOf(connection, uris, tasks), {
         cancellation,
         ask,
         notify: (method, params) => {
@@ -130,11 +135,12 @@ export class ServerNews {
   }
 
   #pass(
-    { name, settings: { prefix } }: McpServer,
+    server: McpServer,
     method: string,
     params: JsonObject,
   ): void {
-    const { notify } = this.#options;
+    const { name, settings: { prefix } } = server;
+    const { notify, user, services: { tasks } } = this.#options;
     if (method.endsWith("/list_changed")) return this.#changed(method);
     const { uri, logger } = params;
     if (method === "notifications/resources/updated") {
@@ -142,6 +148,8 @@ export class ServerNews {
       notify(method, { ...params, uri: exposedUri(prefix, uri) });
     } else if (method === "notifications/message") {
       notify(method, { ...params, logger: loggerOf(name, prefix, logger) });
+    } else if (method.startsWith("notifications/tasks")) {
+      notify(method, tasks.expose(user, server, params));
     } else if (method === "notifications/elicitation/complete") {
       notify(method, params);
     }
@@ -163,12 +171,14 @@ const hasLeft = new Error("The client does not listen any more");
 function filterOf(
   { about: { capabilities } }: ServerConnection,
   resourceUris: readonly string[],
+  taskIds: readonly string[],
 ): ListenFilter {
   return {
     toolsListChanged: capabilities["tools"] !== undefined,
     promptsListChanged: capabilities["prompts"] !== undefined,
     resourcesListChanged: capabilities["resources"] !== undefined,
     resourceUris,
+    taskIds,
   };
 }
 

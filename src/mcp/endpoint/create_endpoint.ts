@@ -18,6 +18,8 @@ import {
   type DiscoverySettings,
   ToolSearch,
 } from "../discovery/tool_search.ts";
+import { TaskIds } from "../clients/task_ids.ts";
+import { TaskMethods } from "../clients/task_methods.ts";
 import type { McpServerSettings } from "../servers/mcp_settings.ts";
 import type { CreateConnector } from "../servers/server_connector.ts";
 
@@ -72,6 +74,7 @@ export function createEndpoint(options: EndpointOptions): McpEndpoint {
   const catalog = new Catalog({ servers, backend: key, pins, log });
   const search = discovery &&
     new ToolSearch(discovery, options.servers.map(nameOf), clock);
+  const tasks = new TaskIds(seal);
   const services = {
     servers,
     catalog,
@@ -79,11 +82,13 @@ export function createEndpoint(options: EndpointOptions): McpEndpoint {
       catalog,
       cursors: new ListCursors(seal),
       connects: new ConnectTools(servers.map(({ server }) => server)),
+      tasks: new TaskMethods(tasks, servers, clock),
       search,
       observe: options.observe,
     }),
     common: new CommonConnections(),
     seal,
+    tasks,
     clock,
     log,
     worker,

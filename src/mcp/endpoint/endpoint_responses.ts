@@ -16,9 +16,16 @@ export function restarting(): ResponseMessage {
   return response;
 }
 
+/** Responds to GET and DELETE without a session; clients of the transport before 2025-03-26 begin so. */
+export function withoutSession(): ResponseMessage {
+  return notAllowed(
+    "Method not allowed without Mcp-Session-Id: the endpoint has Streamable HTTP, not HTTP+SSE of 2024-11-05",
+  );
+}
+
 /** Responds to other methods than POST. */
-export function notAllowed(): ResponseMessage {
-  const response = failed(405, RPC.SERVER_ERROR, "Method not allowed");
+export function notAllowed(message = "Method not allowed"): ResponseMessage {
+  const response = failed(405, RPC.SERVER_ERROR, message);
   response.headers.append("allow", "POST");
   return response;
 }

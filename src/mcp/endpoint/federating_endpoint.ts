@@ -29,6 +29,7 @@ import {
   failed,
   notAllowed,
   restarting,
+  withoutSession,
 } from "./endpoint_responses.ts";
 import { passedCapabilities } from "../clients/client.ts";
 import { ClientSession } from "../sessions/client_session.ts";
@@ -246,7 +247,7 @@ export class McpEndpoint {
       nonce: newNonce(),
       user,
       revision,
-      capabilities: passedCapabilities(params["capabilities"]),
+      capabilities: passedCapabilities(params["capabilities"], "legacy"),
       servers: {},
       beganAt: clock.now(),
       worker,
@@ -275,7 +276,7 @@ export class McpEndpoint {
     const { method, headers, user } = request;
     const id = headerOf(headers, "mcp-session-id");
     if (id === undefined) {
-      if (method !== "POST") return notAllowed();
+      if (method !== "POST") return withoutSession();
       return failed(
         400,
         RPC.SERVER_ERROR,

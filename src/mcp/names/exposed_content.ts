@@ -36,7 +36,8 @@ export function exposeResult(
 ): JsonObject {
   if (prefix === "") return result;
   const { content, messages, contents } = result;
-  if (method === "tools/call" && Array.isArray(content)) {
+  const isCall = method === "tools/call" || method === "tasks/result";
+  if (isCall && Array.isArray(content)) {
     return {
       ...result,
       content: content.map((block) => exposeBlock(prefix, block)),

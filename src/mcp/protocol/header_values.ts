@@ -6,6 +6,9 @@ const nameParameters: Readonly<Record<string, string | undefined>> = {
   "tools/call": "name",
   "prompts/get": "name",
   "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
 };
 
 /** Returns the value that `Mcp-Name` must repeat; `undefined` for methods without a name. */

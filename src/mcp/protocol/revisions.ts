@@ -36,7 +36,12 @@ export const META = {
   SERVER_INFO: `${PREFIX}serverInfo`,
   LOG_LEVEL: `${PREFIX}logLevel`,
   SUBSCRIPTION: `${PREFIX}subscriptionId`,
+  /** Of revisions before 2026-07-28: names a task, wherever it goes. */
+  RELATED_TASK: `${PREFIX}related-task`,
 } as const;
+
+/** Extension for tasks of 2026-07-28; before, tasks were part of the protocol. */
+export const TASKS_EXTENSION = `${PREFIX}tasks`;
 
 /** The gateway, as its clients and its servers see it. */
 export const gatewayInfo = { name: "gateway", version: VERSION } as const;

@@ -81,7 +81,10 @@ export class ModernCall {
     this.#options = options;
     this.#id = options.request.id;
     const meta = metaOf(options.request.params);
-    this.#capabilities = passedCapabilities(meta[META.CLIENT_CAPABILITIES]);
+    this.#capabilities = passedCapabilities(
+      meta[META.CLIENT_CAPABILITIES],
+      "modern",
+    );
   }
 
   /** True while a client waits for the answer. */

@@ -190,7 +190,7 @@ export class ModernRequests {
     const capabilities = metaOf(params)[META.CLIENT_CAPABILITIES];
     return new ModernClient(this.#services, {
       user,
-      capabilities: passedCapabilities(capabilities),
+      capabilities: passedCapabilities(capabilities, "modern"),
       logLevel: undefined,
       cancellation,
     });

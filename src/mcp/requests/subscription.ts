@@ -7,7 +7,8 @@ import {
   writeNotification,
   writeResult,
 } from "../protocol/rpc_messages.ts";
-import { META, metaOf } from "../protocol/revisions.ts";
+import { META, metaOf, TASKS_EXTENSION } from "../protocol/revisions.ts";
+import { takesTasks } from "../servers/awaited_tasks.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import type { Client } from "../clients/client.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
@@ -15,7 +16,8 @@ import { MessageStream } from "../streams/message_stream.ts";
 import { resultForEra } from "../clients/revision_results.ts";
 import { ServerNews } from "../clients/server_news.ts";
 
-const MAX_URIS = 256;
+/** Resources, and tasks, of a subscription. */
+const MAX_OBSERVED = 256;
 
 /** A subscription of a client of the modern era (`subscriptions/listen`). */
 export interface OpenSubscription {
@@ -43,13 +45,10 @@ export async function openSubscription(
   services: EndpointServices,
   onEnd: () => void,
 ): Promise<OpenSubscription> {
-  const { resourceSubscriptions: uris = [] } = filter;
-  const isValid = Array.isArray(uris) && uris.length <= MAX_URIS &&
-    uris.every((uri) => typeof uri === "string");
-  if (!isValid) {
-    const message =
-      'Invalid params: "resourceSubscriptions" is no list of URIs';
-    throw new RpcFailure(RPC.INVALID_PARAMS, message);
+  const uris = readTexts(filter, "resourceSubscriptions");
+  const taskIds = readTexts(filter, "taskIds");
+  if (taskIds.length > 0 && !takesTasks(client.capabilities)) {
+    throw missingTasks();
   }
   const wanted = new Map(
     Object.entries(lists).map(([method, member]) => [
@@ -58,6 +57,7 @@ export async function openSubscription(
     ]),
   );
   const places = await findResources(uris, client, services);
+  const tasks = taskIds.map((id) => services.tasks.find(client.user, id));
   const open: { news?: ServerNews } = {};
   const stream = new MessageStream({
     clock: services.clock,
@@ -88,6 +88,9 @@ export async function openSubscription(
         .map((member) => [member, true]),
     ),
     ...(uris.length > 0 && { resourceSubscriptions: uris }),
+    ...(taskIds.length > 0 && {
+      taskIds: taskIds.filter((_, index) => tasks[index] !== undefined),
+    }),
   };
   send("notifications/subscriptions/acknowledged", { notifications: honored });
   if (Object.keys(honored).length === 0) {
@@ -96,12 +99,17 @@ export async function openSubscription(
   }
   open.news = new ServerNews({
     services,
+    user: client.user,
     resourceUris: (server) => places.get(server) ?? [],
+    taskIds: ({ name }) =>
+      tasks.flatMap((task) => task?.server === name ? [task.id] : []),
     connect: (server) => services.common.open(server, client),
     notify: (method, params) => {
       const isWanted = wanted.get(method) ??
         (method === "notifications/resources/updated" &&
-          uris.some((uri) => uri === params["uri"]));
+            uris.some((uri) => uri === params["uri"]) ||
+          method === "notifications/tasks" &&
+            taskIds.some((id) => id === params["taskId"]));
       if (isWanted) send(method, params);
     },
     ask: () => {
@@ -111,6 +119,25 @@ export async function openSubscription(
     closesConnections: true,
   });
   return { response, isOver: false, end };
+}
+
+/** @throws {RpcFailure} For a member that is no list of strings. */
+function readTexts(filter: JsonObject, member: string): readonly string[] {
+  const { [member]: value = [] } = filter;
+  const isText = (item: unknown) => typeof item === "string";
+  if (
+    Array.isArray(value) && value.length <= MAX_OBSERVED && value.every(isText)
+  ) return value;
+  const message = `Invalid params: "${member}" is no list of strings`;
+  throw new RpcFailure(RPC.INVALID_PARAMS, message);
+}
+
+function missingTasks(): RpcFailure {
+  return new RpcFailure(
+    RPC.MISSING_CAPABILITY,
+    "Missing required client capability",
+    { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
+  );
 }
 
 async function findResources(

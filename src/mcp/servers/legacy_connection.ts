@@ -395,6 +395,7 @@ const mayAsk: ReadonlySet<string> = new Set([
   "tools/call",
   "prompts/get",
   "resources/read",
+  "tasks/result",
 ]);
 const belongsToRequest: ReadonlySet<string> = new Set([
   "notifications/progress",

@@ -5,8 +5,10 @@ import {
   META,
   metaOf,
   MODERN_REVISION,
+  TASKS_EXTENSION,
   withMeta,
 } from "../protocol/revisions.ts";
+import { finishModernTask, needsTasks, takesTasks } from "./awaited_tasks.ts";
 import type { ModernLink } from "./server_links.ts";
 import { MessageLimit } from "./message_limit.ts";
 import type { ConnectionOptions } from "./legacy_connection.ts";
@@ -54,9 +56,38 @@ export class ModernConnection implements ServerConnection {
     params: JsonObject,
     side: RequestSide,
   ): Promise<JsonObject> {
+    const { capabilities, clock } = this.#options;
+    try {
+      return await this.#request(method, params, side, capabilities);
+    } catch (error) {
+      if (!needsTasks(error) || takesTasks(capabilities)) throw error;
+      const withTasks = {
+        ...capabilities,
+        extensions: { [TASKS_EXTENSION]: {} },
+      };
+      const send: typeof this.request = (method, params, side) =>
+        this.#request(method, params, side, withTasks);
+      // The server has not run the call.
+      const result = await send(method, params, side);
+      return result["resultType"] === "task"
+        ? await finishModernTask(send, result, side, clock)
+        : result;
+    }
+  }
+
+  async #request(
+    method: string,
+    params: JsonObject,
+    side: RequestSide,
+    capabilities: JsonObject,
+  ): Promise<JsonObject> {
     let round = params;
     for (let rounds = 0; rounds <= MAX_ROUNDS; rounds++) {
-      const result = await this.#send(method, round, side);
+      const result = await this.#send(method, round, side, capabilities);
+      if (result["resultType"] === "task") {
+        if (takesTasks(capabilities)) return result;
+        throw this.#failure("creates a task for a client that takes none");
+      }
       if (result["resultType"] !== "input_required") {
         const { resultType: _, ...complete } = result;
         return complete;
@@ -80,10 +111,11 @@ export class ModernConnection implements ServerConnection {
   }
 
   async listen(filter: ListenFilter, listener: Listener): Promise<void> {
-    const { resourceUris, ...lists } = filter;
+    const { resourceUris, taskIds, ...lists } = filter;
     const notifications = {
       ...lists,
       ...(resourceUris.length > 0 && { resourceSubscriptions: resourceUris }),
+      ...(taskIds.length > 0 && { taskIds }),
     };
     const messages = this.#link.exchange({
       id: ++lastId,
@@ -110,8 +142,9 @@ export class ModernConnection implements ServerConnection {
     method: string,
     params: JsonObject,
     side: RequestSide,
+    capabilities: JsonObject,
   ): Promise<JsonObject> {
-    const { settings, clock, capabilities } = this.#options;
+    const { settings, clock } = this.#options;
     const id = ++lastId;
     const limit = new MessageLimit(
       side.cancellation,

@@ -76,6 +76,8 @@ export interface ListenFilter {
   readonly resourcesListChanged: boolean;
   /** As the server knows them. */
   readonly resourceUris: readonly string[];
+  /** As the server knows them. */
+  readonly taskIds: readonly string[];
 }
 
 /** Receives what a server sends outside of requests. */

@@ -93,9 +93,15 @@ export class ServerLists {
 
   /** Returns the same as far as a list is known. */
   knownHeaders(tool: string): readonly ParameterHeader[] | undefined {
+    const known = this.knownTool(tool);
+    return known && readParameterHeaders(known["inputSchema"]);
+  }
+
+  /** Returns the definition of a tool, as far as a list is known. */
+  knownTool(tool: string): JsonObject | undefined {
     for (const [key, { list }] of this.#kept) {
       const item = key.startsWith("tools\n") ? list.items.get(tool) : undefined;
-      if (item !== undefined) return readParameterHeaders(item["inputSchema"]);
+      if (item !== undefined) return item;
     }
     return undefined;
   }

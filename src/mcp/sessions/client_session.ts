@@ -52,6 +52,7 @@ interface Arrival extends Pick<RequestSide, "owners" | "sees"> {
 export class ClientSession implements Client {
   readonly era = "legacy";
   readonly facts: SessionFacts;
+  readonly tasks = new Set<string>();
   /** Monotonic time of the last request. */
   usedAt: number;
   readonly #services: EndpointServices;
@@ -370,6 +371,9 @@ export class ClientSession implements Client {
     const send = (text: string) => stream.send(text);
     return new ServerNews({
       services: this.#services,
+      user: this.user,
+      // Servers of this era report all tasks.
+      taskIds: () => [],
       resourceUris: (server) => [...this.#subscriptions.get(server) ?? []],
       connect: (server) => this.connect(server),
       notify: (method, params) => send(writeNotification(method, params)),

@@ -1,6 +1,9 @@
 /** Servers of 2024-11-05 behind the endpoint. */
 import { Client } from "@modelcontextprotocol/client";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client";
+// @ts-types="@modelcontextprotocol/sdk/client/sse"
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import assert from "node:assert/strict";
 import { text } from "../../../cli/dev/mcp/offer.ts";
 import { startTestGateway } from "../../harness/gateway/gateway.ts";
@@ -117,4 +120,30 @@ Deno.test("messages do not go to another origin than that of the stream", async 
     gateway.log.some((line) => line.includes("endpoint of another origin")),
     true,
   );
+});
+
+Deno.test("a client of HTTP+SSE is rejected, and told which transport there is", async () => {
+  await using server = await startSseServer();
+  await using gateway = await startGateway(server.url);
+  const url = new URL(`${gateway.origin}/mcp`);
+  const client = new OldClient({ name: "test", version: "1.0.0" });
+
+  const transport = new SSEClientTransport(url, {
+    eventSourceInit: {
+      // The SDK leaves the body of an error unread.
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        await response.body?.cancel();
+        return response;
+      },
+    },
+  });
+  await assert.rejects(client.connect(transport), /405/);
+  const response = await fetch(url, {
+    headers: { accept: "text/event-stream" },
+  });
+
+  assert.equal(response.status, 405);
+  assert.equal(response.headers.get("allow"), "POST");
+  assert.match(await response.text(), /Streamable HTTP, not HTTP\+SSE/);
 });

@@ -15,7 +15,7 @@ export async function callModern(
   params: JsonObject = {},
   { capabilities = {}, headers = {} }: ModernCall = {},
 ) {
-  const name = params["name"] ?? params["uri"];
+  const name = params["name"] ?? params["uri"] ?? params["taskId"];
   const response = await fetch(url, {
     method: "POST",
     headers: {
