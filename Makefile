@@ -66,7 +66,7 @@ cluster-drills: ## end, freeze and flood a real API server, and print figures; n
 interop-ratelimit: ## test against envoyproxy/ratelimit; needs Go and Redis
 	@sh .ci/interop/ratelimit $(ARGS)
 
-interop-python: ## log in with real Python MCP clients; needs Python
+interop-python: ## run real MCP clients and servers in Python; needs Python
 	@sh .ci/interop/python $(ARGS)
 
 interop-llm-python: ## call LLM APIs with the official Python SDKs; needs Python

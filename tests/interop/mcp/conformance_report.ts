@@ -43,15 +43,19 @@ export function tableOf(title: string, columns: readonly Column[]): string {
       ),
     ],
   ];
-  const widths =
-    rows[0]?.map((_, at) =>
-      Math.max(...rows.map((row) => row[at]?.length ?? 0))
-    ) ?? [];
+  return `\n## ${title}\n\n${alignedTable(rows)}`;
+}
+
+/** Writes a table as the formatter does. @param rows The first one is the head. */
+export function alignedTable(rows: readonly (readonly string[])[]): string {
+  const [head = [], ...body] = rows;
+  const widths = head.map((_, at) =>
+    Math.max(3, ...rows.map((row) => row[at]?.length ?? 0))
+  );
   const line = (row: readonly string[]) =>
     `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |\n`;
-  const [head = [], ...body] = rows;
   const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |\n`;
-  return `\n## ${title}\n\n${line(head)}${rule}${body.map(line).join("")}`;
+  return `${line(head)}${rule}${body.map(line).join("")}`;
 }
 
 /** Skipped checks were not made. */
