@@ -34,6 +34,7 @@ import {
 import { failingBackends, failingEndpoints } from "./endpoint_drills.ts";
 import { failingOver, limitedProvider } from "./failover_drills.ts";
 import { failingServer, programStarts } from "./mcp_drills.ts";
+import { abandonedSessions, killedReplicas } from "./mcp_session_drills.ts";
 import { starvedBackend } from "./share_drills.ts";
 import { vaultSchedules } from "./vault_drills.ts";
 import { uiCost, uiFrames, uiMemory } from "./ui_drills.ts";
@@ -60,7 +61,9 @@ const drills: Readonly<Record<string, () => Promise<Finding[]>>> = {
   failover: failingOver,
   limited: limitedProvider,
   "mcp-programs": programStarts,
+  "mcp-replicas": killedReplicas,
   "mcp-servers": failingServer,
+  "mcp-sessions": abandonedSessions,
   reloads,
   vault: vaultSchedules,
   shares: starvedBackend,
