@@ -9,7 +9,7 @@ import { startOneEra } from "./one_era.ts";
 export interface LostCall {
   /** Text of the result, or of the error. */
   readonly outcome: string;
-  /** How often the tool did what it was called for. */
+  /** Number of times that the tool did what it was called for. */
   readonly effects: number;
 }
 
