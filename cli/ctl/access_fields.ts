@@ -1,5 +1,5 @@
 import { systemClock } from "../../src/base/clock.ts";
-import { expectedBudget, parseBudget } from "../../src/api/budget_text.ts";
+import { EXPECTED_BUDGET, parseBudget } from "../../src/api/budget_text.ts";
 import { UsageError } from "../process/exit.ts";
 
 /** Options that set fields of keys, users and teams. */
@@ -47,7 +47,7 @@ function readBudget(text: string, notifyAt: string | undefined) {
   const budget = parseBudget(text);
   if (budget === undefined) {
     throw new UsageError(
-      `Invalid budget "${text}": expected ${expectedBudget}`,
+      `Invalid budget "${text}": expected ${EXPECTED_BUDGET}`,
     );
   }
   return {

@@ -2,7 +2,7 @@ const amounts = ["usd", "tokens", "inputTokens", "outputTokens", "requests"];
 const windows = ["second", "minute", "hour", "day", "week", "month"];
 
 /** Expected form of a budget, for messages. */
-export const expectedBudget = `an amount of ${amounts.join(", ")} for each ${
+export const EXPECTED_BUDGET = `an amount of ${amounts.join(", ")} for each ${
   windows.join(", ")
 }, such as 50usd/month`;
 

@@ -184,20 +184,7 @@ export class LocalDataPlane implements DataPlane {
     const { tokens } = this.#tokens;
     const parts = {
       tokens,
-      mcp: new McpEndpoints({
-        tokens,
-        destinationOf: (backend) => upstreams.get(backend),
-        findBackend: (key) => this.#snapshots.current.backends.get(key),
-        clock,
-        log: logger.module("mcp"),
-        secret: settings.sessionSecret ?? options.sessionSecret ??
-          randomSecret(),
-        pins: options.shared?.pins ?? this.#pins,
-        recordCall: metrics.recordToolCall,
-        trustsPeer: trustedProxies(settings.trustedProxies),
-        relay: options.mcpRelay,
-        maxBufferBytes: settings.limits.maxBufferBytes,
-      }),
+      mcp: this.#createMcpEndpoints(options, upstreams),
       cooldowns: new Cooldowns(clock),
       debugging: new Debugging({ ...options, snapshots: this.#snapshots }),
       upstreams,
@@ -230,6 +217,26 @@ export class LocalDataPlane implements DataPlane {
       profiles,
       compiled: () => this.#compiled,
     };
+  }
+
+  #createMcpEndpoints(
+    options: LocalDataPlaneOptions,
+    upstreams: Upstreams,
+  ): McpEndpoints {
+    const { clock, logger, metrics, settings } = options;
+    return new McpEndpoints({
+      tokens: this.#tokens.tokens,
+      destinationOf: (backend) => upstreams.get(backend),
+      findBackend: (key) => this.#snapshots.current.backends.get(key),
+      clock,
+      log: logger.module("mcp"),
+      secret: settings.sessionSecret ?? options.sessionSecret ?? randomSecret(),
+      pins: options.shared?.pins ?? this.#pins,
+      recordCall: metrics.recordToolCall,
+      trustsPeer: trustedProxies(settings.trustedProxies),
+      relay: options.mcpRelay,
+      maxBufferBytes: settings.limits.maxBufferBytes,
+    });
   }
 
   #addMetrics(

@@ -130,13 +130,7 @@ export class Gateway {
       clock: this.#clock,
       version: VERSION,
     });
-    this.metrics.registry.computed(
-      "gauge",
-      "gateway_config_source_up",
-      "1 while the source of the configuration can be read, 0 while the API server of the cluster is away",
-      [],
-      () => [[this.sourceProblem() === undefined ? 1 : 0]],
-    );
+    this.#addMetrics();
     this.#record = new ConfigurationRecord(
       this.#clock,
       this.#log,
@@ -208,6 +202,16 @@ export class Gateway {
     }
     gateway.#watching = gateway.#follow(changes);
     return gateway;
+  }
+
+  #addMetrics(): void {
+    this.metrics.registry.computed(
+      "gauge",
+      "gateway_config_source_up",
+      "1 while the source of the configuration can be read, 0 while the API server of the cluster is away",
+      [],
+      () => [[this.sourceProblem() === undefined ? 1 : 0]],
+    );
   }
 
   status(): GatewayStatus {

@@ -163,6 +163,23 @@ export const plugin: Deno.lint.Plugin = {
       };
     }),
 
+    "short-functions": rule(isProduct, (report, _path, textOf) => {
+      const check = (node: Deno.lint.Node) => {
+        const lines = textOf(node).split("\n").length;
+        if (lines > MAX_FUNCTION_LINES) {
+          report(
+            node,
+            `Split it: it has ${lines} lines, at most ${MAX_FUNCTION_LINES} fit on a screen`,
+          );
+        }
+      };
+      return {
+        FunctionDeclaration: check,
+        FunctionExpression: check,
+        ArrowFunctionExpression: check,
+      };
+    }),
+
     "no-default-export": rule(isAnything, (report, path) => {
       // A declaration file describes the exports of a package.
       if (path.endsWith(".d.ts")) return {};
@@ -173,6 +190,8 @@ export const plugin: Deno.lint.Plugin = {
     }),
   },
 };
+
+const MAX_FUNCTION_LINES = 60;
 
 type Report = (node: Deno.lint.Node, message: string) => void;
 

@@ -23,6 +23,10 @@ import type { ApplyResult, DrainResult } from "../apply_result.ts";
 import { createUsageBook } from "../state/kv_stores.ts";
 import { ControlState } from "../state/control_state.ts";
 import { SharedConnections } from "../state/shared_connections.ts";
+import type {
+  Counter,
+  MetricRegistry,
+} from "../../telemetry/metrics/metrics.ts";
 import { CONTROL } from "../../ratelimit/shared/limit_registry.ts";
 import { createSharedState } from "./shared_state.ts";
 import { WebUiRelay } from "./web_ui_relay.ts";
@@ -115,17 +119,7 @@ export class WorkerPool implements DataPlane {
         ended: this.#ended,
       },
     };
-    this.#failures = registry.counter(
-      "gateway_worker_failures_total",
-      "Workers that ended and were replaced",
-    ).labels();
-    registry.computed(
-      "gauge",
-      "gateway_workers",
-      "Workers that serve requests and respond",
-      [],
-      () => [[this.#threads.serving]],
-    );
+    this.#failures = this.#addMetrics(registry);
     this.#threads = new WorkerThreads({
       count,
       clock,
@@ -137,6 +131,21 @@ export class WorkerPool implements DataPlane {
       onLost: options.onLost,
       configure: (thread, serve) => this.#configure(thread, serve),
     });
+  }
+
+  /** Adds the metrics of workers; returns that of those that ended. */
+  #addMetrics(registry: MetricRegistry): Counter {
+    registry.computed(
+      "gauge",
+      "gateway_workers",
+      "Workers that serve requests and respond",
+      [],
+      () => [[this.#threads.serving]],
+    );
+    return registry.counter(
+      "gateway_worker_failures_total",
+      "Workers that ended and were replaced",
+    ).labels();
   }
 
   async apply(resources: ResourceSet): Promise<ApplyResult> {

@@ -1,5 +1,5 @@
 import type { JsonRpcId } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { type JsonObject, listAt } from "../../base/json.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import {
   RPC,
@@ -46,28 +46,17 @@ export async function openSubscription(
   onEnd: () => void,
 ): Promise<OpenSubscription> {
   const uris = readTexts(filter, "resourceSubscriptions");
-  const taskIds = readTexts(filter, "taskIds");
-  if (taskIds.length > 0 && !takesTasks(client.capabilities)) {
-    throw missingTasks();
-  }
-  const wanted = new Map(
-    Object.entries(lists).map(([method, member]) => [
-      method,
-      filter[member] === true,
-    ]),
-  );
+  const taskIds = readTasks(filter, client);
   const places = await findResources(uris, client, services);
   const tasks = taskIds.map((id) => services.tasks.find(client.user, id));
   const open: { news?: ServerNews } = {};
-  const stream = new MessageStream({
-    clock: services.clock,
-    name: undefined,
-    primes: false,
-    onLeave: () => {
-      open.news?.close();
-      onEnd();
-    },
-  });
+  const onLeave = () => {
+    open.news?.close();
+    onEnd();
+  };
+  const { clock } = services;
+  const options = { clock, onLeave, name: undefined, primes: false };
+  const stream = new MessageStream(options);
   const stamp = (params: JsonObject) => ({
     ...params,
     _meta: { ...metaOf(params), [META.SUBSCRIPTION]: id },
@@ -82,15 +71,11 @@ export async function openSubscription(
     stream.end();
     onEnd();
   };
+  const isKnown = (_: string, index: number) => tasks[index] !== undefined;
   const honored = {
-    ...Object.fromEntries(
-      Object.values(lists).filter((member) => filter[member] === true)
-        .map((member) => [member, true]),
-    ),
+    ...listsOf(filter),
     ...(uris.length > 0 && { resourceSubscriptions: uris }),
-    ...(taskIds.length > 0 && {
-      taskIds: taskIds.filter((_, index) => tasks[index] !== undefined),
-    }),
+    ...(taskIds.length > 0 && { taskIds: taskIds.filter(isKnown) }),
   };
   send("notifications/subscriptions/acknowledged", { notifications: honored });
   if (Object.keys(honored).length === 0) {
@@ -105,20 +90,42 @@ export async function openSubscription(
       tasks.flatMap((task) => task?.server === name ? [task.id] : []),
     connect: (server) => services.common.open(server, client),
     notify: (method, params) => {
-      const isWanted = wanted.get(method) ??
-        (method === "notifications/resources/updated" &&
-            uris.some((uri) => uri === params["uri"]) ||
-          method === "notifications/tasks" &&
-            taskIds.some((id) => id === params["taskId"]));
-      if (isWanted) send(method, params);
+      if (isWanted(filter, method, params)) send(method, params);
     },
-    ask: () => {
-      const message = "Clients of 2026-07-28 are asked during requests only";
-      throw new RpcFailure(RPC.METHOD_NOT_FOUND, message);
-    },
+    ask: rejectQuestion,
     closesConnections: true,
   });
   return { response, isOver: false, end };
+}
+
+/** Returns the members of the filter that request notifications of lists. */
+function listsOf(filter: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.values(lists).filter((member) => filter[member] === true)
+      .map((member) => [member, true]),
+  );
+}
+
+function isWanted(
+  filter: JsonObject,
+  method: string,
+  { uri, taskId }: JsonObject,
+): boolean {
+  switch (method) {
+    case "notifications/resources/updated":
+      return listAt(filter, "resourceSubscriptions").includes(uri);
+    case "notifications/tasks":
+      return listAt(filter, "taskIds").includes(taskId);
+    default: {
+      const member = new Map<string, string>(Object.entries(lists)).get(method);
+      return member !== undefined && filter[member] === true;
+    }
+  }
+}
+
+function rejectQuestion(): never {
+  const message = "Clients of 2026-07-28 are asked during requests only";
+  throw new RpcFailure(RPC.METHOD_NOT_FOUND, message);
 }
 
 /** @throws {RpcFailure} For a member that is no list of strings. */
@@ -132,8 +139,10 @@ function readTexts(filter: JsonObject, member: string): readonly string[] {
   throw new RpcFailure(RPC.INVALID_PARAMS, message);
 }
 
-function missingTasks(): RpcFailure {
-  return new RpcFailure(
+function readTasks(filter: JsonObject, client: Client): readonly string[] {
+  const taskIds = readTexts(filter, "taskIds");
+  if (taskIds.length === 0 || takesTasks(client.capabilities)) return taskIds;
+  throw new RpcFailure(
     RPC.MISSING_CAPABILITY,
     "Missing required client capability",
     { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },

@@ -214,23 +214,11 @@ export class LegacyConnection implements ServerConnection {
       if (this.#asksOutside(method, side)) {
         await this.#openStream(link, {
           cancellation: listening,
-          notify: (method, params) => {
-            if (!belongsToRequest.has(method)) return;
-            passNotification(
-              { kind: "notification", method, params },
-              id,
-              side,
-            );
-          },
+          notify: notifierFor(id, side),
           ask,
         });
       }
-      const messages = link.exchange(
-        text,
-        id,
-        limit.cancellation,
-        side,
-      );
+      const messages = link.exchange(text, id, limit.cancellation, side);
       for await (const message of messages) {
         limit.restart();
         if (message.kind === "request") {
@@ -388,6 +376,14 @@ export class LegacyConnection implements ServerConnection {
       new ServerFailure(name, "unreachable", "did not respond in time");
     return new MessageLimit(parent, clock, limitMs, reason);
   }
+}
+
+/** Passes on what belongs to a request of all that a server sends outside of it. */
+function notifierFor(id: number, side: RequestSide): Listener["notify"] {
+  return (method, params) => {
+    if (!belongsToRequest.has(method)) return;
+    passNotification({ kind: "notification", method, params }, id, side);
+  };
 }
 
 /** Requests during which a client of 2026-07-28 can be asked. */

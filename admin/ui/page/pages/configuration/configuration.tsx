@@ -125,12 +125,10 @@ function Draft({ source, file, canCheck, form }: DraftProps) {
         }
       >
         <Editor
+          {...{ text, problems, language }}
           label={`Source of ${file.name}`}
-          text={text}
-          problems={problems}
           original={isCompared ? file.text : undefined}
           onChange={setText}
-          language={language}
           running={editor}
         />
         <div class="panel-foot stack">

@@ -1,7 +1,7 @@
 /** Restrictions and budgets of a key or a team. */
 import type { ChangedKeyObject, KeyObjectList } from "../../../responses.ts";
 import {
-  expectedBudget,
+  EXPECTED_BUDGET,
   formatBudget,
   parseBudget,
 } from "../../../../../src/api/budget_text.ts";
@@ -20,6 +20,9 @@ const restrictions = [
   { name: "addresses", label: "Addresses", example: "10.0.0.0/8" },
 ] as const;
 
+const ABOUT =
+  "Nothing in a field restricts nothing. Names that end with * stand for all that begin so; commas separate several.";
+
 type Restriction = typeof restrictions[number]["name"];
 
 /** Returns the budgets of an object as text: `50usd/month, 100requests/minute`. */
@@ -35,48 +38,23 @@ interface AccessFormProps {
 
 /** A form for what a key or a team may use, and how much. Names are separated by commas. */
 export function AccessForm({ object, onChange, onClose }: AccessFormProps) {
-  const { kind, id, allow, budgets = [] } = object;
-  // Budgets that the form cannot show stay as they are.
-  const others = budgets.filter((each) => formatBudget(each) === undefined);
-  const [fields, setFields] = useState<Readonly<Record<Restriction, string>>>(
-    () => ({
-      models: allow?.models?.join(", ") ?? "",
-      tools: allow?.tools?.join(", ") ?? "",
-      mcpServers: allow?.mcpServers?.join(", ") ?? "",
-      routes: allow?.routes?.join(", ") ?? "",
-      addresses: allow?.addresses?.join(", ") ?? "",
-    }),
-  );
-  const [amounts, setAmounts] = useState(
-    budgets.flatMap((each) => formatBudget(each) ?? []).join(", "),
-  );
-  const [notifyAt, setNotifyAt] = useState(
-    budgets.find(({ notifyAt }) => notifyAt !== undefined)?.notifyAt
-      ?.join(", ") ?? "",
-  );
+  const { kind, id } = object;
+  const [fields, setFields] = useState(() => fieldsOf(object));
+  const [amounts, setAmounts] = useState(() => amountsOf(object));
+  const [notifyAt, setNotifyAt] = useState(() => noticesOf(object));
   const [problem, setProblem] = useState("");
   const save = () => {
-    const texts = listOf(amounts);
-    const parsed = texts.map(parseBudget);
-    const wrong = texts.find((_, at) => parsed[at] === undefined);
+    const wrong = listOf(amounts).find((each) => !parseBudget(each));
     if (wrong !== undefined) {
       return setProblem(
-        `Invalid budget "${wrong}": expected ${expectedBudget}`,
+        `Invalid budget "${wrong}": expected ${EXPECTED_BUDGET}`,
       );
     }
-    const percentages = listOf(notifyAt).map(Number);
-    const shown = parsed.map((budget) => ({
-      ...budget,
-      ...percentages.length > 0 && { notifyAt: percentages },
-    }));
-    const all = [...shown, ...others];
     const path = kind === "team" ? `team/${id}` : id;
+    const budgets = readBudgets(object, amounts, notifyAt);
+    const allow = allowOf(fields);
     onChange(() =>
-      postJson(`access/change/${path}`, {
-        action: "update",
-        allow: allowOf(fields),
-        budgets: all.length === 0 ? null : all,
-      })
+      postJson(`access/change/${path}`, { action: "update", allow, budgets })
     );
     onClose();
   };
@@ -85,10 +63,7 @@ export function AccessForm({ object, onChange, onClose }: AccessFormProps) {
       <h3>
         What {kind} <code>{id}</code> may use
       </h3>
-      <p class="quiet">
-        Nothing in a field restricts nothing. Names that end with * stand for
-        all that begin so; commas separate several.
-      </p>
+      <p class="quiet">{ABOUT}</p>
       <Form label={`Restrictions and budgets of ${id}`} onSubmit={save}>
         {restrictions.map(({ name, label, example }) => (
           <Field key={name} label={label}>
@@ -120,6 +95,43 @@ export function AccessForm({ object, onChange, onClose }: AccessFormProps) {
       <Problem>{problem}</Problem>
     </section>
   );
+}
+
+function fieldsOf(
+  { allow }: AccessObject,
+): Readonly<Record<Restriction, string>> {
+  return {
+    models: allow?.models?.join(", ") ?? "",
+    tools: allow?.tools?.join(", ") ?? "",
+    mcpServers: allow?.mcpServers?.join(", ") ?? "",
+    routes: allow?.routes?.join(", ") ?? "",
+    addresses: allow?.addresses?.join(", ") ?? "",
+  };
+}
+
+function amountsOf({ budgets = [] }: AccessObject): string {
+  return budgets.flatMap((each) => formatBudget(each) ?? []).join(", ");
+}
+
+function noticesOf({ budgets = [] }: AccessObject): string {
+  const noticed = budgets.find(({ notifyAt }) => notifyAt !== undefined);
+  return noticed?.notifyAt?.join(", ") ?? "";
+}
+
+/** Returns the budgets of the form, and those that it cannot show, which stay as they are; `null` for none. */
+function readBudgets(
+  { budgets = [] }: AccessObject,
+  amounts: string,
+  notices: string,
+) {
+  const others = budgets.filter((each) => formatBudget(each) === undefined);
+  const notifyAt = listOf(notices).map(Number);
+  const shown = listOf(amounts).map((each) => ({
+    ...parseBudget(each),
+    ...notifyAt.length > 0 && { notifyAt },
+  }));
+  const all = [...shown, ...others];
+  return all.length === 0 ? null : all;
 }
 
 function listOf(text: string): readonly string[] {

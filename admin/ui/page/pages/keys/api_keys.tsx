@@ -53,7 +53,7 @@ export function ApiKeys() {
       about="In force in all processes within a second, on routes with apiKeyAuthentication: { stored: true }."
     >
       <Problem>{problem || keys.error.value}</Problem>
-      {objects !== undefined && (
+      {objects && (
         <CreateForms
           teams={teamIds}
           onChange={(each) => void change(each)}
@@ -71,10 +71,7 @@ export function ApiKeys() {
         />
       )}
       {teams.data.value && (
-        <TeamTable
-          teams={teams.data.value.objects}
-          onEdit={setEdited}
-        />
+        <TeamTable teams={teams.data.value.objects} onEdit={setEdited} />
       )}
       {edited && (
         <AccessForm
@@ -114,11 +111,19 @@ interface CreateFormsProps {
   readonly onChange: (change: Change) => void;
 }
 
-function CreateForms({ teams, onChange }: CreateFormsProps) {
+function CreateForms(props: CreateFormsProps) {
+  return (
+    <>
+      <CreateKey {...props} />
+      <CreateTeam {...props} />
+    </>
+  );
+}
+
+function CreateKey({ teams, onChange }: CreateFormsProps) {
   const [name, setName] = useState("");
   const [team, setTeam] = useState("");
   const [days, setDays] = useState<typeof lifetimes[number]["value"]>("");
-  const [newTeam, setNewTeam] = useState("");
   const create = () => {
     onChange(() =>
       postJson("access/create/key", {
@@ -129,52 +134,56 @@ function CreateForms({ teams, onChange }: CreateFormsProps) {
     );
     setName("");
   };
+  return (
+    <Form label="Create a key" onSubmit={create}>
+      <Field label="Name">
+        <input
+          name="name"
+          maxLength={128}
+          value={name}
+          onInput={({ currentTarget }) => setName(currentTarget.value)}
+        />
+      </Field>
+      <Choice
+        label="Team"
+        value={team}
+        onChange={setTeam}
+        options={["", ...teams].map((value) => ({
+          value,
+          title: value || "none",
+        }))}
+      />
+      <Choice
+        label="Expires"
+        value={days}
+        onChange={setDays}
+        options={lifetimes}
+      />
+      <Button isMain>Create key</Button>
+    </Form>
+  );
+}
+
+function CreateTeam({ onChange }: Pick<CreateFormsProps, "onChange">) {
+  const [newTeam, setNewTeam] = useState("");
   const createTeam = () => {
     onChange(() => postJson("access/create/team", { id: newTeam }));
     setNewTeam("");
   };
   return (
-    <>
-      <Form label="Create a key" onSubmit={create}>
-        <Field label="Name">
-          <input
-            name="name"
-            maxLength={128}
-            value={name}
-            onInput={({ currentTarget }) => setName(currentTarget.value)}
-          />
-        </Field>
-        <Choice
-          label="Team"
-          value={team}
-          onChange={setTeam}
-          options={["", ...teams].map((value) => ({
-            value,
-            title: value || "none",
-          }))}
+    <Form label="Create a team" onSubmit={createTeam}>
+      <Field label="New team">
+        <input
+          name="team"
+          required
+          maxLength={63}
+          placeholder="blue"
+          value={newTeam}
+          onInput={({ currentTarget }) => setNewTeam(currentTarget.value)}
         />
-        <Choice
-          label="Expires"
-          value={days}
-          onChange={setDays}
-          options={lifetimes}
-        />
-        <Button isMain>Create key</Button>
-      </Form>
-      <Form label="Create a team" onSubmit={createTeam}>
-        <Field label="New team">
-          <input
-            name="team"
-            required
-            maxLength={63}
-            placeholder="blue"
-            value={newTeam}
-            onInput={({ currentTarget }) => setNewTeam(currentTarget.value)}
-          />
-        </Field>
-        <Button>Create team</Button>
-      </Form>
-    </>
+      </Field>
+      <Button>Create team</Button>
+    </Form>
   );
 }
 

@@ -7,6 +7,7 @@ import { useFetched } from "../../server/poll.ts";
 import { ExchangeList, useExchanges } from "../playground/exchange_list.tsx";
 import { McpClient, type Tool } from "../playground/mcp_client.ts";
 import { readHeaders } from "../playground/target_form.tsx";
+import type { Target } from "../playground/relay.ts";
 import { targetsOf } from "../playground/targets.ts";
 import { ToolForm } from "../playground/tool_form.tsx";
 import { ToolResult } from "../playground/tool_result.tsx";
@@ -23,20 +24,14 @@ interface TryToolProps {
 /** A form for the arguments, the result, and the requests with their traces. */
 export function TryTool({ backend, tool, hash }: TryToolProps) {
   const { data: dump, problem: noRoutes } = useFetched("config", hash ?? "");
-  const targets = useMemo(
-    () =>
-      dump
-        ? targetsOf(dump).filter(({ backends }) => backends.includes(backend))
-        : [],
-    [dump, backend],
-  );
+  const targets = useMemo(() => {
+    const all = dump ? targetsOf(dump) : [];
+    return all.filter(({ backends }) => backends.includes(backend));
+  }, [dump, backend]);
   const [url, setUrl] = useState<string>();
   const [headers, setHeaders] = useState("");
-  const [result, setResult] = useState<unknown>(undefined);
-  const [problem, setProblem] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  const log = useExchanges();
   const target = targets.find((each) => each.url === url) ?? targets[0];
+  const { call, list, result, problem, isBusy } = useCall(tool.name);
   if (tool.held !== undefined) {
     return <p class="quiet">Clients can call this tool once it is approved.</p>;
   }
@@ -49,23 +44,6 @@ export function TryTool({ backend, tool, hash }: TryToolProps) {
       )
       : <Problem>{noRoutes}</Problem>;
   }
-  const call = async (given: unknown) => {
-    setBusy(true);
-    setProblem("");
-    setResult(undefined);
-    try {
-      const client = new McpClient(
-        target,
-        log.exchanges,
-        readHeaders(headers),
-      );
-      await client.initialize();
-      setResult(await client.callTool(tool.name, given));
-    } catch (error) {
-      setProblem(messageOf(error));
-    }
-    setBusy(false);
-  };
   return (
     <>
       <h3>Try it</h3>
@@ -95,13 +73,35 @@ export function TryTool({ backend, tool, hash }: TryToolProps) {
       <ToolForm
         tool={formOf(tool)}
         isBusy={isBusy}
-        onCall={(given) => void call(given)}
+        onCall={(given) => void call(target, headers, given)}
       />
       <Problem>{problem}</Problem>
       {result !== undefined && <ToolResult result={result} />}
-      <ExchangeList list={log.list} />
+      <ExchangeList list={list} />
     </>
   );
+}
+
+/** Calls a tool, one call after the other; keeps the last result, and all requests. */
+function useCall(tool: string) {
+  const [result, setResult] = useState<unknown>(undefined);
+  const [problem, setProblem] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const { exchanges, list } = useExchanges();
+  const call = async (target: Target, headers: string, given: unknown) => {
+    setBusy(true);
+    setProblem("");
+    setResult(undefined);
+    try {
+      const client = new McpClient(target, exchanges, readHeaders(headers));
+      await client.initialize();
+      setResult(await client.callTool(tool, given));
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+    setBusy(false);
+  };
+  return { call, list, result, problem, isBusy };
 }
 
 function formOf({ name, definition }: ListedTool): Tool {
