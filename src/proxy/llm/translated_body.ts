@@ -16,6 +16,10 @@ import type { Translation } from "../../llm/translation/translation.ts";
 const MAX_EVENT_BYTES = 1024 * 1024;
 const MAX_EVENT_VALUES = 10_000;
 
+/** Events that have arrived together are written together, up to so much. */
+const MAX_TEXT_LENGTH = 16 * 1024;
+const encoder = new TextEncoder();
+
 interface Parts extends Pick<Translation, "reader" | "writer"> {
   /** Resolves when the end of the answer may be written. */
   readonly kept?: () => Promise<void>;
@@ -29,6 +33,10 @@ export class TranslatedBody implements Body {
   readonly #translation: Parts;
   readonly #decoder: { push(bytes: Uint8Array): void };
   #text = "";
+  /** Read of the source that had nothing at hand. */
+  #pending: Promise<Uint8Array | undefined> | undefined;
+  /** Comes after the events before it. */
+  #failure: { readonly error: unknown } | undefined;
   /** The provider said that the answer is complete, or why it failed. */
   #isComplete = false;
   #isOver = false;
@@ -50,20 +58,33 @@ export class TranslatedBody implements Body {
   }
 
   async read(): Promise<Uint8Array | undefined> {
-    while (this.#text === "" && !this.#isOver) {
-      const chunk = await this.#source.read();
+    if (this.#failure !== undefined) throw this.#failure.error;
+    while (!this.#isOver && this.#text.length < MAX_TEXT_LENGTH) {
+      const next = this.#pending ?? this.#source.read();
+      if (next instanceof Promise && this.#text !== "") {
+        this.#pending = next;
+        // The next read reports it.
+        next.catch(() => {});
+        break;
+      }
+      this.#pending = undefined;
+      const chunk = next instanceof Promise ? await next : next;
       try {
         if (chunk === undefined) await this.#end();
         else this.#decoder.push(chunk);
       } catch (error) {
+        this.#isOver = true;
         this.#source.cancel(error);
-        throw toInvalidResponse(error);
+        this.#failure = { error: toInvalidResponse(error) };
       }
     }
-    if (this.#text === "") return undefined;
+    if (this.#text === "") {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      return undefined;
+    }
     const text = this.#text;
     this.#text = "";
-    return new TextEncoder().encode(text);
+    return encoder.encode(text);
   }
 
   cancel(reason: unknown): void {
@@ -97,8 +118,9 @@ export class TranslatedBody implements Body {
         "The stream of the provider ended before the answer was complete",
       );
     }
-    this.#text += this.#translation.writer.end();
+    const end = this.#translation.writer.end();
     await this.#translation.kept?.();
+    this.#text += end;
   }
 }
 
