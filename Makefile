@@ -72,7 +72,7 @@ interop-python: ## run real MCP clients and servers in Python; needs Python
 interop-llm-python: ## call LLM APIs with the official Python SDKs; needs Python
 	@sh .ci/interop/llm_python $(ARGS)
 
-interop-agents: ## run coding agents on every LLM provider; needs npm
+interop-agents: ## run agents and SDKs on every LLM provider; needs npm and Python
 	@sh .ci/interop/agents $(ARGS)
 
 interop-keycloak: ## log in at a real Keycloak; needs Java, Maven and Python

@@ -10,11 +10,15 @@ export interface AgentClient {
   readonly name: string;
   /** Providers that have its API: its requests pass as they are. */
   readonly native: readonly string[];
+  /** Field with which it sends its key; `authorization` unless set. */
+  readonly keyHeader?: string;
   /** Returns the call of a turn with one of the client's tools; `undefined` if it has none of them. */
   call(request: SeenRequest): Call | undefined;
   command(origin: string, home: string): {
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;
+    /** Text of a file with settings, and its path in the home directory. */
+    readonly settings?: readonly [path: string, text: string];
   };
 }
 
@@ -95,9 +99,70 @@ const codex: AgentClient = {
   },
 };
 
+const geminiCli: AgentClient = {
+  name: "Gemini CLI",
+  native: ["Gemini", "Vertex"],
+  keyHeader: "x-goog-api-key",
+  call(request) {
+    const name = toolOf(request, "run_shell_command");
+    if (name === undefined) return undefined;
+    return { name, input: { command: echo(request), description: "A turn" } };
+  },
+  command: (origin, home) => ({
+    args: [
+      `${installed}/node_modules/.bin/gemini`,
+      ...["-p", prompt, "-m", "gemini-3-flash", "--yolo", "--skip-trust"],
+    ],
+    env: {
+      GOOGLE_GEMINI_BASE_URL: origin,
+      GEMINI_API_KEY: "client-key",
+      GEMINI_CLI_HOME: home,
+      GEMINI_TELEMETRY_ENABLED: "false",
+    },
+    settings: [
+      ".gemini/settings.json",
+      JSON.stringify({
+        security: { auth: { selectedType: "gemini-api-key" } },
+      }),
+    ],
+  }),
+};
+
+const python = `${installed}/python/bin/python`;
+const agents = pathOf("agents.py");
+
+/** Providers that have an API. */
+const natives = {
+  chat: ["OpenAI", "OpenAICompatible"],
+  responses: ["OpenAI", "OpenAICompatible"],
+  messages: ["Anthropic"],
+  gemini: ["Gemini", "Vertex"],
+} as const;
+const apis = ["chat", "responses", "messages", "gemini"] as const;
+const apiNames = {
+  chat: "chat",
+  responses: "responses",
+  messages: "messages",
+  gemini: "Gemini",
+} as const;
+
+/** A client with the APIs of several providers. */
+function withApis(
+  name: string,
+  command: (api: string) => readonly string[],
+): readonly AgentClient[] {
+  return apis.map((api) =>
+    script(`${name}, ${apiNames[api]}`, command(api), natives[api])
+  );
+}
+
+function pathOf(file: string): string {
+  return new URL(`programs/${file}`, import.meta.url).pathname;
+}
+
 function script(
   name: string,
-  file: string,
+  args: readonly string[],
   native: readonly string[],
 ): AgentClient {
   return {
@@ -110,7 +175,7 @@ function script(
         : { name: tool, input: { city: `City ${request.results + 1}` } };
     },
     command: (origin) => ({
-      args: ["node", new URL(file, import.meta.url).pathname],
+      args,
       env: { GATEWAY: origin, AGENT_CLIENTS: installed },
     }),
   };
@@ -120,17 +185,13 @@ function script(
 export const agentClients: readonly AgentClient[] = [
   claudeCode,
   codex,
-  script("Vercel AI SDK, responses", "programs/ai_responses.mjs", [
-    "OpenAI",
-    "OpenAICompatible",
+  geminiCli,
+  ...withApis("Vercel AI SDK", (api) => ["node", pathOf(`ai_${api}.mjs`)]),
+  ...withApis("Official SDK", (api) => [
+    "node",
+    pathOf("official_sdk.mjs"),
+    api,
   ]),
-  script("Vercel AI SDK, chat", "programs/ai_chat.mjs", [
-    "OpenAI",
-    "OpenAICompatible",
-  ]),
-  script("Vercel AI SDK, messages", "programs/ai_messages.mjs", ["Anthropic"]),
-  script("Vercel AI SDK, Gemini", "programs/ai_gemini.mjs", [
-    "Gemini",
-    "Vertex",
-  ]),
+  ...withApis("pydantic-ai", (api) => [python, agents, "pydantic-ai", api]),
+  ...withApis("LangChain", (api) => [python, agents, "langchain", api]),
 ];

@@ -1,5 +1,6 @@
 /** Agents on every provider; `make interop-agents` installs them, runs this file, and writes the matrix into `docs/llm.md`. */
 import assert from "node:assert/strict";
+import { dirname } from "node:path";
 import { startTestGateway } from "../../harness/gateway/gateway.ts";
 import { type AgentClient, agentClients, TURNS } from "./agent_clients.ts";
 import {
@@ -31,7 +32,12 @@ async function converse(
     routes: [{
       name: "llm",
       policies: {
-        apiKeyAuthentication: { keys: [{ key: "client-key" }] },
+        apiKeyAuthentication: {
+          keys: [{ key: "client-key" }],
+          ...(client.keyHeader !== undefined && {
+            location: { header: { name: client.keyHeader } },
+          }),
+        },
       },
       backends: [{
         llm: {
@@ -45,10 +51,15 @@ async function converse(
     }],
   });
   try {
-    const { args: [program = "", ...args], env } = client.command(
+    const { args: [program = "", ...args], env, settings } = client.command(
       gateway.origin,
       home,
     );
+    if (settings !== undefined) {
+      const [path, text] = settings;
+      await Deno.mkdir(dirname(`${home}/${path}`), { recursive: true });
+      await Deno.writeTextFile(`${home}/${path}`, text);
+    }
     const { stdout, stderr } = await new Deno.Command(program, {
       args: [...args],
       env: { ...env, HOME: home, NO_COLOR: "1" },
@@ -86,22 +97,44 @@ for (const client of agentClients) {
 
 Deno.test("the manual has the matrix of this run", async () => {
   const file = new URL("../../../docs/llm.md", import.meta.url);
-  const head = ["client", ...fakeProviders.map(({ name }) => `\`${name}\``)];
-  const rows = agentClients.map(({ name }) => [
-    name,
-    ...fakeProviders.map((provider) =>
-      matrix.get(`${name}/${provider.name}`) ?? "not run"
-    ),
-  ]);
   const text = await Deno.readTextFile(file);
-  const cells = (row: readonly string[]) => row.join("|").replace(/ /g, "");
-  const known = text.split("\n").filter((line) => line.startsWith("|"))
-    .map((line) => line.replace(/ /g, "").replace(/^\||\|$/g, ""));
-
-  for (const row of [head, ...rows]) {
-    assert.ok(
-      known.includes(cells(row)),
-      `docs/llm.md lacks ${row.join(" | ")}`,
-    );
-  }
+  const updated = text.replace(known, (earlier) => table(cellsOf(earlier)));
+  if (Deno.env.get("GOLDEN") === "update") {
+    await Deno.writeTextFile(file, updated);
+  } else assert.equal(text, updated, "run it with GOLDEN=update");
 });
+
+const known = /^\| client {2,}\| `OpenAI`.*\n(?:\|.*\n)+/m;
+
+/** Returns the rows of a table by their first cells. */
+function cellsOf(text: string): ReadonlyMap<string, readonly string[]> {
+  const rows = text.split("\n").map((line) =>
+    line.split("|").slice(1, -1).map((cell) => cell.trim())
+  );
+  return new Map(rows.map(([name = "", ...cells]) => [name, cells]));
+}
+
+/** Formats the matrix as `deno fmt` does. @param earlier Results of clients that this run leaves out. */
+function table(earlier: ReadonlyMap<string, readonly string[]>): string {
+  const rows = [
+    ["client", ...fakeProviders.map(({ name }) => `\`${name}\``)],
+    ...agentClients.map(({ name }) => [
+      name,
+      ...fakeProviders.map((provider, index) =>
+        matrix.get(`${name}/${provider.name}`) ??
+          earlier.get(name)?.[index] ?? "not run"
+      ),
+    ]),
+  ];
+  const widths = fakeProviders.concat(fakeProviders[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0))
+  );
+  const line = (row: readonly string[], filler = " ") =>
+    `| ${
+      row.map((cell, column) => cell.padEnd(widths[column] ?? 0, filler))
+        .join(" | ")
+    } |\n`;
+  const [head = [], ...others] = rows;
+  return line(head) + line(head.map(() => ""), "-") +
+    others.map((row) => line(row)).join("");
+}
