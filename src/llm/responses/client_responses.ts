@@ -108,6 +108,8 @@ class Reading {
       isJsonObject(item) && item["id"] === id
     );
     if (found === undefined) throw unknown("id");
+    // Short references may all mean the same long item.
+    this.#count(JSON.stringify(found));
     return found;
   }
 
@@ -116,12 +118,16 @@ class Reading {
     if (known !== undefined) return known;
     if (this.#known.size >= 2 * MAX_CHAIN) throw tooLong();
     const text = await this.#read(id);
-    this.#length += text?.length ?? 0;
-    if (this.#length > MAX_LENGTH) throw tooLong();
+    this.#count(text ?? "");
     const record = text === undefined ? undefined : parseJson(text);
     if (!isJsonObject(record)) throw unknown(field);
     this.#known.set(id, record);
     return record;
+  }
+
+  #count({ length }: string): void {
+    this.#length += length;
+    if (this.#length > MAX_LENGTH) throw tooLong();
   }
 }
 

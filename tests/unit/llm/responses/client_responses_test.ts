@@ -100,6 +100,17 @@ Deno.test("a conversation that refers to itself, or is too long, is rejected", a
   }
 });
 
+Deno.test("many references to one long item are rejected", async () => {
+  const anna = new ClientResponses(new MemoryStoredResponses(), "anna");
+  await anna.keep({ input: "x" }, responseOf("a", "y".repeat(200_000)));
+  const reference = { type: "item_reference", id: "msg_a_0" };
+
+  await assert.rejects(
+    anna.expand({ input: Array(100_000).fill(reference) }),
+    /too many or too long/,
+  );
+});
+
 Deno.test("the oldest responses make room for new ones, and none is too long", async () => {
   const store = new MemoryStoredResponses();
   const record = "a".repeat(200_000);
