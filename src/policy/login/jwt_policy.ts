@@ -126,8 +126,9 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
       if (outcome !== undefined) return outcome;
       slots.set(protectedResource, mcp);
     }
-    if (this.#mode === "AnyOf" && slots.get(isAuthenticated)) return;
+    // Also if another credential counts: a token that nobody has checked must not go upstream in its place.
     const presented = this.#places.take(request);
+    if (this.#mode === "AnyOf" && slots.get(isAuthenticated)) return;
     if (presented !== undefined) return this.#verify(presented, context);
     if (this.#mode === "Strict" || this.#mode === "AnyOf") {
       return demandToken(this.#demand(context), this.#parts.binding.mode);

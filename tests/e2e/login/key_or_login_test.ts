@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { startTestGateway } from "../../harness/gateway/gateway.ts";
 import { createTokenIssuer, jwksOf } from "../../harness/login/tokens.ts";
+import { TestServer } from "../../harness/servers/echo_server.ts";
 
 const metadataUrl = /resource_metadata="http:[^"]+\/mcp"/;
 
 /** Starts a gateway whose route accepts a token or an API key. */
 async function setUp(
   { gatewayPolicies, ...policies }: Readonly<Record<string, unknown>> = {},
+  backends: readonly unknown[] = [],
 ) {
   await using opening = new AsyncDisposableStack();
   const idp = await createTokenIssuer();
@@ -38,6 +40,7 @@ async function setUp(
           directResponse: { status: 200, body: "in" },
           ...policies,
         },
+        ...(backends.length > 0 && { backends }),
       }],
     }),
   );
@@ -151,4 +154,20 @@ Deno.test("a mode AnyOf without an alternative is strict", async () => {
   const { status } = await site.send({ "x-api-key": "blue-key" });
 
   assert.equal(status, 401);
+});
+
+Deno.test("a key does not let a token that nobody has checked through", async () => {
+  await using server = await TestServer.start();
+  await using site = await setUp({ directResponse: undefined }, [{
+    host: `127.0.0.1:${server.port}`,
+  }]);
+
+  const { status, body } = await site.send({
+    "x-api-key": "blue-key",
+    authorization: "DPoP of-another-client",
+    dpop: "proof",
+  });
+
+  assert.equal(status, 200);
+  assert.doesNotMatch(body, /of-another-client|proof/);
 });
