@@ -174,10 +174,12 @@ export async function describeConfiguration(
 
 /**
  * Describes a configuration as `/config_dump` does, without secrets, as JSON.
+ * @param alsoSensitive Names of headers that are secret besides its own.
  * @throws {ConfigurationError} When it has an error.
  */
 export async function describeCandidate(
   candidate: Candidate,
+  alsoSensitive: readonly string[] = [],
 ): Promise<unknown> {
   const compiled = await compileCandidate(candidate);
   const diagnostics = diagnosticsOf(candidate, compiled);
@@ -185,7 +187,10 @@ export async function describeCandidate(
     throw new ConfigurationError(diagnostics, candidate.sources);
   }
   const { settings, resources } = candidate.loaded;
-  const description = await compiled.describe(settings.sensitiveHeaders);
+  const description = await compiled.describe([
+    ...settings.sensitiveHeaders,
+    ...alsoSensitive,
+  ]);
   const config = redactSettings(settings, resources.environment);
   // JSON has no `undefined`.
   return JSON.parse(JSON.stringify({ ...description, config }));

@@ -156,9 +156,13 @@ export class ConfigurationEditor {
 
   async #changesTo(candidate: Candidate): Promise<readonly string[]> {
     const current = await this.#candidateOf(this.#options.history.current);
+    // A header that one of them hides may have the same value in the other.
+    const sensitive = [current, candidate].flatMap(({ loaded }) =>
+      loaded.settings.sensitiveHeaders
+    );
     return configurationChanges(
-      await describeCandidate(current),
-      await describeCandidate(candidate),
+      await describeCandidate(current, sensitive),
+      await describeCandidate(candidate, sensitive),
     );
   }
 

@@ -12,9 +12,13 @@ import {
 const name = "gateway.yaml";
 
 /** Creates an editor of one file, and returns what it wrote. */
-function edit(text: string) {
+function edit(text: string, past?: string) {
   const written: string[] = [];
   const history = new ConfigurationHistory();
+  if (past !== undefined) {
+    const sources = [{ name, text: past }];
+    history.add({ hash: "past", appliedAt: 0, sources });
+  }
   history.add({ hash: "h", appliedAt: 0, sources: [{ name, text }] });
   const editor = new ConfigurationEditor({
     source: {
@@ -34,6 +38,7 @@ function edit(text: string) {
   return {
     show,
     written,
+    compareWithPast: () => editor.compareWithPast("past"),
     apply: async (change: (shown: string) => string) =>
       await editor.apply({ hash: "h", name, text: change(await show()) }),
   };
@@ -192,3 +197,28 @@ for (const place of secretPlaces(short.whole)) {
     }
   });
 }
+
+Deno.test("a comparison does not show of a past configuration what is secret now", async () => {
+  const textWith = (settings: string, value: string) => `
+config: { ${settings} }
+gateways:
+  default: { port: 3000 }
+routes:
+- name: door
+  filters:
+  - type: RequestHeaderModifier
+    requestHeaderModifier:
+      set: [{ name: X-Door, value: ${value} }]
+  policies: { directResponse: { status: 200 } }
+`;
+  const { compareWithPast } = edit(
+    textWith("sensitiveHeaders: [x-door]", "closed"),
+    textWith("drainTimeout: 5s", "opened by ada"),
+  );
+
+  const { changes, problem } = await compareWithPast();
+
+  assert.equal(problem, undefined);
+  assert.match(changes.join("\n"), /sensitiveHeaders/);
+  assert.doesNotMatch(changes.join("\n"), /ada/);
+});
