@@ -10,6 +10,7 @@ import {
 import type { CatalogServer } from "../catalog/server_entries.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import type { EndpointServices } from "./endpoint_services.ts";
+import { isAbout } from "./task_ids.ts";
 
 /** Several servers change at the same time, when they restart. */
 const DEBOUNCE_MS = 50;
@@ -30,8 +31,8 @@ export interface NewsOptions {
   readonly user: string;
   /** Resources of which the client wants to hear, as a server knows them. */
   resourceUris(server: McpServer): readonly string[];
-  /** Tasks of which the client wants to hear, as a server knows them. */
-  taskIds(server: McpServer): readonly string[];
+  /** Tasks of which the client hears, as it knows them: servers may also report those of others. */
+  readonly taskIds: ReadonlySet<string>;
   /** Opens a conversation for the time of the news. */
   connect(server: McpServer): Promise<ServerConnection>;
   /** Sends a notification to the client. */
@@ -120,7 +121,7 @@ export class ServerNews {
       if (connection.about.era === "legacy" && closesConnections) {
         await subscribe(connection, uris, cancellation);
       }
-      const tasks = this.#options.taskIds(server);
+      const tasks = this.#taskIdsOf(server);
       await connection.listen(filterOf(connection, uris, tasks), {
         cancellation,
         ask,
@@ -140,7 +141,7 @@ export class ServerNews {
     params: JsonObject,
   ): void {
     const { name, settings: { prefix } } = server;
-    const { notify, user, services: { tasks } } = this.#options;
+    const { notify, user, taskIds, services: { tasks } } = this.#options;
     if (method.endsWith("/list_changed")) return this.#changed(method);
     const { uri, logger } = params;
     if (method === "notifications/resources/updated") {
@@ -149,10 +150,21 @@ export class ServerNews {
     } else if (method === "notifications/message") {
       notify(method, { ...params, logger: loggerOf(name, prefix, logger) });
     } else if (method.startsWith("notifications/tasks")) {
-      notify(method, tasks.expose(user, server, params));
+      const exposed = tasks.expose(user, server, params);
+      // An id that the client does not know yet would give it the task of another one.
+      if (isAbout(taskIds, exposed)) notify(method, exposed);
     } else if (method === "notifications/elicitation/complete") {
       notify(method, params);
     }
+  }
+
+  /** Returns the tasks of a server, as it knows them. */
+  #taskIdsOf({ name }: McpServer): readonly string[] {
+    const { taskIds, user, services: { tasks } } = this.#options;
+    return [...taskIds].flatMap((id) => {
+      const place = tasks.find(user, id);
+      return place?.server === name ? [place.id] : [];
+    });
   }
 
   /** Notifies once of changes that come together. */

@@ -71,3 +71,11 @@ export class TaskIds {
     };
   }
 }
+
+/** Reports whether parameters of a notification are about one of these tasks. @param ids As clients know them. */
+export function isAbout(
+  ids: ReadonlySet<string>,
+  { taskId }: JsonObject,
+): boolean {
+  return typeof taskId === "string" && ids.has(taskId);
+}

@@ -11,7 +11,7 @@ import type {
 } from "../servers/server_connection.ts";
 import { ServerFailure } from "../servers/server_failure.ts";
 import { runLegacyTask } from "../servers/awaited_tasks.ts";
-import type { TaskIds } from "./task_ids.ts";
+import { isAbout, type TaskIds } from "./task_ids.ts";
 
 /** Methods for one task, and the eras that have them. */
 const methods: Readonly<Record<string, readonly Era[]>> = {
@@ -153,17 +153,22 @@ export class TaskMethods {
     return isAboutTask ? this.#ids.expose(user, server, result) : result;
   }
 
-  /** Returns the side of a request whose client gets notifications with the ids that it knows. */
-  exposeNews({ user }: Client, { server }: Place, side: RequestSide) {
+  /**
+   * Returns the side of a request whose client gets notifications with the ids that it knows, and none of other tasks: those that a
+   * program sends may be for another client.
+   */
+  exposeNews({ user, tasks }: Client, { server }: Place, side: RequestSide) {
     return {
       ...side,
-      notify: (method: string, params: JsonObject) =>
-        side.notify(
-          method,
-          method.startsWith("notifications/tasks")
-            ? this.#ids.expose(user, server, params)
-            : params,
-        ),
+      notify: (method: string, params: JsonObject) => {
+        if (!method.startsWith("notifications/tasks")) {
+          return side.notify(method, params);
+        }
+        const exposed = this.#ids.expose(user, server, params);
+        if (tasks !== undefined && isAbout(tasks, exposed)) {
+          side.notify(method, exposed);
+        }
+      },
     };
   }
 

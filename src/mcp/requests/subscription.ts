@@ -48,7 +48,6 @@ export async function openSubscription(
   const uris = readTexts(filter, "resourceSubscriptions");
   const taskIds = readTasks(filter, client);
   const places = await findResources(uris, client, services);
-  const tasks = taskIds.map((id) => services.tasks.find(client.user, id));
   const open: { news?: ServerNews } = {};
   const onLeave = () => {
     open.news?.close();
@@ -71,7 +70,8 @@ export async function openSubscription(
     stream.end();
     onEnd();
   };
-  const isKnown = (_: string, index: number) => tasks[index] !== undefined;
+  const isKnown = (taskId: string) =>
+    services.tasks.find(client.user, taskId) !== undefined;
   const honored = {
     ...listsOf(filter),
     ...(uris.length > 0 && { resourceSubscriptions: uris }),
@@ -86,8 +86,7 @@ export async function openSubscription(
     services,
     user: client.user,
     resourceUris: (server) => places.get(server) ?? [],
-    taskIds: ({ name }) =>
-      tasks.flatMap((task) => task?.server === name ? [task.id] : []),
+    taskIds: new Set(taskIds),
     connect: (server) => services.common.open(server, client),
     notify: (method, params) => {
       if (isWanted(filter, method, params)) send(method, params);

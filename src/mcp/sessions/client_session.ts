@@ -372,8 +372,7 @@ export class ClientSession implements Client {
     return new ServerNews({
       services: this.#services,
       user: this.user,
-      // Servers of this era report all tasks.
-      taskIds: () => [],
+      taskIds: this.tasks,
       resourceUris: (server) => [...this.#subscriptions.get(server) ?? []],
       connect: (server) => this.connect(server),
       notify: (method, params) => send(writeNotification(method, params)),
