@@ -5,6 +5,7 @@ import { trafficDimensions } from "../../src/telemetry/traffic/traffic_bucket.ts
 import { trafficRanges } from "../../src/telemetry/traffic/traffic_range.ts";
 import type { AuditLog } from "../access/audit_log.ts";
 import { accessEndpoints } from "./access_endpoint.ts";
+import { connectionEndpoints } from "./connections_endpoint.ts";
 import { dumpConfig } from "./config_dump_endpoint.ts";
 import { indexPage } from "./index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
@@ -81,6 +82,7 @@ export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
     }),
     ...mcpEndpoints(target),
     ...accessEndpoints(target),
+    ...connectionEndpoints(target),
     ...requestEndpoints(options),
     ...debugEndpoints(options),
     ...profileEndpoints(options),

@@ -4,6 +4,7 @@ import type {
   FieldOptions,
   ListOptions,
 } from "../ctl/access.ts";
+import type { AccountOptions } from "../ctl/accounts.ts";
 import type { TableOptions } from "../output/print_as.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import {
@@ -33,14 +34,41 @@ export function addAccessCommands(program: Command, name: string): void {
   }
 }
 
+/** Adds `accounts`: what users have connected at services. */
+export function addAccountCommands(program: Command, name: string): void {
+  const accounts = program.command("accounts")
+    .description("List and revoke the accounts that users have connected")
+    .addHelpText("after", examplesOf("accounts", name));
+  withAdminOptions(accounts.command("list"))
+    .description("List the accounts that users have connected")
+    .option("--backend <key>", "only those of this backend")
+    .option("--subject <sub>", "only those of users with this subject")
+    .option("--issuer <url>", "only those of users of this issuer")
+    .option("--after <id>", "only those with an ID after this one")
+    .addOption(limitOption())
+    .addOption(formatOption("table", "yaml", "json"))
+    .action(async (options: AccountOptions) =>
+      (await import("../ctl/accounts.ts")).listAccounts(options)
+    );
+  withAdminOptions(accounts.command("revoke"))
+    .description("Disconnect an account: its user has to log in again")
+    .argument("<id>", "ID of the connection")
+    .addOption(formatOption("table", "yaml", "json"))
+    .action(async (id: string, options: TableOptions) =>
+      (await import("../ctl/accounts.ts")).revokeAccount(id, options)
+    );
+}
+
+function limitOption(): Option {
+  return new Option("--limit <n>", "maximum number").default(100)
+    .argParser(wholeNumber(1, 1000));
+}
+
 function addReading(parent: Command, kind: AccessKind): void {
   const list = withAdminOptions(parent.command("list"))
     .description(`List ${kind}s`)
     .option("--after <id>", "only those with an ID after this one")
-    .addOption(
-      new Option("--limit <n>", "maximum number").default(100)
-        .argParser(wholeNumber(1, 1000)),
-    )
+    .addOption(limitOption())
     .addOption(
       new Option("--status <status>", "only those with this status")
         .choices(["active", "suspended", "revoked", "expired"]),

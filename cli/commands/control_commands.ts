@@ -1,6 +1,6 @@
 import { nearest } from "../../src/api/schema/suggest.ts";
 import { type Call, collect, type Command, rejectCommand } from "./command.ts";
-import { addAccessCommands } from "./access_commands.ts";
+import { addAccessCommands, addAccountCommands } from "./access_commands.ts";
 import { withGatewayOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";
 import {
@@ -45,6 +45,7 @@ export function addControlCommands(
   addExplainCommand(program, name);
   addTryCommands(program, name);
   addAccessCommands(program, name);
+  addAccountCommands(program, name);
   addMcpCommands(program, name, call);
   addResourceCommands(program, call);
   program.on("command:*", ([word = ""]: readonly string[]) => {

@@ -99,6 +99,11 @@ Examples:
   ${name} keys list --team blue
   ${name} keys rotate key_5d2c9a41b7e08f36 --overlap 24h
   ${name} keys revoke key_5d2c9a41b7e08f36`,
+  accounts: (name: string) => `
+Examples:
+  ${name} accounts list --backend default/drive
+  ${name} accounts list --subject anna -o json
+  ${name} accounts revoke 5d2c9a41b7e08f365d2c9a41b7e08f36`,
   limits: (name: string) => `
 For a limit with keys, LEFT and RESET are those of the key with the least remaining.
 

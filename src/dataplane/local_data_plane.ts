@@ -215,6 +215,7 @@ export class LocalDataPlane implements DataPlane {
       }),
       registry: metrics.registry,
       profiles,
+      accounts: this.#tokens.connections?.admin,
       compiled: () => this.#compiled,
     };
   }

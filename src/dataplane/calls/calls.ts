@@ -20,6 +20,7 @@ import {
   describeStores,
   mergeStores,
 } from "./bounded_stores.ts";
+import { accountCalls } from "./account_calls.ts";
 import { mcpCalls } from "./mcp_calls.ts";
 import { mergeMetrics } from "./merge_metrics.ts";
 import { describeTasks, mergeTasks } from "./tasks.ts";
@@ -144,6 +145,7 @@ const dataPlaneCalls = {
   /** Describes connections and requests under way. */
   tasks: define({ run: describeTasks, merge: mergeTasks }),
   ...mcpCalls,
+  ...accountCalls,
   /** Lists what is kept in memory, with its capacity. */
   stores: define({
     run: describeStores,

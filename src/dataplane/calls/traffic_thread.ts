@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/log.ts";
 import type { Compiled } from "../../compile/compile.ts";
 import type { BodyMemory } from "../../http/body_memory.ts";
+import type { AdminConnections } from "../../identity/connections/admin_connections.ts";
 import type { Cooldowns } from "../../proxy/failover/cooldowns.ts";
 import type { McpEndpoints } from "../../proxy/mcp/mcp_endpoints.ts";
 import type { Listeners } from "../../proxy/ports/listeners.ts";
@@ -33,6 +34,8 @@ export interface TrafficThread {
   readonly bodyMemory: BodyMemory;
   /** Set in workers: the main thread is profiled by those who call the others. */
   readonly profiles: ThreadProfiles | undefined;
+  /** Connections of users at services; `undefined` without `config.connections`. */
+  readonly accounts: AdminConnections | undefined;
   /** Returns the configuration in force. */
   compiled(): Compiled | undefined;
 }

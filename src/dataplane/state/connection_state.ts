@@ -5,6 +5,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { readFileTextSync } from "../../base/regular_file.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
+import { AdminConnections } from "../../identity/connections/admin_connections.ts";
 import { ConnectionActions } from "../../identity/connections/connection_actions.ts";
 import { ConnectionGrants } from "../../identity/connections/connection_grants.ts";
 import { ConnectionIndex } from "../../identity/connections/connection_index.ts";
@@ -19,6 +20,7 @@ import {
 import { LoginClients } from "../../identity/connections/login_clients.ts";
 import { LoginServers } from "../../identity/connections/login_servers.ts";
 import type { UserLogin } from "../../identity/backend_tokens/backend_credentials.ts";
+import type { GatewayUser } from "../../identity/connections/user_login.ts";
 import type { Backend, Snapshot } from "../../snapshot/snapshot.ts";
 import type { OpenVault } from "./kv_stores.ts";
 
@@ -34,6 +36,8 @@ export interface ConnectionStateOptions {
   readonly cancellation: Cancellation;
   /** Called after each request for a token. */
   onRequested(login: UserLogin, error: GatewayError | undefined): void;
+  /** Called when the connection of a user has ended. */
+  onEnded(login: UserLogin, user: GatewayUser): void;
   /** Returns the logins of the configuration in force. */
   logins(): readonly UserLogin[];
 }
@@ -42,6 +46,7 @@ export interface ConnectionStateOptions {
 export interface ConnectionState {
   readonly connections: Connections;
   readonly site: ConnectionSite;
+  readonly admin: AdminConnections;
 }
 
 /** Creates the connections of users. @throws {Error} When a file with a secret cannot be read. */
@@ -54,13 +59,22 @@ export function createConnections(
   const servers = new LoginServers(options);
   const clients = new LoginClients({ vault, servers, clock, url });
   const links = new ConnectionLinks({ seal, clock, url });
+  const index = new ConnectionIndex(opened);
   const connections = new Connections({
     vault,
-    index: new ConnectionIndex(opened),
+    index,
     links,
     grants: new ConnectionGrants({ ...options, servers, clients }),
     clock,
     log,
+    onEnded: (login, user) => options.onEnded(login, user),
+  });
+  const admin = new AdminConnections({
+    vault,
+    index,
+    connections,
+    clock,
+    logins: () => options.logins(),
   });
   const logins = new ConnectionLogins({ vault, servers, clients, clock });
   const site = new ConnectionSite({
@@ -78,7 +92,7 @@ export function createConnections(
     now: () => clock.now(),
     logins: () => options.logins(),
   });
-  return { connections, site };
+  return { connections, site, admin };
 }
 
 function pageLoginOf(

@@ -75,6 +75,7 @@ export class TokenState {
         log,
         cancellation,
         onRequested,
+        onEnded: (login, user) => this.tokens.forget(login, user),
         logins: () => loginsOf(options.snapshot()),
       });
     this.tokens = new BackendTokens({

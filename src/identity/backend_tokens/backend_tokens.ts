@@ -165,6 +165,14 @@ export class BackendTokens {
     return await connections.rejected(login, user, scopes);
   }
 
+  /** Forgets the token of a user whose login at a backend has ended. */
+  forget(
+    login: UserLogin,
+    { issuer, subject }: Pick<Caller, "issuer" | "subject">,
+  ): void {
+    this.#entries.delete(keyOf(login, { issuer, subject, rights: "" }));
+  }
+
   /** Number of tokens, for descriptions. */
   get size(): number {
     return this.#entries.size;

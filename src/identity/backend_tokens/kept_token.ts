@@ -54,7 +54,7 @@ export function keep(
 /** Returns the key of a token. JSON separates its parts, so that no two lists have the same key. */
 export function keyOf(
   credentials: TokenCredentials | UserLogin,
-  caller: Caller | undefined,
+  caller: Pick<Caller, "issuer" | "subject" | "rights"> | undefined,
 ): string {
   const { fingerprint, backend, kind } = credentials;
   if (!isPerCaller(credentials)) return fingerprint;

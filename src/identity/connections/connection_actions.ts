@@ -66,7 +66,7 @@ export class ConnectionActions {
     user: GatewayUser,
   ): Promise<"disconnected" | "disconnected-here"> {
     const { connections } = this.#options;
-    const revoked = await connections.revoke(login, user, "user");
+    const revoked = await connections.revoke(login, user);
     return revoked?.isConfirmed === false
       ? "disconnected-here"
       : "disconnected";

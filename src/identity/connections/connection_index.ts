@@ -81,10 +81,16 @@ export class ConnectionIndex {
 }
 
 function keyOf(id: VaultId, connectedAt: number): Deno.KvKey {
-  const { issuer, subject, server, resource, client } = id;
+  return [...listPrefix, connectedAt, digestOf(id, "base64url")];
+}
+
+/** Returns a digest that identifies a connection. */
+export function digestOf(
+  { issuer, subject, server, resource, client }: VaultId,
+  encoding: "base64url" | "hex",
+): string {
   const text = JSON.stringify([issuer, subject, server, resource, client]);
-  const digest = createHash("sha256").update(text).digest("base64url");
-  return [...listPrefix, connectedAt, digest];
+  return createHash("sha256").update(text).digest(encoding);
 }
 
 function readEntry(value: JsonObject): ListedConnection | undefined {

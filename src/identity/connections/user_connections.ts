@@ -12,7 +12,7 @@ import {
   readConnection,
   writeConnection,
 } from "./granted_connection.ts";
-import type { ConnectionIndex, ListedConnection } from "./connection_index.ts";
+import type { ConnectionIndex } from "./connection_index.ts";
 import type { ConnectionLinks } from "./connection_links.ts";
 import type { ConnectionGrants } from "./connection_grants.ts";
 import { unite } from "./connection_logins.ts";
@@ -28,6 +28,14 @@ export interface ConnectionsOptions {
   readonly grants: Pick<ConnectionGrants, "renew" | "revoke">;
   readonly clock: Clock;
   readonly log: Log;
+  /** Called when a connection has ended, here or in another thread: its token must not be used any more. */
+  onEnded(login: UserLogin, user: GatewayUser): void;
+}
+
+/** A connection that was ended. */
+export interface EndedConnection {
+  /** The authorization server has revoked the tokens. */
+  readonly isConfirmed: boolean;
 }
 
 /** A token of a connection. */
@@ -161,28 +169,34 @@ export class Connections {
     });
   }
 
-  /**
-   * Ends a connection, here and at the server (RFC 7009).
-   * @param by Whoever ends it, for the log.
-   * @returns `undefined` without a connection, else whether the server has confirmed the end.
-   */
+  /** Ends the connection of a user who has asked for that; see `end`. */
   async revoke(
     login: UserLogin,
     user: GatewayUser,
+  ): Promise<EndedConnection | undefined> {
+    return await this.end(connectionId(login, user), login, "user");
+  }
+
+  /**
+   * Ends a connection, here and at the server (RFC 7009).
+   * @param login Its login; `undefined` when the configuration has none any more, so that the server cannot be asked.
+   * @param by Whoever ends it, for the log.
+   * @returns `undefined` without a connection.
+   */
+  async end(
+    id: VaultId,
+    login: UserLogin | undefined,
     by: "user" | "admin",
-  ): Promise<{ readonly isConfirmed: boolean } | undefined> {
-    const { vault, index, log, grants } = this.#options;
-    const id = connectionId(login, user);
+  ): Promise<EndedConnection | undefined> {
+    const { vault, index, log, grants, onEnded } = this.#options;
+    const { server: backend, issuer, subject } = id;
     const removed = readConnection(await vault.remove(id) ?? {});
+    // Another thread may have removed it.
+    if (login !== undefined) onEnded(login, { issuer, subject });
     if (removed === undefined) return undefined;
     await index.remove({ ...id, connectedAt: removed.connectedAt });
-    const { backend } = login;
-    log.info("A connection was revoked", {
-      backend,
-      issuer: user.issuer,
-      subject: user.subject,
-      by,
-    });
+    log.info("A connection was revoked", { backend, issuer, subject, by });
+    if (login === undefined) return { isConfirmed: false };
     try {
       return { isConfirmed: await grants.revoke(login, removed) };
     } catch (error) {
@@ -194,20 +208,6 @@ export class Connections {
       });
       return { isConfirmed: false };
     }
-  }
-
-  /** Lists all connections; forgets what is not in the vault any more. Rejects when the store fails. */
-  async list(): Promise<readonly ListedConnection[]> {
-    const { vault, index } = this.#options;
-    const listed = await index.list();
-    const found: ListedConnection[] = [];
-    for (const entry of listed) {
-      const { connectedAt, ...id } = entry;
-      const record = readConnection(await vault.read(id) ?? {});
-      if (record?.connectedAt === connectedAt) found.push(entry);
-      else await index.remove(entry);
-    }
-    return found;
   }
 
   async #renew(
@@ -275,7 +275,7 @@ export class Connections {
 }
 
 /** Returns the id of a connection: user, backend, service and client, and nothing else. */
-function connectionId(
+export function connectionId(
   { backend, resource, fingerprint }: UserLogin,
   { issuer, subject }: GatewayUser,
 ): VaultId {

@@ -294,16 +294,23 @@ const rows: readonly {
     stderr: /^gateway: .*expected bash, zsh, fish, got no shell\n$/,
   },
   {
+    args: ["complete", "--", "ctl", "accounts", ""],
+    code: 0,
+    stdout: /^list\t.*\nrevoke\t.*\n:4\n$/,
+    stderr: nothing,
+  },
+  {
     args: ["complete", "--", "ctl", "mcp", ""],
     code: 0,
-    stdout: /^servers\t.*\nlock\t.*\ndoctor\t.*\ntools\t.*\ncall\t.*\n:4\n$/,
+    stdout:
+      /^servers\t.*\nlock\t.*\napprove\t.*\ndoctor\t.*\ntools\t.*\ncall\t.*\n:4\n$/,
     stderr: nothing,
   },
   {
     args: ["complete", "--", "ctl", "proxy", ""],
     code: 0,
     stdout:
-      /^config\t.*\nbackends\t.*\nkeys\t.*\nlimits\t.*\nusage\t.*\nlog\t.*\nprofile\t.*\nmcp\t.*\nmemory\t.*\naudit\t.*\ntasks\t.*\ntrace\t.*\n:4\n$/,
+      /^config\t.*\nbackends\t.*\nkeys\t.*\nlimits\t.*\nusage\t.*\nlog\t.*\nprofile\t.*\nmcp\t.*\nmemory\t.*\naudit\t.*\nconnections\t.*\ntasks\t.*\ntrace\t.*\n:4\n$/,
     stderr: nothing,
   },
   {

@@ -5,6 +5,7 @@ import { ConnectingUser } from "../login/connecting_user.ts";
 import type { UserService } from "../login/user_service.ts";
 import { freePort } from "../process/free_port.ts";
 import { createTokenIssuer, jwksOf } from "../login/tokens.ts";
+import { GatewayProcess } from "./gateway_process.ts";
 import { startTestGateway, type TestGateway } from "./gateway.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -18,6 +19,8 @@ export const VAULT_KEY = "a vault key of at least 32 characters";
 export interface ConnectingSite extends AsyncDisposable {
   /** Starts a gateway; the first one has the pages. */
   start(options: GatewayOptions): Promise<TestGateway>;
+  /** Starts a gateway in a process of its own, with an admin interface; the first one has the pages. */
+  startProcess(options: GatewayOptions): Promise<GatewayProcess>;
   /** A user of the gateways. */
   user(name: string): ConnectingUser;
   /** `Authorization` of a user's requests to the gateway. */
@@ -53,40 +56,48 @@ export async function startConnectingSite(): Promise<ConnectingSite> {
   });
   // Tokens of the same issuer, without a client that logs in for each.
   const issuer = await createTokenIssuer({ issuer: idp.issuer });
+  const configOf = (
+    { backends = [], backend, config = {} }: GatewayOptions,
+  ) => ({
+    config: {
+      kv: { path: storePath },
+      vault: { keys: [VAULT_KEY] },
+      connections: {
+        url: `${origin}/connections`,
+        logins: [{
+          issuer: idp.issuer,
+          clientId: "gateway-pages",
+          clientSecret: LOGIN_SECRET,
+        }],
+      },
+      ...config,
+    },
+    backends,
+    routes: [{
+      policies: {
+        jwtAuthentication: {
+          providers: [{
+            issuer: idp.issuer,
+            audiences: ["https://gw.example/mcp"],
+            jwks: { inline: jwksOf(issuer) },
+          }],
+        },
+      },
+      backends: [backend],
+    }],
+  });
   return {
     origin,
     storePath,
     user: (name) => new ConnectingUser(name, origin, idp.origin),
     authorization: async (sub) => `Bearer ${await issuer.sign({ sub })}`,
-    start: ({ backends = [], backend, config = {}, port: own = port }) =>
-      startTestGateway({
-        config: {
-          kv: { path: storePath },
-          vault: { keys: [VAULT_KEY] },
-          connections: {
-            url: `${origin}/connections`,
-            logins: [{
-              issuer: idp.issuer,
-              clientId: "gateway-pages",
-              clientSecret: LOGIN_SECRET,
-            }],
-          },
-          ...config,
-        },
-        backends,
-        routes: [{
-          policies: {
-            jwtAuthentication: {
-              providers: [{
-                issuer: idp.issuer,
-                audiences: ["https://gw.example/mcp"],
-                jwks: { inline: jwksOf(issuer) },
-              }],
-            },
-          },
-          backends: [backend],
-        }],
-      }, { port: own }),
+    start: (options) =>
+      startTestGateway(configOf(options), { port: options.port ?? port }),
+    startProcess: (options) =>
+      GatewayProcess.start({
+        config: configOf(options),
+        port: options.port ?? port,
+      }),
     async [Symbol.asyncDispose]() {
       await idp[Symbol.asyncDispose]();
       await Deno.remove(folder, { recursive: true });
