@@ -72,7 +72,10 @@ export function planOfPart(
 
 const inherited: ReadonlySet<Privacy> = new Set(["secret", "content", "label"]);
 
-/** Returns the mark of the value that `path` leads to, or of the innermost one around it that is never shown. */
+/**
+ * Returns the mark of the value that `path` leads to, or of the innermost one around it that is never shown. What has secret fields
+ * is secret itself: a text in its place may be one of them.
+ */
 export function privacyAt(
   schema: SchemaNode,
   path: readonly (string | number)[],
@@ -82,7 +85,22 @@ export function privacyAt(
     if (isNeverShown(plan)) return plan?.privacy;
     plan = planOfPart(plan, String(step));
   }
-  return plan?.privacy;
+  return plan?.privacy ?? (hasSecretFields(plan) ? "secret" : undefined);
+}
+
+/** Depth to which a value in place of a mapping may be meant for one of its fields. */
+const MISPLACED_DEPTH = 2;
+
+/** Reports whether a field of a value, or of a field, is never shown: a value in place of it may be that. */
+export function hasSecretFields(
+  plan: PrivacyPlan | undefined,
+  depth = MISPLACED_DEPTH,
+): boolean {
+  if (plan === undefined || depth === 0) return false;
+  const parts = [...plan.fields?.values() ?? [], plan.items];
+  return parts.some((part) =>
+    isNeverShown(part) || hasSecretFields(part, depth - 1)
+  );
 }
 
 /** Reports whether a value is replaced as a whole where configuration is shown. */

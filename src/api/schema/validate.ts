@@ -125,8 +125,19 @@ function describeIssue(
     at: "value",
     message: `expected ${expected}`,
     got: showPrivate(issue.input, privacy),
-    ...(isShowable(privacy) && hintFor(expected, issue.input, path)),
+    ...(isShowable(privacy)
+      ? hintFor(expected, issue.input, path)
+      : hintForCredentials(issue.input, path)),
   };
+}
+
+function hintForCredentials(
+  input: unknown,
+  path: Path,
+): { readonly remedy?: string } {
+  return path.at(-1) === "credentials" && typeof input === "string"
+    ? { remedy: "name the environment variable that has it: { fromEnv: NAME }" }
+    : {};
 }
 
 /** Reports whether a message may quote a value, or advise with a part of it. */

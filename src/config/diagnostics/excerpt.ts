@@ -22,8 +22,9 @@ export function excerpt(
   } | ${indent}^\n`;
 }
 
+/** Fields of secrets, also those that are spelled wrongly, user information of URLs, and how keys of known services begin. */
 const secretWords =
-  /authorization|bearer|token|secret|password|\busers\b|\bkeys?["']?\s*:|\bkeyHash\b|:\/{0,2}[^\s/?#]{0,256}@/i;
+  /authorization|bearer|token|secret|password|\busers\b|keys?["']?\s*:|\bkeyHash\b|:\/{0,2}[^\s/?#]{0,256}@|\b(?:sk-|gh[opsu]_|xox[abp]-|AKIA|AIza|eyJ)/i;
 /** In a rate limit, `tokens` is a number and `key` an expression. */
 const otherSecrets =
   /authorization|bearer|token\b|secret|password|\busers\b|\bkeys\b|apiKey|:\/{0,2}[^\s/?#]{0,256}@/i;
@@ -34,7 +35,7 @@ function withoutRuleWords(text: string, path: string): string {
     : text;
 }
 
-const secretPath = /token|secret|password|\busers\b|\bkeys?\b/i;
+const secretPath = /token|secret|password|\busers\b|keys?\b/i;
 
 /** A quoted string, or a plain scalar between YAML indicators. */
 const scalar =
