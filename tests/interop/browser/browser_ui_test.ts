@@ -221,7 +221,9 @@ Deno.test("an event is selected by a click anywhere in its row, and has no time 
 Deno.test("the chart of requests has axes, and says what is under the pointer", async () => {
   await using gateway = await startTracedGateway({ routes: [hello] });
   await using ui = await openUi(`${gateway.admin}/ui`);
-  const chart = ui.page.getByRole("img", { name: /over two minutes/ });
+  const chart = ui.page.getByRole("img", {
+    name: /over the last 15 minutes/,
+  });
 
   await chart.locator("canvas").waitFor();
   await chart.locator(".u-over").hover();
