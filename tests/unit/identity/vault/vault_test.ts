@@ -45,6 +45,8 @@ async function openVault(keys: VaultKeys = [FIRST]) {
     clock,
     random: Math.random,
   });
+  // Only a store that has opened the database closes it.
+  await store.open();
   const vault = new Vault({
     store,
     seal: new VaultSeal(() => state.keys),
