@@ -26,11 +26,13 @@ export interface AuditEntry {
 /** See `AuditEntry`. */
 export type AuditAccess = "token" | "none" | "gateway";
 
-/** Posts that change nothing: of the page as its user types, and trials. */
+/** Posts that change nothing: of the page as its user types, comparisons and trials. */
 const readingPosts: ReadonlySet<string> = new Set([
   "/try",
   "/ui/api/try",
   "/ui/api/source/check",
+  "/ui/api/source/compare",
+  "/ui/api/source/history/compare",
   "/ui/api/playground/evaluate",
   "/ui/api/playground/send",
 ]);

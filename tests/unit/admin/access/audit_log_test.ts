@@ -49,7 +49,11 @@ for (
   const [method, path] of [
     ["GET", "/config_dump"],
     ["HEAD", "/logging"],
+    ["POST", "/try"],
+    ["POST", "/ui/api/try"],
     ["POST", "/ui/api/source/check"],
+    ["POST", "/ui/api/source/compare"],
+    ["POST", "/ui/api/source/history/compare"],
     ["POST", "/ui/api/playground/evaluate"],
   ] as const
 ) {
