@@ -130,10 +130,20 @@ async function findToken(
   const isOpen = findings.some(({ id }) => id === "not-protected");
   if (isOpen) return undefined;
   const problem = findings.find(({ verdict }) => verdict === "error");
+  if (problem?.fix !== undefined && withoutLogin.has(problem.id)) {
+    throw new Failure(`Cannot use ${url}: ${problem.seen}. ${problem.fix}`);
+  }
   throw new Failure(
     `Cannot log in at ${url}: expected "${problem?.rule}", got ${problem?.seen}; run "gwctl mcp doctor ${url}"`,
   );
 }
+
+/** Findings about addresses at which there is nothing to log in to. */
+const withoutLogin: ReadonlySet<string> = new Set([
+  "unreachable",
+  "server-error",
+  "no-mcp-endpoint",
+]);
 
 /** Ignores login errors of a refresh: an expired refresh token leads to a new login. */
 function onlyLoginErrors(error: unknown): undefined {

@@ -1,10 +1,14 @@
 import type { Clock } from "../../base/clock.ts";
+import { describeError } from "../../base/errors.ts";
 import type { ServerFailure } from "./server_failure.ts";
 
 /** Pause between two checks of a server that has failed: with a check of at most 3 s, it is back within 5 s. */
 const CHECK_PAUSE_MS = 1000;
 /** A server that nobody has needed for so long is not checked. */
 const FORGET_MS = 120_000;
+
+/** Longest message of a failure, for humans, in characters. */
+const MAX_MESSAGE = 512;
 
 /** Dependencies of the health of a server. */
 export interface HealthOptions {
@@ -15,7 +19,7 @@ export interface HealthOptions {
   onChange(failure: ServerFailure | undefined): void;
 }
 
-/** A failure and its time, in milliseconds since the epoch. */
+/** A failure with its causes, and its time, in milliseconds since the epoch. */
 export interface RecordedFailure {
   readonly message: string;
   readonly at: number;
@@ -65,7 +69,8 @@ export class ServerHealth {
     const isNew = this.#failure === undefined;
     const at = this.#options.clock.now();
     this.#failure = failure;
-    this.#latest = { message: failure.message, at };
+    const message = describeError(failure).slice(0, MAX_MESSAGE);
+    this.#latest = { message, at };
     if (isNew) this.#changedAt = at;
     if (isNew && !this.#isClosed) this.#options.onChange(failure);
     this.#schedule();

@@ -18,7 +18,7 @@ export interface McpServerStatus {
   readonly suspicious: number | null;
   /** Begin of the state, RFC 3339; `null` while it is not known. */
   readonly since: string | null;
-  /** The latest failure, also of a server that is back. */
+  /** The latest failure with its causes, also of a server that is back. */
   readonly lastError: string | null;
   /** RFC 3339. */
   readonly lastErrorAt: string | null;

@@ -49,6 +49,7 @@ Deno.test("gwctl mcp tools and call send an API key, and servers shows what they
     ...key,
   );
   const [missing, , problem] = await run("tools", url, "--api-key-env", "NONE");
+  const [nowhere, , wrong] = await run("tools", `${server.origin}/wrong`);
   const [shown, servers] = await run("servers", "-p", port);
 
   assert.equal(listed, 0);
@@ -58,6 +59,12 @@ Deno.test("gwctl mcp tools and call send an API key, and servers shows what they
   assert.match(result, /hi/);
   assert.notEqual(missing, 0);
   assert.match(problem, /Environment variable "NONE" is not set/);
+  assert.equal(nowhere, 1);
+  assert.match(
+    wrong,
+    /^gwctl: Cannot use \S+\/wrong: status 404.* There is no MCP endpoint /,
+  );
   assert.equal(shown, 0);
   assert.match(servers, / demo +127\S+ +up /);
+  assert.match(servers, / gone .* is not reachable: .*connection refused/i);
 });

@@ -143,11 +143,12 @@ export class StdioConnector implements ServerConnector {
       );
       this.#era = live.connection.about.era;
       return live;
-    } catch (cause) {
-      if (!(cause instanceof ServerFailure)) throw cause;
+    } catch (failure) {
+      if (!(failure instanceof ServerFailure)) throw failure;
       // The process of one user says nothing about those of others.
       const kind = isForAll ? "unreachable" : "failed";
-      throw new ServerFailure(name, kind, cause.problem, { cause });
+      const { problem, cause } = failure;
+      throw new ServerFailure(name, kind, problem, { cause });
     }
   }
 
