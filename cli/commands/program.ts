@@ -40,6 +40,7 @@ export async function parseCommandLine(
       getErrHelpWidth: () => HELP_COLUMNS,
       writeOut: (text) => texts.out += text,
       writeErr: (text) => texts.error += text,
+      outputError: (text, write) => write(text + settingHint(text)),
     });
   });
   try {
@@ -52,6 +53,22 @@ export async function parseCommandLine(
   await print(texts.out);
   await printError(texts.error);
   return exitCode;
+}
+
+/** Settings of the configuration that people look for among the options. */
+const settings: ReadonlyMap<string, string> = new Map([
+  ["--workers", "config.workers"],
+  ["--admin-addr", "config.adminAddr"],
+  ["--stats-addr", "config.statsAddr"],
+  ["--log-level", "config.logging.level"],
+]);
+
+function settingHint(error: string): string {
+  const [, option = ""] = /unknown option '([^'=]+)/.exec(error) ?? [];
+  const setting = settings.get(option);
+  return setting === undefined
+    ? ""
+    : `(Set ${setting} in the configuration instead.)\n`;
 }
 
 /** Lets the options that select a gateway precede the command of `gwctl`. */

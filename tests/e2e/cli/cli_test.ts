@@ -130,6 +130,13 @@ const rows: readonly {
     stdout: nothing,
     stderr: /\(Did you mean --version\?\)/,
   },
+  ...[["--workers", "2"], ["run", "--workers=2"]].map((args) => ({
+    args,
+    code: 2,
+    stdout: nothing,
+    stderr:
+      /unknown option '--workers(?:=2)?'\n\(Set config\.workers in the configuration/,
+  })),
   {
     args: ["help"],
     code: 0,
