@@ -127,7 +127,7 @@ function addActions(parent: Command, kind: AccessKind): void {
   if (kind !== "key") return;
   add("rotate", "Replace a key, and print the new one").option(
     "--overlap <time>",
-    "time for which the old key is valid, such as 24h",
+    "time for which the old key stays valid, such as 24h; 0s ends it at once",
     "0s",
   );
 }
@@ -154,7 +154,7 @@ function addFields(command: Command, kind: AccessKind): Command {
     .addOption(
       repeated(
         "--budget <amount/window>",
-        "budget such as 50usd/month, 1000000tokens/day or 100requests/minute",
+        "budget such as 50usd/month, 1000000tokens/day or 100requests/minute; an update replaces all budgets",
       ),
     )
     .option(

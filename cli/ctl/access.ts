@@ -1,7 +1,10 @@
+import { formatBudget } from "../../src/api/budget_text.ts";
+import { isJsonObject } from "../../src/base/json.ts";
 import { requestJson } from "../client/admin_client.ts";
 import type { AdminAddress } from "../client/admin_client.ts";
 import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
 import { print, printError } from "../output/output.ts";
+import { printableJson } from "../output/printable.ts";
 import { printAs, type TableOptions } from "../output/print_as.ts";
 import { tableOfJson } from "../output/table.ts";
 import { type FieldOptions, readFields } from "./access_fields.ts";
@@ -68,7 +71,10 @@ export async function createObject(
   options: FieldOptions & TableOptions,
 ): Promise<void> {
   const fields = { ...id !== undefined && { id }, ...readFields(options) };
-  await change(options, pathOf(kind), fields, `${kind} created`);
+  const query = { pathAndQuery: pathOf(kind), body: fields };
+  const created = await change(options, query, `${kind} created`);
+  const warning = kind === "key" ? warningOf(created) : "";
+  if (warning !== "") await printError(`${warning}\n`);
 }
 
 /** Changes the fields of an object that are given. */
@@ -77,9 +83,14 @@ export async function updateObject(
   id: string,
   options: FieldOptions & TableOptions,
 ): Promise<void> {
-  const path = `${pathOf(kind)}/${encodeURIComponent(id)}`;
+  const pathAndQuery = `${pathOf(kind)}/${encodeURIComponent(id)}`;
   const body = { action: "update", ...readFields(options) };
-  await change(options, path, body, `${kind} updated`);
+  await change(
+    options,
+    { pathAndQuery, body },
+    `${kind} updated`,
+    budgetsOf,
+  );
 }
 
 /** Suspends, resumes, revokes or rotates an object; prints a new key. */
@@ -88,29 +99,64 @@ export async function changeObject(
   id: string,
   { action, overlap, ...options }: ChangeOptions,
 ): Promise<void> {
-  const path = `${pathOf(kind)}/${encodeURIComponent(id)}`;
+  const pathAndQuery = `${pathOf(kind)}/${encodeURIComponent(id)}`;
   const body = { action, ...overlap !== undefined && { overlap } };
-  await change(options, path, body, `${kind} ${pastOf(action ?? "")}`);
+  await change(
+    options,
+    { pathAndQuery, body },
+    `${kind} ${pastOf(action ?? "")}`,
+    action === "rotate" ? oldKeyOf : undefined,
+  );
 }
 
-/** The key goes to standard output alone, for scripts; everything else is for people. */
+/** The key goes to standard output alone, for scripts; everything else is for people. Returns the object. */
 async function change(
   options: TableOptions & AdminAddress,
-  pathAndQuery: string,
-  body: unknown,
+  query: { readonly pathAndQuery: string; readonly body: unknown },
   done: string,
-): Promise<void> {
-  const query = { method: "POST", pathAndQuery, body } as const;
-  const answer = await requestJson(options, query, "object");
-  if (options.output !== "table") return await printAs(options.output, answer);
+  describe: (object: unknown) => string = () => "",
+): Promise<unknown> {
+  const request = { method: "POST", ...query } as const;
+  const answer = await requestJson(options, request, "object");
   const object = fieldOf(answer, "object");
+  if (options.output !== "table") {
+    await printAs(options.output, answer);
+    return object;
+  }
   const secret = textOf(answer, "secret");
   await printError(
-    `${done}: ${textOf(object, "id")}${
+    `${done}: ${textOf(object, "id")}${describe(object)}${
       secret === "" ? "" : "; the key is not shown again:"
     }\n`,
   );
   if (secret !== "") await print(`${secret}\n`);
+  return object;
+}
+
+/** Warns about a key that may do everything; empty if it may not. */
+function warningOf(key: unknown): string {
+  const isRestricted = ["team", "user", "allow", "budgets"]
+    .some((name) => fieldOf(key, name) !== undefined);
+  if (isRestricted) return "";
+  const [ending, option] = fieldOf(key, "expiresAt") === undefined
+    ? [" and never expires", ", --expires"]
+    : ["", ""];
+  return `warning: the key has no restriction and no budget${ending}: see --team, --user, --model, --tool, --route, --budget${option}`;
+}
+
+/** Lists the budgets of an object: `, budgets 50usd/month, 10requests/minute`. */
+function budgetsOf(object: unknown): string {
+  const budgets = listOf(object, "budgets").filter(isJsonObject)
+    .map((each) => formatBudget(each) ?? printableJson(JSON.stringify(each)));
+  return budgets.length === 0 ? "" : `, budgets ${budgets.join(", ")}`;
+}
+
+/** Tells until when the key before the current one is valid; the view has only those that are. */
+function oldKeyOf(object: unknown): string {
+  const until = textOf(listOf(object, "keys").at(-2), "expiresAt");
+  return until === ""
+    ? ", the old key is no longer valid"
+    : `, the old key is valid until ${until}`;
 }
 
 function pastOf(action: string): string {

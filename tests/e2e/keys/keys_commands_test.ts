@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { gatewayCommand } from "../../harness/process/executable.ts";
 import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
-import { statusOf } from "../../harness/gateway/stored_keys.ts";
+import { keyedPolicies, statusOf } from "../../harness/gateway/stored_keys.ts";
 import { LlmUpstream } from "../../harness/llm/llm_upstream.ts";
 import { bytesOf, json } from "../../unit/llm/llm_responses.ts";
 
@@ -62,6 +62,17 @@ Deno.test("a team gets a key with two commands, is seen in the usage under its I
   const rotated = await ctl(gateway, "keys", "rotate", id, "--overlap", "1h");
   assert.equal(await ask(rotated.out.trim(), "o1"), 200);
   assert.equal(await ask(key, "o1"), 200);
+  const ended = await ctl(gateway, "keys", "rotate", id);
+  const updated = await ctl(
+    gateway,
+    ...["teams", "update", "blue", "--budget", "5usd/month"],
+    ...["--budget", "100requests/hour", "--notify-at", "80,100"],
+  );
+  await ctl(
+    gateway,
+    ...["teams", "update", "blue", "--budget", "5usd/month"],
+    ...["--notify-at", "80,100"],
+  );
   const list = await ctl(gateway, "keys", "list", "--team", "blue");
   const shown = await ctl(gateway, "teams", "show", "blue", "-o", "json");
   const byTeam = await ctl(gateway, "proxy", "usage", "--by", "team");
@@ -71,11 +82,23 @@ Deno.test("a team gets a key with two commands, is seen in the usage under its I
     ...["try", "rule", "llm.requestModel == 'o1'", "--against", "last=9"],
   );
   const revoked = await ctl(gateway, "keys", "revoke", id);
-  assert.equal(await ask(rotated.out.trim(), "o1"), 401);
+  assert.equal(await ask(ended.out.trim(), "o1"), 401);
   const again = await ctl(gateway, "keys", "resume", id);
   const wrong = await ctl(gateway, "keys", "create", "--budget", "5/month");
 
   assert.equal(team.error, "team created: blue\n");
+  assert.match(created.error, /^key created: \S+; the key is not .*:\n$/);
+  assert.match(
+    rotated.error,
+    new RegExp(
+      `^key rotated: ${id}, the old key is valid until \\d{4}-\\S+Z; `,
+    ),
+  );
+  assert.match(ended.error, /, the old key is no longer valid; the key is/);
+  assert.equal(
+    updated.error,
+    "team updated: blue, budgets 5usd/month, 100requests/hour\n",
+  );
   assert.match(created.out, /^gk_[\w-]{43}\n$/);
   assert.match(
     list.out,
@@ -96,4 +119,30 @@ Deno.test("a team gets a key with two commands, is seen in the usage under its I
   assert.deepEqual([again.code, wrong.code], [1, 2]);
   assert.match(again.error, /is revoked, for good/);
   assert.match(wrong.error, /Invalid budget "5\/month"/);
+});
+
+Deno.test("a key that may do everything for ever gets a warning on standard error", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: {
+      config: { kv: { path: ":memory:" } },
+      routes: [{ name: "all", policies: keyedPolicies }],
+    },
+  });
+  const create = (...options: readonly string[]) =>
+    ctl(gateway, "keys", "create", ...options);
+
+  const open = await create("--name", "ci");
+  const ending = await create("--expires", "1d");
+  const json = await create("-o", "json");
+  const restricted = await create("--model", "gpt-4o");
+
+  assert.match(open.out, /^gk_[\w-]{43}\n$/);
+  assert.match(
+    open.error,
+    /\nwarning: the key has no restriction and no budget and never expires: see --team, .*, --expires\n$/,
+  );
+  assert.match(ending.error, /\nwarning: .* no budget: see .*--budget\n$/);
+  assert.match(JSON.parse(json.out).secret, /^gk_/);
+  assert.match(json.error, /^warning: /);
+  assert.doesNotMatch(restricted.error, /warning/);
 });
