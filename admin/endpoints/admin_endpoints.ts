@@ -169,7 +169,7 @@ function requestEndpoints(
       ok: "The report",
       others: { 404: "No longer recorded" },
     }),
-    post("/try", (request) => tryChange(target.trials, request), {
+    post("/try", (request) => tryChange(target, request), {
       summary:
         "Says what a rule, a limit or a configuration would change on the newest requests; the body has rule, limit or files, and last",
       ok: "Counts of the requests that would change, and the newest of them",

@@ -1,20 +1,26 @@
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
-import {
-  MAX_TRIED,
-  type Trial,
-  type Trials,
-} from "../../src/gateway/trials.ts";
+import { MAX_TRIED, type Trial } from "../../src/gateway/trials.ts";
 import { json, text } from "../http/admin_responses.ts";
+import { hasToken } from "../access/check_admin_token.ts";
 import { InvalidParameter } from "../http/query_parameters.ts";
+import type { AdminTarget } from "../target/target.ts";
 import { readTypedJson, textMember } from "../http/request_body.ts";
 
 /** Says what a rule, a limit or a configuration would change on the newest requests; nothing changes. @throws {InvalidParameter} */
 export async function tryChange(
-  trials: Trials | undefined,
+  { trials, settings }: Pick<AdminTarget, "trials" | "settings">,
   request: Request,
 ): Promise<Response> {
   const body = await readTypedJson(request);
   const trial = readTrial(body);
+  // The answers of rules in files tell about the environment, which files may refer to.
+  const isOpen = trial.kind === "rule" || trial.kind === "limit";
+  if (!isOpen && !hasToken(settings)) {
+    return text(
+      403,
+      'forbidden: trials of configurations require "config.adminToken"',
+    );
+  }
   const last = readLast(body["last"]);
   if (trials === undefined) {
     return text(409, "this gateway has no configuration files");

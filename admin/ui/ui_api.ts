@@ -122,7 +122,7 @@ function source({ target, server }: UiOptions): readonly Endpoint[] {
     get("source/history", source.history),
     post("source/history/compare", source.compareWithPast),
     post("source/history/apply", source.goBack),
-    post("try", (request) => tryChange(target.trials, request)),
+    post("try", (request) => tryChange(target, request)),
   ];
 }
 

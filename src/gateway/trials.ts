@@ -25,11 +25,8 @@ import {
   loadCandidate,
 } from "./candidate.ts";
 import type { ConfigurationEditor, Draft } from "./configuration_editor.ts";
-import type {
-  ExtraPolicy,
-  ReplayOutcome,
-  ReplayServices,
-} from "./trial/replay.ts";
+import type { ExtraPolicy, ReplayOutcome } from "./trial/replay.ts";
+import type { ReplayServices } from "./trial/replay_services.ts";
 import { reportTrial, type TrialReport } from "./trial/trial_report.ts";
 
 /** A change to try: a rule or a limit beside those in force, other files, or a draft of the editor. */
@@ -231,7 +228,8 @@ async function replay(
 ): Promise<
   { readonly outcomes: readonly ReplayOutcome[] } | { readonly problem: string }
 > {
-  const { Replay, ReplayServices } = await import("./trial/replay.ts");
+  const { Replay, ReplayTimeError } = await import("./trial/replay.ts");
+  const { ReplayServices } = await import("./trial/replay_services.ts");
   const { sensitiveHeaders } = candidate.loaded.settings;
   const services = new ReplayServices(sensitiveHeaders);
   const lease = {
@@ -254,5 +252,10 @@ async function replay(
     clock,
     extra: extra?.(services),
   });
-  return { outcomes: await run.run(requests) };
+  try {
+    return { outcomes: await run.run(requests) };
+  } catch (error) {
+    if (error instanceof ReplayTimeError) return { problem: error.message };
+    throw error;
+  }
 }

@@ -1,4 +1,3 @@
-import { createSensitiveHeaders } from "../../base/redaction.ts";
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, GatewayError } from "../../base/errors.ts";
@@ -7,20 +6,18 @@ import { textBody } from "../../http/body.ts";
 import { BodyMemory, createBodyMemory } from "../../http/body_memory.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage } from "../../http/message.ts";
+import { withSharedSteps } from "../../policy/cel/counting.ts";
 import { nameKey } from "../../policy/authentication/request_identity.ts";
 import type { Policy, RunningPolicy } from "../../policy/contract/policy.ts";
-import type { PolicyServices } from "../../policy/contract/policy_services.ts";
 import { Rejection } from "../../policy/contract/rejection.ts";
 import {
   endListeners,
   usageListeners,
 } from "../../policy/contract/request_listeners.ts";
-import { noopServices } from "../../policy/noop_services.ts";
 import { Exchange } from "../../proxy/exchange/exchange.ts";
 import type { ReplayableRequest } from "../../proxy/exchange/replayable_request.ts";
-import type { GlobalLimiter } from "../../ratelimit/limiter/global_limiter.ts";
-import { LocalCounterStore } from "../../ratelimit/local/local_counter_store.ts";
 import { type Snapshot, SnapshotStore } from "../../snapshot/snapshot.ts";
+import { MAX_BODY_BYTES, type ReplayServices } from "./replay_services.ts";
 import { isUndecided } from "./undecided.ts";
 
 /** Outcome of a request in a replay. */
@@ -49,41 +46,14 @@ const replayedKinds: ReadonlySet<string> = new Set([
   "rateLimit",
 ]);
 
-/** Enough for the bodies that stand for those of requests. */
-const MAX_BODY_BYTES = 1 << 16;
 const SLICE_MS = 5;
+/** Time of all slices. */
+const MAX_WORK_MS = 10_000;
 
-/** Services of policies in a replay: its time is that of the requests, and its limits are unused at first. */
-export class ReplayServices {
-  readonly clock: ReplayClock = new ReplayClock();
-  readonly services: PolicyServices;
-
-  /** @param sensitiveHeaders See `Settings`. */
-  constructor(sensitiveHeaders: Iterable<string>) {
-    this.services = {
-      ...noopServices({
-        counters: new LocalCounterStore(this.clock).lease(),
-        globalLimiter: () => admitsAll,
-      }),
-      clock: this.clock,
-      maxBufferBytes: MAX_BODY_BYTES,
-      sensitiveHeaders: createSensitiveHeaders(sensitiveHeaders),
-    };
-  }
-}
-
-/** Limits that processes share are not tried: their budgets are elsewhere. */
-const admitsAll: GlobalLimiter = {
-  admit: () => ({ verdict: "admitted", readings: [] }),
-  debit() {},
-  refund() {},
-};
-
-class ReplayClock implements Clock {
-  time = 0;
-  now = () => this.time;
-  monotonic = () => this.time;
-  setTimer = () => () => {};
+/** A replay takes too long; the message says what to do. */
+export class ReplayTimeError extends Error {
+  /** Always `ReplayTimeError`. */
+  override readonly name = "ReplayTimeError";
 }
 
 /** Options of a replay. */
@@ -102,6 +72,8 @@ export class Replay {
   readonly #bodyMemory = new BodyMemory(
     createBodyMemory(1, 16 * MAX_BODY_BYTES),
   );
+  #sliceAt = 0;
+  #workMs = 0;
   /** Ends of the requests under way. */
   #ends: { readonly at: number; readonly end: () => void }[] = [];
 
@@ -109,20 +81,35 @@ export class Replay {
     this.#options = options;
   }
 
-  /** @param requests The oldest first. */
+  /**
+   * Returns the outcomes in the order of the requests, the oldest first.
+   * @throws {ReplayTimeError}
+   */
   async run(
     requests: readonly ReplayableRequest[],
   ): Promise<readonly ReplayOutcome[]> {
-    const { clock } = this.#options;
+    this.#sliceAt = this.#options.clock.monotonic();
     const outcomes: ReplayOutcome[] = [];
-    let startedAt = clock.monotonic();
     for (const request of requests) {
       outcomes.push(await this.#replay(request));
-      if (clock.monotonic() - startedAt < SLICE_MS) continue;
-      await yieldToEventLoop();
-      startedAt = clock.monotonic();
+      await this.#pause();
     }
     return outcomes;
+  }
+
+  /** Lets others run after a slice of work. @throws {ReplayTimeError} */
+  async #pause(): Promise<void> {
+    const { clock } = this.#options;
+    const sliceMs = clock.monotonic() - this.#sliceAt;
+    if (sliceMs < SLICE_MS) return;
+    this.#workMs += sliceMs;
+    if (this.#workMs > MAX_WORK_MS) {
+      throw new ReplayTimeError(
+        `the rules take more than ${MAX_WORK_MS / 1000} s: try fewer requests`,
+      );
+    }
+    await yieldToEventLoop();
+    this.#sliceAt = clock.monotonic();
   }
 
   async #replay(request: ReplayableRequest): Promise<ReplayOutcome> {
@@ -187,7 +174,7 @@ export class Replay {
     const { routed, listeners } = exchange;
     const { extra } = this.#options;
     const listener = routed.enterListener(listeners);
-    const early = await decide(exchange, listener.policies);
+    const early = await this.#decideBy(exchange, listener.policies);
     if (early !== undefined) return early;
     if (listener.readsModel) await routed.readModel();
     const { key, policies } = routed.enterRoute(routed.findRoute());
@@ -196,10 +183,23 @@ export class Replay {
       ? await verdictOf(extra.policy, exchange)
       : undefined;
     if (before !== undefined) return before;
-    const own = await decide(exchange, policies);
+    const own = await this.#decideBy(exchange, policies);
     if (own !== undefined || !isTried || extra.place === "before") return own;
     // A limit counts the requests that the route lets pass.
     return await verdictOf(extra.policy, exchange);
+  }
+
+  async #decideBy(
+    exchange: Exchange,
+    policies: readonly RunningPolicy[],
+  ): Promise<Rejection | undefined> {
+    for (const policy of policies) {
+      if (!replayedKinds.has(policy.kind.name)) continue;
+      const verdict = await verdictOf(policy, exchange);
+      if (verdict !== undefined) return verdict;
+      await this.#pause();
+    }
+    return undefined;
   }
 
   /** Ends the requests that had ended by `time`, and sets the clock. */
@@ -232,18 +232,6 @@ export class Replay {
   }
 }
 
-async function decide(
-  exchange: Exchange,
-  policies: readonly RunningPolicy[],
-): Promise<Rejection | undefined> {
-  for (const policy of policies) {
-    if (!replayedKinds.has(policy.kind.name)) continue;
-    const verdict = await verdictOf(policy, exchange);
-    if (verdict !== undefined) return verdict;
-  }
-  return undefined;
-}
-
 /** Returns the identities that policies verify which the request does not have. */
 function missingIdentities({ slots, routed }: Exchange): readonly string[] {
   const policies = [
@@ -260,7 +248,8 @@ async function verdictOf(
   policy: Policy,
   { context }: Exchange,
 ): Promise<Rejection | undefined> {
-  const verdict = await policy.onRequest?.(context);
+  // The rules of a policy take no longer together than one may.
+  const verdict = await withSharedSteps(() => policy.onRequest?.(context));
   return verdict instanceof Rejection ? verdict : undefined;
 }
 

@@ -5,6 +5,7 @@ import {
   startTestGateway,
   type TestGateway,
 } from "../../harness/gateway/gateway.ts";
+import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
 import { LlmUpstream } from "../../harness/llm/llm_upstream.ts";
 import { bytesOf, json } from "../../unit/llm/llm_responses.ts";
 
@@ -192,4 +193,30 @@ Deno.test("a configuration is tried: its routes, rules and credentials", async (
     files: [{ name: "gateway.yaml", text: "routes: 1" }],
   }, 1000);
   assert.match(JSON.stringify(wrong), /gateway.yaml:1:/);
+});
+
+Deno.test("without an admin token, rules are tried, but no configurations: their answers tell of the environment", async () => {
+  await using gateway = await GatewayProcess.start({
+    config: {
+      routes: [{ name: "all", policies: { directResponse: { status: 200 } } }],
+    },
+  });
+  const post = (body: unknown) =>
+    fetch(`${gateway.admin}/try`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+
+  const rule = await post({ rule: "true" });
+  const files = await post({ files: [{ name: "a.yaml", text: "" }] });
+  const draft = await post({ draft: { hash: "", name: "", text: "" } });
+
+  await rule.body?.cancel();
+  assert.deepEqual(
+    [rule.status, files.status, draft.status],
+    [200, 403, 403],
+  );
+  assert.match(await files.text(), /config\.adminToken/);
+  await draft.body?.cancel();
 });
