@@ -149,6 +149,8 @@ function limitsTable(dump: unknown): string {
   const columns: readonly (readonly [title: string, field: string])[] = [
     ["SCOPE", "scope"],
     ["LIMIT", "entry"],
+    ["OWNER", "owner"],
+    ["USED", "used"],
     ["LEFT", "remaining"],
     ["OF", "limit"],
     ["HELD", "held"],

@@ -119,14 +119,11 @@ export class GlobalLimiters {
   }
 
   /** Makes budgets unused; returns how many. Rejects when a store fails. */
-  async reset({ entry, key }: LimitSelection): Promise<number> {
+  async reset(selection: LimitSelection): Promise<number> {
     const counts = await Promise.all(
-      this.#inUse().map(({ limiter, users }) => {
-        const limits = [...users].flat().filter(({ name }) =>
-          entry === undefined || entry === name
-        );
-        return limiter.reset(limits, key);
-      }),
+      this.#inUse().map(({ limiter, users }) =>
+        limiter.reset([...users].flat(), selection)
+      ),
     );
     return counts.reduce((sum, count) => sum + count, 0);
   }

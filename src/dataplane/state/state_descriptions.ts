@@ -6,7 +6,7 @@ export interface PolicyStateDescription {
   readonly keySets: readonly DocumentDescription[];
   /** State of the metadata of authorization servers. */
   readonly providerMetadata: readonly DocumentDescription[];
-  /** Local limits, then shared ones, each with what is left. */
+  /** Local limits, then shared ones, then budgets of keys, users and teams in the store of which something is used; each with what is left. */
   readonly budgets: readonly BudgetDescription[];
 }
 
@@ -26,6 +26,10 @@ export interface BudgetDescription {
   readonly scope: string;
   /** Its definition in words. */
   readonly entry: string;
+  /** Whose it is, such as `team blue`; set for budgets of keys, users and teams in the store. */
+  readonly owner?: string;
+  /** Used in the current window; set for budgets with an owner. */
+  readonly used?: number;
   readonly limit: number;
   /** Such as `requests` or `tokens`. */
   readonly unit: string;

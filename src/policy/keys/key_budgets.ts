@@ -48,9 +48,15 @@ export class KeyBudgets implements Policy<"api_key_budget"> {
     this.#caller = caller;
     this.#notices = notices;
     const config = { global: blockOf(caller.budgets.map(descriptorOf)) };
+    const owners = caller.budgets.map(({ kind, id }) => `${kind} ${id}`);
     // Expressions are kept with the function that hides their secrets: here, as long as the caller.
     const own = { ...options, hide: (text: string) => text };
-    this.#limits = createRateLimit([{ scope: "", config, options: own }]);
+    this.#limits = createRateLimit([{
+      scope: "",
+      config,
+      options: own,
+      owners,
+    }]);
   }
 
   onRequest(
@@ -72,9 +78,10 @@ export class KeyBudgets implements Policy<"api_key_budget"> {
   #conclude(context: PolicyContext, verdict: unknown): Denial | undefined {
     if (verdict instanceof Rejection) {
       const { message, response, verdict: results } = verdict;
+      const ofKey = `key ${this.#caller.id}`;
       return new Rejection(
         "api_key_budget",
-        `${message} (key ${this.#caller.id})`,
+        message.includes(ofKey) ? message : `${message} (${ofKey})`,
         response,
         results,
       );

@@ -48,7 +48,8 @@ export type GlobalVerdict = GlobalAdmission | LimiterRejection | {
 /** Value of an entry that cannot be evaluated, with failure mode `Open`. */
 const UNKNOWN_VALUE = "unknown";
 
-interface Descriptor extends Omit<DescriptorUse, "entries"> {
+interface Descriptor extends Omit<DescriptorUse, "entries" | "owner"> {
+  readonly owner: string | undefined;
   readonly when: LimitExpression<boolean> | undefined;
   readonly entries: readonly {
     readonly key: string;
@@ -56,6 +57,12 @@ interface Descriptor extends Omit<DescriptorUse, "entries"> {
     readonly shown: string;
     readonly value: LimitExpression<string | undefined>;
   }[];
+}
+
+/** Dependencies of a `global` block. */
+interface GlobalLimitDependencies extends LimitDependencies {
+  /** See `RateLimitLayer`. */
+  readonly owners?: readonly string[] | undefined;
 }
 
 /** One `global` block. */
@@ -74,9 +81,10 @@ export class GlobalLimits {
   constructor(
     config: GlobalRateLimit,
     limiter: GlobalLimiter,
-    dependencies: LimitDependencies,
+    dependencies: GlobalLimitDependencies,
   ) {
     const { domain, descriptors, failureMode } = config;
+    const { owners } = dependencies;
     this.domain = domain;
     this.#names = nameDescriptors(config, dependencies.hide);
     this.#limiter = limiter;
@@ -86,6 +94,7 @@ export class GlobalLimits {
       return config === undefined ? [] : [{
         ...compileDescriptor(config, index, budget, dependencies),
         name: this.#nameAt(index),
+        owner: owners?.[index],
       }];
     });
     this.reserves = this.#descriptors.some(({ budget }) =>
@@ -104,6 +113,11 @@ export class GlobalLimits {
   /** Returns the name of the limit of a reading within its domain, such as `100 requests per minute, by user`. */
   nameOf({ index }: DescriptorReading): string {
     return this.#nameAt(index);
+  }
+
+  /** Returns whose limit a reading is: that of an owner, such as `team blue`, or of the domain. */
+  ownerOf({ index }: DescriptorReading): string {
+    return this.#descriptors[index]?.owner ?? `domain "${this.domain}"`;
   }
 
   /** Returns the values of the entries of a reading, without secrets: `user=anna`. */
@@ -133,7 +147,7 @@ export class GlobalLimits {
   ): GlobalVerdict | Promise<GlobalVerdict> {
     const uses: DescriptorUse[] = [];
     for (const descriptor of this.#descriptors) {
-      const { index, name = "", budget, when, entries } = descriptor;
+      const { index, name = "", budget, owner, when, entries } = descriptor;
       if (when?.read(variables, context) === false) continue;
       const values: [string, string][] = [];
       for (const { key, shown, value } of entries) {
@@ -142,7 +156,8 @@ export class GlobalLimits {
         else if (this.#isOpen) values.push([key, UNKNOWN_VALUE]);
         else return notEvaluated(shown);
       }
-      uses.push({ index, name, budget, entries: values });
+      const use = { index, name, budget, entries: values };
+      uses.push(owner === undefined ? use : { ...use, owner });
     }
     if (uses.length === 0) return nothingCounted;
     const decision = this.#limiter.admit(uses, expected);
@@ -205,7 +220,7 @@ function compileDescriptor(
   index: number,
   budget: BudgetDefinition,
   dependencies: LimitDependencies,
-): Descriptor {
+): Omit<Descriptor, "owner"> {
   const { when, entries } = config;
   return {
     index,

@@ -63,6 +63,12 @@ import type { Budget } from "../../ratelimit/local/counter_store.ts";
 import { takeAll } from "../../ratelimit/local/take_all.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
 
+/** Limits of a target. */
+interface RateLimitLayer extends CombinedLayer<RateLimit> {
+  /** Whose budgets the descriptors of `global` are, such as `team blue`; without, they belong to its domain. */
+  readonly owners?: readonly string[];
+}
+
 /**
  * Creates one policy from the limits of a route and of its gateway, so that a rejected request is charged to none of them.
  *
@@ -70,17 +76,18 @@ import { RequestVariables } from "../expressions/request_variables.ts";
  * Tokens are charged at the end of the response.
  */
 export function createRateLimit(
-  layers: readonly CombinedLayer<RateLimit>[],
+  layers: readonly RateLimitLayer[],
 ): Policy<"rate_limit"> {
   const [first] = layers;
   if (first === undefined) return {};
-  const global = layers.flatMap(({ config, options }) => {
+  const global = layers.flatMap(({ config, options, owners }) => {
     if (config.global === undefined) return [];
     const { hide, services } = options;
     const { globalLimiter } = servicesIn(services, rateLimitServices);
     const limiter = globalLimiter(config.global, options);
     const { log } = services;
-    return [limiter && new GlobalLimits(config.global, limiter, { log, hide })];
+    const dependencies = { log, hide, owners };
+    return [limiter && new GlobalLimits(config.global, limiter, dependencies)];
   });
   if (global.includes(undefined)) {
     const problem = "The shared rate limiter is not available";

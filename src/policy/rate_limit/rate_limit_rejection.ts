@@ -98,11 +98,9 @@ export function rejectGlobally(
   response.headers.set("x-ext-ratelimited", "true");
   writeAddedHeaders(response.headers, responseHeaders);
   const what = refusedBy === undefined
-    ? "A limit"
-    : `Limit "${limits.nameOf(refusedBy)}"`;
-  const message = `${what} of domain "${limits.domain}" ${
-    problem ?? "is used up"
-  }`;
+    ? `A limit of domain "${limits.domain}"`
+    : `Limit "${limits.nameOf(refusedBy)}" of ${limits.ownerOf(refusedBy)}`;
+  const message = `${what} ${problem ?? "is used up"}`;
   const key = refusedBy && limits.shownKey(refusedBy, variables);
   const verdict = globalVerdict(limits, { ...rejection, key });
   return new Rejection("rate_limit", message, response, verdict);

@@ -9,6 +9,7 @@ import {
   readOperation,
 } from "../../llm/providers/operation.ts";
 import type { Listener, Route } from "../../snapshot/snapshot.ts";
+import type { Rejection } from "../../policy/contract/rejection.ts";
 import { removeContentHeaders } from "../../policy/expressions/message_body.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 
@@ -33,7 +34,7 @@ export function inClientForm(
   const message = error instanceof LlmApiError
     ? error.publicMessage
     // Whose limit it is, and which, is what a client asks first.
-    : rejection?.reason === "rate_limit" && status === 429
+    : isOfLimit(rejection) && status === 429
     ? limitMessage(rejection.message, headers.get("retry-after"))
     : readMessage(text);
   const code = error?.code ?? rejection?.reason ?? null;
@@ -44,6 +45,11 @@ export function inClientForm(
     headers.set(name, value);
   }
   return { ...response, body: textBody(JSON.stringify(body)) };
+}
+
+function isOfLimit(rejection: Rejection | undefined): rejection is Rejection {
+  return rejection?.reason === "rate_limit" ||
+    rejection?.reason === "api_key_budget";
 }
 
 function limitMessage(message: string, seconds: string | undefined): string {

@@ -34,6 +34,10 @@ export type BucketStatus = "open" | "exhausted" | "unknown";
 export interface KvBucketOptions {
   readonly budget: BudgetDefinition;
   readonly entries: readonly (readonly [key: string, value: string])[];
+  /** Name of the limit, see `DescriptorUse`. */
+  readonly name: string | undefined;
+  /** See `DescriptorUse`. */
+  readonly owner: string | undefined;
   /** Key of the record. */
   readonly key: Deno.KvKey;
   readonly store: KvStore;
@@ -56,6 +60,7 @@ const TOKEN_STALE_MS = 1000;
 export class KvBucket {
   readonly budget: BudgetDefinition;
   readonly entries: KvBucketOptions["entries"];
+  readonly owner: string | undefined;
   readonly #options: KvBucketOptions;
   readonly #lease: Lease;
   readonly #charges = new PendingCharges();
@@ -69,10 +74,24 @@ export class KvBucket {
   constructor(options: KvBucketOptions) {
     this.budget = options.budget;
     this.entries = options.entries;
+    this.owner = options.owner;
     this.#options = options;
     this.#lease = new Lease(options.maxLease);
     this.#seen = new SeenRecord(options.budget, options.clock);
     this.#exchange = new KvExchange(() => this.#runExchange(), options.clock);
+  }
+
+  /** Name as `limits` shows it; those of budgets with an owner have it, such as `10 requests per hour, by team blue`. */
+  get name(): string {
+    const { name = "", entries, owner } = this.#options;
+    return owner === undefined
+      ? name
+      : `${name} ${entries.map(([, value]) => value).join(", ")}`;
+  }
+
+  /** Identifies the record, which budgets share that differ in their numbers only. */
+  get recordKey(): string {
+    return this.#options.key.join("\n");
   }
 
   /** Reports whether the record was ever read. */

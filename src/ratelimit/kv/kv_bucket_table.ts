@@ -45,11 +45,12 @@ export class KvBucketTable {
     return uses.find((use) => this.#find(use) === bucket);
   }
 
-  #find({ budget, entries }: DescriptorUse): KvBucket {
+  #find(use: DescriptorUse): KvBucket {
+    const { budget, entries } = use;
     const id = this.#identify(budget) + ownerOf(entries);
     const known = this.#buckets.get(id);
     if (known !== undefined && this.#latest === id) return known;
-    const bucket = known ?? this.#create(budget, entries);
+    const bucket = known ?? this.#create(use);
     this.#buckets.delete(id);
     this.#buckets.set(id, bucket);
     this.#latest = id;
@@ -57,18 +58,17 @@ export class KvBucketTable {
     return bucket;
   }
 
-  #create(
-    budget: BudgetDefinition,
-    entries: DescriptorUse["entries"],
-  ): KvBucket {
+  #create({ budget, entries, name, owner }: DescriptorUse): KvBucket {
     const { domain, store, firstReads, clock, maxLease } = this.#options;
     // Keys must be short, and the store need not know user names.
     const hash = createHash("sha256").update(JSON.stringify(entries));
-    const owner = hash.digest("base64url");
-    const key = ["limit", 2, domain, nameOf(budget), owner];
+    const values = hash.digest("base64url");
+    const key = ["limit", 2, domain, nameOf(budget), values];
     return new KvBucket({
       budget,
       entries,
+      name,
+      owner,
       key,
       store,
       firstReads,

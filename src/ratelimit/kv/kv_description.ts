@@ -4,10 +4,12 @@ import {
   shownAmount,
 } from "../budget/budget.ts";
 import type { GlobalLimit, LimitState } from "../limiter/global_limiter.ts";
+import type { LimitSelection } from "../local/counter_store.ts";
 import type { KvBucket } from "./kv_bucket.ts";
 
 /** One global budget as this process sees it. */
-export interface KvBudgetState extends BudgetReading {
+export interface KvBudgetState
+  extends BudgetReading, Pick<KvBucket, "name" | "owner" | "recordKey"> {
   readonly definition: BudgetDefinition;
   readonly entries: readonly (readonly [key: string, value: string])[];
   /** True once the record was read; before, the reading is that of an unused budget. */
@@ -24,6 +26,9 @@ export function describeBuckets(
 ): readonly KvBudgetState[] {
   return buckets.map((bucket) => ({
     ...bucket.read(),
+    name: bucket.name,
+    owner: bucket.owner,
+    recordKey: bucket.recordKey,
     definition: bucket.budget,
     entries: bucket.entries,
     isKnown: bucket.isKnown,
@@ -69,8 +74,61 @@ export function readKvLimit(
   };
 }
 
+/** Budgets with an owner that are described: the least remaining ones. */
+const MAX_OWNED = 1000;
+
+/**
+ * Describes budgets with an owner of which something is used: the others may be gone, and are full if not.
+ * @param budgets The least recently used one first.
+ */
+export function readOwnedBudgets(
+  budgets: readonly KvBudgetState[],
+): readonly LimitState[] {
+  // One whose numbers have changed is known with both: the latest are in force.
+  const latest = new Map(
+    budgets.filter(({ owner }) => owner !== undefined)
+      .map((each) => [each.recordKey, each]),
+  );
+  return [...latest.values()]
+    .filter(({ isKnown, remaining, limit, held = 0 }) =>
+      isKnown && (remaining < limit || held > 0)
+    )
+    .toSorted((a, b) => a.remaining / a.limit - b.remaining / b.limit)
+    .slice(0, MAX_OWNED)
+    .map(describeOwned);
+}
+
+function describeOwned(budget: KvBudgetState): LimitState {
+  const { name, owner, unit, limit, remaining, resetMs, windowMs } = budget;
+  const { held, leased, pendingDebits } = budget;
+  // Differences of dollars have digits that no amount has.
+  const used = Number((limit - remaining).toFixed(9));
+  return {
+    name,
+    ...(owner !== undefined && { owner }),
+    ...{ unit, limit, used, remaining, resetMs, windowMs },
+    ...(held !== undefined && { held }),
+    leased,
+    pending: shownAmount(unit, pendingDebits),
+  };
+}
+
+/** Returns whether a budget is selected: of a limit by its name, of an owner by the name that it is described with. */
+export function selectBudgets(
+  limits: readonly GlobalLimit[],
+  { entry, key }: LimitSelection,
+): (budget: KvBucket) => boolean {
+  const named = limits.filter(({ name }) =>
+    entry === undefined || entry === name
+  );
+  return ({ budget: definition, entries, owner, name }) =>
+    (key === undefined || entries.some(([, value]) => value === key)) &&
+    (owner !== undefined && (entry === undefined || entry === name) ||
+      named.some((limit) => isBudgetOf(limit, { definition, entries })));
+}
+
 /** Reports whether a budget belongs to a limit. */
-export function isBudgetOf(
+function isBudgetOf(
   { definition, keys }: Pick<GlobalLimit, "definition" | "keys">,
   budget: Pick<KvBudgetState, "definition" | "entries">,
 ): boolean {

@@ -11,13 +11,15 @@ import type {
   LimitState,
   StoreLimiter,
 } from "../limiter/global_limiter.ts";
+import type { LimitSelection } from "../local/counter_store.ts";
 import type { KvBucket } from "./kv_bucket.ts";
 import { KvBucketTable } from "./kv_bucket_table.ts";
 import {
   describeBuckets,
-  isBudgetOf,
   type KvBudgetState,
   readKvLimit,
+  readOwnedBudgets,
+  selectBudgets,
 } from "./kv_description.ts";
 import { FirstReadLimiter } from "./kv_first_reads.ts";
 import { isOverWithin } from "./kv_exchange.ts";
@@ -175,18 +177,18 @@ export class KvLimiter implements StoreLimiter {
 
   readLimits(limits: readonly GlobalLimit[]): readonly LimitState[] {
     const { budgets } = this;
-    return limits.map((limit) => readKvLimit(limit, budgets));
+    return [
+      ...limits.map((limit) => readKvLimit(limit, budgets)),
+      ...readOwnedBudgets(budgets),
+    ];
   }
 
   async reset(
     limits: readonly GlobalLimit[],
-    key: string | undefined,
+    selection: LimitSelection,
   ): Promise<number> {
-    const selected = this.#table.latest(Infinity).filter(
-      ({ budget: definition, entries }) =>
-        limits.some((limit) => isBudgetOf(limit, { definition, entries })) &&
-        (key === undefined || entries.some(([, value]) => value === key)),
-    );
+    const isSelected = selectBudgets(limits, selection);
+    const selected = this.#table.latest(Infinity).filter(isSelected);
     await Promise.all(selected.map((bucket) => bucket.reset()));
     return selected.length;
   }

@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Use } from "../budget/budget.ts";
+import type { LimitSelection } from "../local/counter_store.ts";
 import {
   DescriptorCounters,
   type DescriptorCounts,
@@ -93,9 +94,9 @@ export class CountedLimiter implements GlobalLimiter {
   /** See `StoreLimiter.reset`. */
   reset(
     limits: readonly GlobalLimit[],
-    key: string | undefined,
+    selection: LimitSelection,
   ): Promise<number> {
-    return this.#limiter.reset(limits, key);
+    return this.#limiter.reset(limits, selection);
   }
 
   count(limits: readonly GlobalLimit[]): LimiterCounts {

@@ -1,4 +1,5 @@
 import type { BudgetDefinition, BudgetReading, Use } from "../budget/budget.ts";
+import type { LimitSelection } from "../local/counter_store.ts";
 
 /** A configured descriptor, as far as it is known without a request. */
 export interface GlobalLimit {
@@ -18,6 +19,8 @@ export interface DescriptorUse {
   readonly budget: BudgetDefinition;
   /** Evaluated entries, such as `[["user", "anna"]]`. */
   readonly entries: readonly (readonly [key: string, value: string])[];
+  /** Whose budget it is, such as `team blue`. No configured limit describes such a budget: it is described by itself. */
+  readonly owner?: string;
 }
 
 /** Decision of a limiter about a request. */
@@ -117,6 +120,10 @@ export interface GlobalLimitReading
     Pick<BudgetReading, "unit" | "limit" | "windowMs">,
     Partial<Pick<BudgetReading, "remaining" | "resetMs">> {
   readonly name: string;
+  /** See `DescriptorUse`. */
+  readonly owner?: string;
+  /** Used in the current window; set for budgets with an owner. */
+  readonly used?: number;
   /** Keys whose budgets this process knows. */
   readonly keys?: number;
   /** Held for requests of this process in progress, over all keys, by limits that reserve. */
@@ -156,11 +163,14 @@ export interface StoreLimiter extends GlobalLimiter {
   probe(): Promise<void>;
   /** Returns leases and settles pending charges. Takes at most two seconds. */
   close(): Promise<void>;
-  /** Describes limits, in their order. */
+  /** Describes limits, in their order, then budgets with an owner. */
   readLimits(limits: readonly GlobalLimit[]): readonly LimitState[];
-  /** Makes budgets of these limits unused, as far as this process knows them; returns how many. Services reset theirs. */
+  /**
+   * Makes budgets unused, as far as this process knows them; returns how many. Services reset theirs.
+   * @param limits Those that the selection may concern, besides budgets with an owner.
+   */
   reset(
     limits: readonly GlobalLimit[],
-    key: string | undefined,
+    selection: LimitSelection,
   ): Promise<number>;
 }
