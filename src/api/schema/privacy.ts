@@ -92,7 +92,7 @@ export function privacyAt(
 const MISPLACED_DEPTH = 2;
 
 /** Reports whether a field of a value, or of a field, is never shown: a value in place of it may be that. */
-export function hasSecretFields(
+function hasSecretFields(
   plan: PrivacyPlan | undefined,
   depth = MISPLACED_DEPTH,
 ): boolean {
