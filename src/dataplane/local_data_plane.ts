@@ -37,7 +37,7 @@ import {
   createPinBook,
   createStoredResponses,
   createUsageBook,
-} from "./state/kv_stores.ts";
+} from "./state/stores/kv_stores.ts";
 import { Debugging } from "./calls/debugging.ts";
 import {
   type CallArguments,
@@ -52,7 +52,7 @@ import type { TrafficThread } from "./calls/traffic_thread.ts";
 import { createListeners, type RequestPathOptions } from "./request_path.ts";
 import type { DataPlane } from "./data_plane.ts";
 import type { ApplyResult, DrainResult, OpenFailure } from "./apply_result.ts";
-import type { PinBook } from "./state/pin_book.ts";
+import type { PinBook } from "./state/stores/pin_book.ts";
 import { PolicyState, type SharedPolicyState } from "./state/policy_state.ts";
 import { TokenState } from "./state/token_state.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";

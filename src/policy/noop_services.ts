@@ -13,7 +13,7 @@ import type {
 import { Slots } from "./contract/slot.ts";
 import { noStoredKeys, storedKeyServices } from "./keys/stored_keys.ts";
 import { type LoginServices, loginServices } from "./login/login_services.ts";
-import { LocalRegistrationTurns } from "./login/registration_turns.ts";
+import { LocalRegistrationTurns } from "./login/endpoints/registration_turns.ts";
 import {
   type RateLimitServices,
   rateLimitServices,

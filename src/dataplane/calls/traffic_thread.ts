@@ -13,7 +13,7 @@ import type { WatcherState } from "../../telemetry/trace/trace_watchers.ts";
 import type { TrafficStore } from "../../telemetry/traffic/traffic_store.ts";
 import type { Keyring } from "../keyring/keyring.ts";
 import type { ControlState } from "../state/control_state.ts";
-import type { PinBook } from "../state/pin_book.ts";
+import type { PinBook } from "../state/stores/pin_book.ts";
 import type { PolicyState } from "../state/policy_state.ts";
 import type { Debugging } from "./debugging.ts";
 import type { EndedMetrics } from "./merge_metrics.ts";

@@ -3,7 +3,7 @@ import { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import type { ReservedAddress } from "../../base/wire/egress_rules.ts";
 import { IdentityStore } from "../../identity/identity_store.ts";
 import type { LoginState } from "../../identity/oauth/grants/login_state.ts";
-import { LocalRegistrationTurns } from "../../policy/login/registration_turns.ts";
+import { LocalRegistrationTurns } from "../../policy/login/endpoints/registration_turns.ts";
 import { HealthRecords } from "../../proxy/balancing/health/health_records.ts";
 import { GlobalLimiters } from "../../ratelimit/global_limiters.ts";
 import type {
@@ -22,8 +22,8 @@ import {
   createPinBook,
   createStoredResponses,
   type KvStoreOptions,
-} from "./kv_stores.ts";
-import type { PinBook } from "./pin_book.ts";
+} from "./stores/kv_stores.ts";
+import type { PinBook } from "./stores/pin_book.ts";
 import type { Keyring } from "../keyring/keyring.ts";
 import { describeBudget, describeGlobalBudget } from "./policy_state.ts";
 import type {

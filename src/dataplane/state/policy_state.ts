@@ -19,7 +19,7 @@ import type { LoginState } from "../../identity/oauth/grants/login_state.ts";
 import {
   LocalRegistrationTurns,
   type RegistrationTurns,
-} from "../../policy/login/registration_turns.ts";
+} from "../../policy/login/endpoints/registration_turns.ts";
 import { Slots } from "../../policy/contract/slot.ts";
 import type { BudgetNotice } from "../../policy/keys/notice_board.ts";
 import { storedKeyServices } from "../../policy/keys/stored_keys.ts";
@@ -43,7 +43,7 @@ import type { LimiterCounts } from "../../ratelimit/limiter/counted_limiter.ts";
 import { GlobalLimiters } from "../../ratelimit/global_limiters.ts";
 import type { Keyring } from "../keyring/keyring.ts";
 import { KeyringReader } from "../keyring/keyring_reader.ts";
-import { createDocumentCache, createLoginState } from "./kv_stores.ts";
+import { createDocumentCache, createLoginState } from "./stores/kv_stores.ts";
 import { globalLimits, limiterPlace } from "./limiter_place.ts";
 
 /** Dependencies of the policy state. */

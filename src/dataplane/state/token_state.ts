@@ -18,7 +18,7 @@ import {
   createConnections,
   loginsOf,
 } from "./connection_state.ts";
-import { createVault } from "./kv_stores.ts";
+import { createVault } from "./stores/kv_stores.ts";
 
 /** Dependencies of the tokens of a thread. */
 export interface TokenStateOptions {

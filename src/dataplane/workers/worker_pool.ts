@@ -20,7 +20,7 @@ import { EndedMetrics } from "../calls/merge_metrics.ts";
 import type { CallingThread } from "../calls/traffic_thread.ts";
 import type { DataPlane } from "../data_plane.ts";
 import type { ApplyResult, DrainResult } from "../apply_result.ts";
-import { createUsageBook } from "../state/kv_stores.ts";
+import { createUsageBook } from "../state/stores/kv_stores.ts";
 import { ControlState } from "../state/control_state.ts";
 import { SharedConnections } from "../state/shared_connections.ts";
 import type {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { mapInSlices } from "../../base/slices.ts";
 import type { McpServerSettings } from "../servers/mcp_settings.ts";
-import { ServerFailure } from "../servers/server_failure.ts";
+import { ServerFailure } from "../servers/failures/server_failure.ts";
 import { OtherTools, type ServerTools, suspicionsOf } from "./suspicions.ts";
 import type { ToolLock } from "../servers/tool_approval.ts";
 import { digestOfTool, heldReason, lockedTool } from "./tool_lock.ts";

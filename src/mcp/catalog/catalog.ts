@@ -6,7 +6,7 @@ import type { ToolPins } from "../approval/tool_pins.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
 import type { ListKind } from "../servers/list_items.ts";
 import { allowsTool } from "../servers/mcp_settings.ts";
-import { ServerFailure } from "../servers/server_failure.ts";
+import { ServerFailure } from "../servers/failures/server_failure.ts";
 import { Collisions } from "./collisions.ts";
 import { exposedName, hasPrefix, originalName } from "../names/names.ts";
 import { ResourceFinder } from "./resource_finder.ts";

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
 import { exposedName } from "../names/names.ts";
 import type { McpServer } from "../servers/federated_server.ts";
-import type { ServerFailure } from "../servers/server_failure.ts";
+import type { ServerFailure } from "../servers/failures/server_failure.ts";
 import type { Client } from "./client.ts";
 
 /** Name of the tool at a server. */

@@ -12,7 +12,7 @@ import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
 import { listFacts, type ListKind, listKinds } from "../servers/list_items.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import type { RequestSide } from "../servers/server_connection.ts";
-import { ServerFailure } from "../servers/server_failure.ts";
+import { ServerFailure } from "../servers/failures/server_failure.ts";
 import type { TaskMethods } from "./task_methods.ts";
 import type { Client } from "./client.ts";
 import { type ConnectTools, elicitation, messageOf } from "./connect_tools.ts";

@@ -9,7 +9,7 @@ import type {
   ServerAbout,
   ServerConnection,
 } from "../servers/server_connection.ts";
-import { ServerFailure } from "../servers/server_failure.ts";
+import { ServerFailure } from "../servers/failures/server_failure.ts";
 import { runLegacyTask } from "../servers/awaited_tasks.ts";
 import { isAbout, type TaskIds } from "./task_ids.ts";
 

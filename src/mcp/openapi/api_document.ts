@@ -10,9 +10,9 @@ import type {
   OperationSelection,
 } from "./document/rest_tool.ts";
 import type { SendHttp } from "../servers/http/http_transport.ts";
-import { MessageLimit } from "../servers/message_limit.ts";
+import { MessageLimit } from "../servers/failures/message_limit.ts";
 import type { ConnectorOptions } from "../servers/server_connector.ts";
-import { ServerFailure } from "../servers/server_failure.ts";
+import { ServerFailure } from "../servers/failures/server_failure.ts";
 
 /** Content or place of the document of an API. */
 export type DocumentSource =

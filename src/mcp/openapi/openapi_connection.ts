@@ -7,7 +7,7 @@ import type { ResponseMessage } from "../../http/message.ts";
 import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
 import type { SendHttp } from "../servers/http/http_transport.ts";
 import type { McpServerSettings } from "../servers/mcp_settings.ts";
-import { MessageLimit } from "../servers/message_limit.ts";
+import { MessageLimit } from "../servers/failures/message_limit.ts";
 import type {
   Listener,
   ListenFilter,
@@ -15,7 +15,7 @@ import type {
   ServerAbout,
   ServerConnection,
 } from "../servers/server_connection.ts";
-import { ServerFailure } from "../servers/server_failure.ts";
+import { ServerFailure } from "../servers/failures/server_failure.ts";
 import {
   argumentsOf,
   createRestRequest,

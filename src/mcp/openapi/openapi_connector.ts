@@ -1,12 +1,12 @@
 import { unlessCancelled } from "../../base/cancellation.ts";
 import type { SendHttp } from "../servers/http/http_transport.ts";
-import { MessageLimit } from "../servers/message_limit.ts";
+import { MessageLimit } from "../servers/failures/message_limit.ts";
 import type { ServerConnection } from "../servers/server_connection.ts";
 import type {
   ConnectorOptions,
   ServerConnector,
 } from "../servers/server_connector.ts";
-import { ServerFailure } from "../servers/server_failure.ts";
+import { ServerFailure } from "../servers/failures/server_failure.ts";
 import { ApiDocument, type DocumentSource } from "./api_document.ts";
 import type { OperationSelection, RestApi } from "./document/rest_tool.ts";
 import { OpenApiConnection } from "./openapi_connection.ts";

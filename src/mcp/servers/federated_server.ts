@@ -10,8 +10,8 @@ import type {
   CreateConnector,
   ServerConnector,
 } from "./server_connector.ts";
-import { ServerFailure } from "./server_failure.ts";
-import { ServerHealth } from "./server_health.ts";
+import { ServerFailure } from "./failures/server_failure.ts";
+import { ServerHealth } from "./failures/server_health.ts";
 import {
   type McpServerStatus,
   type ServerToolCounts,

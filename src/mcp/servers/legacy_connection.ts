@@ -21,7 +21,7 @@ import {
   legacyRevisions,
   withMeta,
 } from "../protocol/revisions.ts";
-import { MessageLimit } from "./message_limit.ts";
+import { MessageLimit } from "./failures/message_limit.ts";
 import type { LegacyLink } from "./server_links.ts";
 import {
   type Listener,
@@ -32,7 +32,7 @@ import {
   type ServerConnection,
   type ServerSession,
 } from "./server_connection.ts";
-import { ServerFailure, SessionLost } from "./server_failure.ts";
+import { ServerFailure, SessionLost } from "./failures/server_failure.ts";
 import type { McpServerSettings } from "./mcp_settings.ts";
 
 /** Dependencies of a conversation with a server. */

@@ -10,7 +10,7 @@ import {
 } from "../protocol/revisions.ts";
 import { finishModernTask, needsTasks, takesTasks } from "./awaited_tasks.ts";
 import type { ModernLink } from "./server_links.ts";
-import { MessageLimit } from "./message_limit.ts";
+import { MessageLimit } from "./failures/message_limit.ts";
 import type { ConnectionOptions } from "./legacy_connection.ts";
 import {
   type InputRequest,
@@ -22,7 +22,7 @@ import {
   type ServerAbout,
   type ServerConnection,
 } from "./server_connection.ts";
-import { ServerFailure } from "./server_failure.ts";
+import { ServerFailure } from "./failures/server_failure.ts";
 
 /** Rounds of questions to a client for one request, and questions of a round. */
 const MAX_ROUNDS = 8;

@@ -7,10 +7,10 @@ import {
 import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
 import { keyOf, listFacts, type ListKind } from "./list_items.ts";
 import { allowsTool, type McpServerSettings } from "./mcp_settings.ts";
-import { MessageLimit } from "./message_limit.ts";
+import { MessageLimit } from "./failures/message_limit.ts";
 import type { McpServer } from "./federated_server.ts";
 import { ownSide, type ServerConnection } from "./server_connection.ts";
-import { ServerFailure } from "./server_failure.ts";
+import { ServerFailure } from "./failures/server_failure.ts";
 
 /** A whole list of one server. */
 export interface ServerList {

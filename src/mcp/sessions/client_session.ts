@@ -21,7 +21,7 @@ import type {
   ServerConnection,
   ServerSession,
 } from "../servers/server_connection.ts";
-import { ServerFailure } from "../servers/server_failure.ts";
+import { ServerFailure } from "../servers/failures/server_failure.ts";
 import { Answer } from "../streams/rpc_answer.ts";
 import type { Client } from "../clients/client.ts";
 import { OpenConnections } from "../clients/open_connections.ts";

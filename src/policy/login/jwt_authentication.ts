@@ -1,6 +1,6 @@
 import { checkKeyBackends } from "./jwt_keys.ts";
-import { wellKnownMetadata } from "./mcp_endpoint.ts";
-import { explainMcpOAuth } from "./mcp_responses.ts";
+import { wellKnownMetadata } from "./endpoints/mcp_endpoint.ts";
+import { explainMcpOAuth } from "./endpoints/mcp_responses.ts";
 import { definePolicy } from "../contract/define_policy.ts";
 import { explainAuthentication } from "../authentication/auth_responses.ts";
 import { checkJwtAuthentication, checkSecretRefs } from "./jwt_checks.ts";

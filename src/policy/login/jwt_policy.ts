@@ -34,7 +34,7 @@ import type { LoginSecrets } from "./mcp_login.ts";
 import { linesOf, readSecretRef } from "./jwt_checks.ts";
 import { defineSlot } from "../contract/slot.ts";
 import type { PolicyServices } from "../contract/policy_services.ts";
-import { clientOrigin } from "./client_origin.ts";
+import { clientOrigin } from "./endpoints/client_origin.ts";
 import {
   demandToken,
   rejectTemporarily,

@@ -1,7 +1,7 @@
 import type { IdentityLease } from "../../identity/identity_store.ts";
 import type { LoginState } from "../../identity/oauth/grants/login_state.ts";
 import { defineSlot } from "../contract/slot.ts";
-import type { RegistrationTurns } from "./registration_turns.ts";
+import type { RegistrationTurns } from "./endpoints/registration_turns.ts";
 
 /** Services that `jwtAuthentication` needs. */
 export interface LoginServices {

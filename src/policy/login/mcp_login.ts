@@ -34,10 +34,10 @@ import {
 } from "../../identity/oauth/protocol/oauth_reply.ts";
 import { ProviderClient } from "../../identity/oauth/provider/provider_client.ts";
 import { Seal } from "../../identity/oauth/protocol/seal.ts";
-import { clientAddress } from "./client_origin.ts";
+import { clientAddress } from "./endpoints/client_origin.ts";
 import type { PolicyOutcome } from "../contract/policy.ts";
 import { Rejection } from "../contract/rejection.ts";
-import { publicPreflight, rejectPublicly } from "./mcp_responses.ts";
+import { publicPreflight, rejectPublicly } from "./endpoints/mcp_responses.ts";
 
 type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
 

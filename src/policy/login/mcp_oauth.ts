@@ -25,14 +25,18 @@ import { pathOf } from "../../route/normalize_target.ts";
 import {
   adaptServerMetadata,
   protectedResourceMetadata,
-} from "./mcp_metadata.ts";
+} from "./endpoints/mcp_metadata.ts";
 import {
   publicJson,
   publicPreflight,
   rejectPublicly,
-} from "./mcp_responses.ts";
-import { registerClient } from "./mcp_registration.ts";
-import { findEndpoint, type McpEndpoint, notFound } from "./mcp_endpoint.ts";
+} from "./endpoints/mcp_responses.ts";
+import { registerClient } from "./endpoints/mcp_registration.ts";
+import {
+  findEndpoint,
+  type McpEndpoint,
+  notFound,
+} from "./endpoints/mcp_endpoint.ts";
 import type {
   PolicyContext,
   PolicyOutcome,
@@ -42,9 +46,12 @@ import { type LoginSecrets, McpLogin } from "./mcp_login.ts";
 import { waitFor } from "../contract/policy_trace.ts";
 import { removeLoginCookies } from "../../identity/oauth/endpoints/login_session.ts";
 import { issuerModeOf } from "./login_provider.ts";
-import { ProviderRegistration } from "./registration_turns.ts";
+import { ProviderRegistration } from "./endpoints/registration_turns.ts";
 import type { ProtectedResource } from "../authentication/request_identity.ts";
-import { clientOrigin, resourceMetadataUrl } from "./client_origin.ts";
+import {
+  clientOrigin,
+  resourceMetadataUrl,
+} from "./endpoints/client_origin.ts";
 
 type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
 

@@ -17,7 +17,7 @@ import type {
 import type { Attempts } from "../request/attempts.ts";
 import type { UsageMeter } from "../metering/meter/usage_meter.ts";
 import { requestIdOf, type TrustsPeer } from "../request/forwarding_headers.ts";
-import { clientOf } from "../../policy/login/client_origin.ts";
+import { clientOf } from "../../policy/login/endpoints/client_origin.ts";
 import { PolicyRun } from "./policy_run.ts";
 import {
   RequestContext,

@@ -10,7 +10,7 @@ import {
   isPerCaller,
 } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { SendHttp } from "../../mcp/servers/http/http_transport.ts";
-import { ServerFailure } from "../../mcp/servers/server_failure.ts";
+import { ServerFailure } from "../../mcp/servers/failures/server_failure.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Backend, McpTargetServer } from "../../snapshot/snapshot.ts";
 import type { Destination } from "../balancing/attempt_target.ts";

@@ -1,7 +1,7 @@
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { ConnectionSite } from "../../identity/connections/connection_site.ts";
 import { removePageCookies } from "../../identity/connections/page_session.ts";
-import { clientOrigin } from "../../policy/login/client_origin.ts";
+import { clientOrigin } from "../../policy/login/endpoints/client_origin.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import type { TrustsPeer } from "./forwarding_headers.ts";
 

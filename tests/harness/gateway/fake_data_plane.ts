@@ -12,7 +12,7 @@ import { TrafficStore } from "../../../src/telemetry/traffic/traffic_store.ts";
 import {
   MemoryPinRecords,
   PinBook,
-} from "../../../src/dataplane/state/pin_book.ts";
+} from "../../../src/dataplane/state/stores/pin_book.ts";
 import { FakeClock } from "../time/fake_clock.ts";
 
 /** A data plane without traffic. Its only thread returns `parts`; a call without a part has the result of no thread. */

@@ -2,7 +2,7 @@ import type { Cancellation } from "../../../base/cancellation.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { LegacyConnection } from "../legacy_connection.ts";
 import type { McpAddress } from "../mcp_settings.ts";
-import { MessageLimit } from "../message_limit.ts";
+import { MessageLimit } from "../failures/message_limit.ts";
 import { aboutOf, discoverRequest, rejectsRevision } from "../era_probe.ts";
 import { ModernConnection } from "../modern_connection.ts";
 import type {
@@ -15,7 +15,7 @@ import type {
   ConnectorOptions,
   ServerConnector,
 } from "../server_connector.ts";
-import { ServerFailure } from "../server_failure.ts";
+import { ServerFailure } from "../failures/server_failure.ts";
 import { HttpLegacyLink } from "./http_legacy_link.ts";
 import { HttpModernLink, modernCall } from "./http_modern_link.ts";
 import { HttpTransport, type SendHttp } from "./http_transport.ts";

@@ -9,7 +9,7 @@ import type {
   StreamPlace,
 } from "./http_transport.ts";
 import type { LegacyLink, RequestSender } from "../server_links.ts";
-import { ServerFailure, SessionLost } from "../server_failure.ts";
+import { ServerFailure, SessionLost } from "../failures/server_failure.ts";
 
 /** A stream that ends so often without a message is given up. */
 const MAX_EMPTY_RESUMES = 5;

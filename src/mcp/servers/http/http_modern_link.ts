@@ -17,7 +17,7 @@ import type {
   ModernRequest,
   RequestSender,
 } from "../server_links.ts";
-import { ServerFailure } from "../server_failure.ts";
+import { ServerFailure } from "../failures/server_failure.ts";
 import type { HttpTransport } from "./http_transport.ts";
 
 /** Dependencies of the requests to a server. */

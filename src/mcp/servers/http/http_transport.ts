@@ -12,7 +12,7 @@ import {
   type RpcError,
   type RpcMessage,
 } from "../../protocol/rpc_messages.ts";
-import { ServerFailure } from "../server_failure.ts";
+import { ServerFailure } from "../failures/server_failure.ts";
 import type { McpAddress } from "../mcp_settings.ts";
 
 /** Sends a request to the server; resolves with the head of the response. */

@@ -7,7 +7,7 @@ import {
   type FailureKind,
   ServerFailure,
   SessionLost,
-} from "../server_failure.ts";
+} from "../failures/server_failure.ts";
 import type { LegacyLink, RequestSender } from "../server_links.ts";
 
 /** A session over HTTP with SSE (MCP 2024-11-05, "Transports"): a stream, which the first request opens, and a POST for each message. */

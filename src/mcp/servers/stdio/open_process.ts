@@ -5,11 +5,11 @@ import type { Era } from "../../protocol/revisions.ts";
 import { DuplexLegacyLink, DuplexModernLink } from "../duplex/duplex_links.ts";
 import { aboutOf, discoverRequest, rejectsRevision } from "../era_probe.ts";
 import { LegacyConnection } from "../legacy_connection.ts";
-import { MessageLimit } from "../message_limit.ts";
+import { MessageLimit } from "../failures/message_limit.ts";
 import { ModernConnection } from "../modern_connection.ts";
 import type { ServerAbout } from "../server_connection.ts";
 import type { ConnectorOptions } from "../server_connector.ts";
-import { ServerFailure } from "../server_failure.ts";
+import { ServerFailure } from "../failures/server_failure.ts";
 import type { LiveServer } from "./process_slot.ts";
 import type { ServerProcess } from "./server_process.ts";
 

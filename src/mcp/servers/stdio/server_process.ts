@@ -3,7 +3,7 @@ import { type Clock, inTime } from "../../../base/clock.ts";
 import { parseRpc, readMessage } from "../../protocol/rpc_messages.ts";
 import { MessageRouter } from "../duplex/message_router.ts";
 import type { DuplexConnection } from "../duplex/duplex_links.ts";
-import { ServerFailure } from "../server_failure.ts";
+import { ServerFailure } from "../failures/server_failure.ts";
 import { LongLine, readLines } from "./line_reader.ts";
 import type { ProcessGuard } from "./process_guard.ts";
 import type { ProcessLog } from "./process_log.ts";

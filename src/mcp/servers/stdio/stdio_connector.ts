@@ -7,7 +7,7 @@ import type {
   ConnectorOptions,
   ServerConnector,
 } from "../server_connector.ts";
-import { ServerFailure } from "../server_failure.ts";
+import { ServerFailure } from "../failures/server_failure.ts";
 import { openProcess } from "./open_process.ts";
 import type { ProcessGuard } from "./process_guard.ts";
 import { ProcessLog } from "./process_log.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createLogger } from "../../../../src/base/log.ts";
 import { defaultLogFilter } from "../../../../src/base/log_filter.ts";
-import { KvPinRecords } from "../../../../src/dataplane/state/kv_pin_records.ts";
-import { PinBook } from "../../../../src/dataplane/state/pin_book.ts";
+import { KvPinRecords } from "../../../../src/dataplane/state/stores/kv_pin_records.ts";
+import { PinBook } from "../../../../src/dataplane/state/stores/pin_book.ts";
 import { openKv } from "../../../../src/kv/open_kv.ts";
 import { lockedTool } from "../../../../src/mcp/approval/tool_lock.ts";
 import { systemClock } from "../../../../src/base/clock.ts";

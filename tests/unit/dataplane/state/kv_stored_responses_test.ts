@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KvStoredResponses } from "../../../../src/dataplane/state/kv_stored_responses.ts";
+import { KvStoredResponses } from "../../../../src/dataplane/state/stores/kv_stored_responses.ts";
 import { openKv } from "../../../../src/kv/open_kv.ts";
 import { MemoryStoredResponses } from "../../../../src/llm/responses/stored_responses.ts";
 import { RedisServer } from "../../../harness/servers/redis_server.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Clock } from "../../../../src/base/clock.ts";
-import { KvUsageBook } from "../../../../src/dataplane/state/kv_usage_book.ts";
-import { MAX_ENTRIES } from "../../../../src/dataplane/state/usage_entries.ts";
+import { KvUsageBook } from "../../../../src/dataplane/state/stores/kv_usage_book.ts";
+import { MAX_ENTRIES } from "../../../../src/dataplane/state/stores/usage_entries.ts";
 import type { KvHandle } from "../../../../src/kv/kv_handle.ts";
 import { openKv } from "../../../../src/kv/open_kv.ts";
 import {

@@ -3,7 +3,7 @@ import {
   createCountedMemory,
   MemoryCountedOutputs,
 } from "../../../../src/llm/batch/counted_outputs.ts";
-import { KvCountedOutputs } from "../../../../src/dataplane/state/kv_counted_outputs.ts";
+import { KvCountedOutputs } from "../../../../src/dataplane/state/stores/kv_counted_outputs.ts";
 import { PatientClock } from "../../../harness/time/patient_clock.ts";
 import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 

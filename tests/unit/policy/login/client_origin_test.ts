@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { HeaderList } from "../../../../src/http/header_list.ts";
-import { clientAddress } from "../../../../src/policy/login/client_origin.ts";
+import { clientAddress } from "../../../../src/policy/login/endpoints/client_origin.ts";
 import { trustedProxies } from "../../../../src/proxy/request/forwarding_headers.ts";
 
 const trustsPeer = trustedProxies(["10.0.0.0/8", "fd00::/8"]);

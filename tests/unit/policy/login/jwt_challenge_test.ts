@@ -7,7 +7,7 @@ import {
 import {
   clientOrigin,
   resourceMetadataUrl,
-} from "../../../../src/policy/login/client_origin.ts";
+} from "../../../../src/policy/login/endpoints/client_origin.ts";
 
 Deno.test("bearerChallenge names the metadata first and leaves out what is not there", () => {
   assert.equal(bearerChallenge({}), "Bearer");

@@ -6,11 +6,11 @@ import {
   type FetchedDocument,
   readText,
 } from "../../../../src/identity/documents/document_client.ts";
-import { registerClient } from "../../../../src/policy/login/mcp_registration.ts";
+import { registerClient } from "../../../../src/policy/login/endpoints/mcp_registration.ts";
 import {
   LocalRegistrationTurns,
   ProviderRegistration,
-} from "../../../../src/policy/login/registration_turns.ts";
+} from "../../../../src/policy/login/endpoints/registration_turns.ts";
 import type { PolicyOutcome } from "../../../../src/policy/contract/policy.ts";
 import { Rejection } from "../../../../src/policy/contract/rejection.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";

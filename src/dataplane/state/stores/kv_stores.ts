@@ -1,25 +1,25 @@
-import { parseDuration } from "../../api/schema/duration.ts";
-import type { Settings } from "../../api/settings.ts";
-import type { Clock } from "../../base/clock.ts";
-import type { Logger } from "../../base/log.ts";
-import { redactUrl } from "../../base/redaction.ts";
+import { parseDuration } from "../../../api/schema/duration.ts";
+import type { Settings } from "../../../api/settings.ts";
+import type { Clock } from "../../../base/clock.ts";
+import type { Logger } from "../../../base/log.ts";
+import { redactUrl } from "../../../base/redaction.ts";
 import {
   type DocumentCache,
   KvDocumentCache,
   noDocumentCache,
-} from "../../identity/documents/document_cache.ts";
+} from "../../../identity/documents/document_cache.ts";
 import {
   type CountedOutputs,
   MemoryCountedOutputs,
-} from "../../llm/batch/counted_outputs.ts";
+} from "../../../llm/batch/counted_outputs.ts";
 import {
   MemoryStoredResponses,
   type StoredResponses,
-} from "../../llm/responses/stored_responses.ts";
+} from "../../../llm/responses/stored_responses.ts";
 import { KvStoredResponses } from "./kv_stored_responses.ts";
 import { KvCountedOutputs } from "./kv_counted_outputs.ts";
-import type { UsageBook } from "../../telemetry/traffic/usage_table.ts";
-import { Keyring } from "../keyring/keyring.ts";
+import type { UsageBook } from "../../../telemetry/traffic/usage_table.ts";
+import { Keyring } from "../../keyring/keyring.ts";
 import { KvPinRecords } from "./kv_pin_records.ts";
 import { KvUsageBook } from "./kv_usage_book.ts";
 import { MemoryPinRecords, PinBook } from "./pin_book.ts";
@@ -27,16 +27,19 @@ import {
   createMemoryLoginState,
   KvLoginState,
   type LoginState,
-} from "../../identity/oauth/grants/login_state.ts";
+} from "../../../identity/oauth/grants/login_state.ts";
 
-import { Vault } from "../../identity/vault/vault.ts";
+import { Vault } from "../../../identity/vault/vault.ts";
 import {
   parseVaultKeys,
   VaultKeyFile,
-} from "../../identity/vault/vault_keys.ts";
-import { type VaultKeys, VaultSeal } from "../../identity/vault/vault_seal.ts";
-import { KvStore } from "../../kv/kv_store.ts";
-import { openKv } from "../../kv/open_kv.ts";
+} from "../../../identity/vault/vault_keys.ts";
+import {
+  type VaultKeys,
+  VaultSeal,
+} from "../../../identity/vault/vault_seal.ts";
+import { KvStore } from "../../../kv/kv_store.ts";
+import { openKv } from "../../../kv/open_kv.ts";
 
 /** Dependencies of stores that processes may share. */
 export interface KvStoreOptions {

@@ -1,10 +1,13 @@
-import type { LockedTool, ToolLock } from "../../mcp/servers/tool_approval.ts";
+import type {
+  LockedTool,
+  ToolLock,
+} from "../../../mcp/servers/tool_approval.ts";
 import {
   approved,
   pinned,
   type PinPlace,
   type ToolPins,
-} from "../../mcp/approval/tool_pins.ts";
+} from "../../../mcp/approval/tool_pins.ts";
 
 /** Approved tools by server, where they are kept. */
 export interface PinRecords {

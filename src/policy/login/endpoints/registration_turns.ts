@@ -1,6 +1,6 @@
-import type { Clock } from "../../base/clock.ts";
-import type { Cancellation } from "../../base/cancellation.ts";
-import type { FetchedDocument } from "../../identity/documents/document_client.ts";
+import type { Clock } from "../../../base/clock.ts";
+import type { Cancellation } from "../../../base/cancellation.ts";
+import type { FetchedDocument } from "../../../identity/documents/document_client.ts";
 
 /** Limit of concurrent registrations, and of those per period: they need no token, so clients could flood the provider. */
 const MAX_REGISTRATIONS = 8;

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import type { KvEntry, KvHandle, Replacement } from "../../kv/kv_handle.ts";
+import type { KvEntry, KvHandle, Replacement } from "../../../kv/kv_handle.ts";
 import {
   createSums,
   mergeSums,
   sumNames,
-} from "../../telemetry/traffic/request_sums.ts";
+} from "../../../telemetry/traffic/request_sums.ts";
 import {
   identify,
   OTHER,
@@ -14,7 +14,7 @@ import {
   type UsageUnit,
   usageUnits,
   withoutDetails,
-} from "../../telemetry/traffic/usage_table.ts";
+} from "../../../telemetry/traffic/usage_table.ts";
 
 /** A row to add to the entry of its name, once. */
 export interface UsageChange {

@@ -1,8 +1,8 @@
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import type {
   ProviderAdapter,
   ProviderSettings,
-} from "../../identity/providers/provider.ts";
+} from "../../../identity/providers/provider.ts";
 
 /**
  * Creates the protected-resource metadata (RFC 9728) of an MCP server.

@@ -1,12 +1,15 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Clock } from "../../base/clock.ts";
-import { isJsonObject, parseJson } from "../../base/json.ts";
-import type { Log } from "../../base/log.ts";
-import type { KvChange, KvHandle } from "../../kv/kv_handle.ts";
-import { KvStore } from "../../kv/kv_store.ts";
-import { openKv } from "../../kv/open_kv.ts";
-import type { LockedTool, ToolLock } from "../../mcp/servers/tool_approval.ts";
-import type { PinPlace } from "../../mcp/approval/tool_pins.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { isJsonObject, parseJson } from "../../../base/json.ts";
+import type { Log } from "../../../base/log.ts";
+import type { KvChange, KvHandle } from "../../../kv/kv_handle.ts";
+import { KvStore } from "../../../kv/kv_store.ts";
+import { openKv } from "../../../kv/open_kv.ts";
+import type {
+  LockedTool,
+  ToolLock,
+} from "../../../mcp/servers/tool_approval.ts";
+import type { PinPlace } from "../../../mcp/approval/tool_pins.ts";
 import type { PinRecords } from "./pin_book.ts";
 
 /** Begins all keys; the number is the version of the records. */

@@ -1,14 +1,14 @@
 import { createHash, type Hash } from "node:crypto";
-import { type Clock, inTime } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
-import { redactUrl } from "../../base/redaction.ts";
-import type { KvHandle } from "../../kv/kv_handle.ts";
-import { KvStore } from "../../kv/kv_store.ts";
-import { openKv } from "../../kv/open_kv.ts";
+import { type Clock, inTime } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import { redactUrl } from "../../../base/redaction.ts";
+import type { KvHandle } from "../../../kv/kv_handle.ts";
+import { KvStore } from "../../../kv/kv_store.ts";
+import { openKv } from "../../../kv/open_kv.ts";
 import {
   MAX_RECORD_LENGTH,
   type StoredResponses,
-} from "../../llm/responses/stored_responses.ts";
+} from "../../../llm/responses/stored_responses.ts";
 
 /** Dependencies of `KvStoredResponses`. */
 export interface KvStoredResponsesOptions {

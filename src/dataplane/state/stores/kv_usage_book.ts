@@ -1,16 +1,16 @@
-import { type Clock, inTime } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
-import type { KvHandle } from "../../kv/kv_handle.ts";
-import { openKv } from "../../kv/open_kv.ts";
-import { KvStore } from "../../kv/kv_store.ts";
-import { startOf } from "../../telemetry/traffic/summed_usage.ts";
+import { type Clock, inTime } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import type { KvHandle } from "../../../kv/kv_handle.ts";
+import { openKv } from "../../../kv/open_kv.ts";
+import { KvStore } from "../../../kv/kv_store.ts";
+import { startOf } from "../../../telemetry/traffic/summed_usage.ts";
 import {
   type UsageBook,
   type UsageRow,
   UsageTable,
   type UsageUnit,
   usageUnits,
-} from "../../telemetry/traffic/usage_table.ts";
+} from "../../../telemetry/traffic/usage_table.ts";
 import {
   applyChanges,
   entriesOf,

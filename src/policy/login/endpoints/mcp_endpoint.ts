@@ -1,5 +1,5 @@
-import type { WellKnown } from "../contract/policy_kind.ts";
-import type { Rejection } from "../contract/rejection.ts";
+import type { WellKnown } from "../../contract/policy_kind.ts";
+import type { Rejection } from "../../contract/rejection.ts";
 import { publicPreflight, rejectPublicly } from "./mcp_responses.ts";
 import { PROTECTED_RESOURCE_PREFIX } from "./client_origin.ts";
 

@@ -1,17 +1,21 @@
-import type { Cancellation } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
-import { describeError, GatewayError } from "../../base/errors.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
-import { type Body, textBody } from "../../http/body.ts";
-import { HeaderList } from "../../http/header_list.ts";
-import type { ResponseMessage } from "../../http/message.ts";
-import { readText } from "../../identity/documents/document_client.ts";
-import { publicHeaders } from "../../identity/oauth/protocol/oauth_reply.ts";
+import type { Cancellation } from "../../../base/cancellation.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { describeError, GatewayError } from "../../../base/errors.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../../base/json.ts";
+import { type Body, textBody } from "../../../http/body.ts";
+import { HeaderList } from "../../../http/header_list.ts";
+import type { ResponseMessage } from "../../../http/message.ts";
+import { readText } from "../../../identity/documents/document_client.ts";
+import { publicHeaders } from "../../../identity/oauth/protocol/oauth_reply.ts";
 import { rejectPublicly } from "./mcp_responses.ts";
-import type { PolicyOutcome } from "../contract/policy.ts";
-import { type PolicyTrace, waitFor } from "../contract/policy_trace.ts";
+import type { PolicyOutcome } from "../../contract/policy.ts";
+import { type PolicyTrace, waitFor } from "../../contract/policy_trace.ts";
 import type { ProviderRegistration } from "./registration_turns.ts";
-import { Rejection } from "../contract/rejection.ts";
+import { Rejection } from "../../contract/rejection.ts";
 
 const MAX_REQUEST_BYTES = 64 * 1024;
 

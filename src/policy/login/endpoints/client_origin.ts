@@ -1,8 +1,8 @@
-import type { HeaderList } from "../../http/header_list.ts";
-import type { RequestMessage } from "../../http/message.ts";
-import { isAuthority } from "../../http/server/contract/request_target.ts";
-import { isIpAddress } from "../../api/schema/scalars.ts";
-import type { PolicyServices } from "../contract/policy_services.ts";
+import type { HeaderList } from "../../../http/header_list.ts";
+import type { RequestMessage } from "../../../http/message.ts";
+import { isAuthority } from "../../../http/server/contract/request_target.ts";
+import { isIpAddress } from "../../../api/schema/scalars.ts";
+import type { PolicyServices } from "../../contract/policy_services.ts";
 
 /** Parts of a request with the address that the client used. */
 type Addressed = Pick<RequestMessage, "scheme" | "authority" | "headers">;

@@ -1,5 +1,5 @@
-import type { Clock } from "../../base/clock.ts";
-import { describeError } from "../../base/errors.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { describeError } from "../../../base/errors.ts";
 import type { ServerFailure } from "./server_failure.ts";
 
 /** Pause between two checks of a server that has failed: with a check of at most 3 s, it is back within 5 s. */

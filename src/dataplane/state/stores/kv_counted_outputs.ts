@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { type Clock, inTime } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
-import { redactUrl } from "../../base/redaction.ts";
-import type { KvHandle } from "../../kv/kv_handle.ts";
-import { KvStore } from "../../kv/kv_store.ts";
-import { openKv } from "../../kv/open_kv.ts";
-import type { CountedOutputs } from "../../llm/batch/counted_outputs.ts";
+import { type Clock, inTime } from "../../../base/clock.ts";
+import type { Log } from "../../../base/log.ts";
+import { redactUrl } from "../../../base/redaction.ts";
+import type { KvHandle } from "../../../kv/kv_handle.ts";
+import { KvStore } from "../../../kv/kv_store.ts";
+import { openKv } from "../../../kv/open_kv.ts";
+import type { CountedOutputs } from "../../../llm/batch/counted_outputs.ts";
 
 /** Dependencies of `KvCountedOutputs`. */
 export interface KvCountedOutputsOptions {

@@ -1,9 +1,9 @@
-import { Cancellation } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
+import { Cancellation } from "../../../base/cancellation.ts";
+import type { Clock } from "../../../base/clock.ts";
 import {
   createDeadline,
   type MessageDeadline,
-} from "../streams/message_deadline.ts";
+} from "../../streams/message_deadline.ts";
 
 /** A time limit of an exchange with a server. Messages restart it; time in which the client is asked does not count. */
 export class MessageLimit {

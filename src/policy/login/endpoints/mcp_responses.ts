@@ -1,18 +1,18 @@
-import type { JsonObject } from "../../base/json.ts";
-import { textBody } from "../../http/body.ts";
-import { HeaderList } from "../../http/header_list.ts";
-import type { ResponseMessage } from "../../http/message.ts";
-import { publicHeaders } from "../../identity/oauth/protocol/oauth_reply.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import { textBody } from "../../../http/body.ts";
+import { HeaderList } from "../../../http/header_list.ts";
+import type { ResponseMessage } from "../../../http/message.ts";
+import { publicHeaders } from "../../../identity/oauth/protocol/oauth_reply.ts";
 import {
   type AuthRejection,
   rejectWith,
-} from "../authentication/auth_responses.ts";
-import { Rejection } from "../contract/rejection.ts";
+} from "../../authentication/auth_responses.ts";
+import { Rejection } from "../../contract/rejection.ts";
 import {
   errorOf,
   type Explanation,
-} from "../../telemetry/failures/explanation.ts";
-import type { RecordedRequest } from "../../telemetry/failures/recorded_request.ts";
+} from "../../../telemetry/failures/explanation.ts";
+import type { RecordedRequest } from "../../../telemetry/failures/recorded_request.ts";
 
 /** Optional parts of a rejection. */
 export interface PublicRejectionDetails {
