@@ -149,7 +149,7 @@ Deno.test("a chat too long to be held goes on as it is, and counts as what may b
   const body = streamed.replace("[]", `["${"a ".repeat(40_000)}"]`);
   const estimate = Math.ceil(1024 / 3) + 65_536;
   await using limited = await openTokenBudget(openAi, {
-    config: { config: { limits: { maxBufferBytes: 1024 } } },
+    config: { config: { limits: { maxLlmBodyBytes: 1024 } } },
   });
 
   const response = await fetchRaw(limited.origin + chatPath, {

@@ -86,7 +86,7 @@ for (
 ) {
   Deno.test(`a streamed chat that is ${what} goes on as it is, and is charged at least ${output} tokens`, async () => {
     await using limited = await openTokenBudget(reasoning, {
-      config: { config: { limits: { maxBufferBytes: 1024 } } },
+      config: { config: { limits: { maxLlmBodyBytes: 1024 } } },
     });
 
     const response = await fetch(limited.origin + chat, {
