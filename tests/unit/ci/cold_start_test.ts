@@ -92,7 +92,8 @@ Deno.test("deno run main.ts needs no package of the tests in its cache", async (
     );
 
     assert.match(output, /^gateway \d/);
-    assert(packages.size < 80, `${packages.size} packages`);
+    // Sixty of them are those of the clouds, which are loaded with the first token.
+    assert(packages.size < 150, `${packages.size} packages`);
   } finally {
     await Deno.remove(cache, { recursive: true });
   }
