@@ -20,7 +20,7 @@ const controls = /\\u00[01]/;
 const instructions: readonly RegExp[] = [
   /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules?|guidelines?)\b/i,
   /\b(?:do not|don't|never|without)\b.{0,40}\b(?:tell|inform|mention|notify|show|asking|telling)\b.{0,20}\b(?:the )?user\b/i,
-  /<\s*\/?\s*(?:important|system|secret|instructions?)\s*>/i,
+  /<\s{0,8}\/?\s{0,8}(?:important|system|secret|instructions?)\s{0,8}>/i,
   /\bsystem prompt\b/i,
   /\b(?:before|after|whenever|instead of)\b.{0,30}\b(?:us(?:e|ing)|call(?:ing)?)\b.{0,30}\b(?:any|all|other|every)\b.{0,20}\btools?\b/i,
   /~\/\.(?:ssh|aws|config|netrc|cursor)\b|\bid_rsa\b|\/etc\/passwd\b/i,
@@ -91,8 +91,9 @@ export function suspicionsOf(
     .slice(0, MAX_TEXT);
   const prose = [title, description]
     .filter((each) => typeof each === "string").join("\n").slice(0, MAX_TEXT);
-  const mentioned = prose.match(/[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)+/g)
-    ?.find((word) => others.names.has(word));
+  // One class of characters: a long word takes no longer than others.
+  const mentioned = prose.match(/[A-Za-z0-9_-]+/g)
+    ?.find((word) => word.includes("_") && others.names.has(word));
   const imitated = others.imitatedBy(String(name));
   const copied = others.describedAs(description);
   return [
