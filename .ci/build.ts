@@ -42,8 +42,9 @@ async function bundlePrograms(): Promise<void> {
   if (!bundled.success) {
     throw new Error(`Cannot bundle the programs: ${bundled.errorText}`);
   }
+  const commonJs = commonJsFiles();
   for (const name of programFiles()) {
-    if (name.endsWith(".js")) await finishFile(`${folder}/${name}`);
+    if (name.endsWith(".js")) await finishFile(`${folder}/${name}`, commonJs);
   }
 }
 
@@ -52,14 +53,40 @@ function programFiles(): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
+/** Returns the files of CommonJS packages, of which `deno bundle` exports the default only. */
+function commonJsFiles(): ReadonlySet<string> {
+  return new Set(
+    programFiles().filter((name) =>
+      name.endsWith(".js") &&
+      /^export default require_\w+\(\);$/m.test(
+        Deno.readTextFileSync(`${folder}/${name}`),
+      )
+    ),
+  );
+}
+
+/** Returns a dynamic import; those of CommonJS packages get the members, too. */
+function importOf(name: string, isCommonJs: boolean): string {
+  const imported = `import(String("./${name}"))`;
+  return isCommonJs
+    ? `${imported}.then(({ default: all }) => ({ default: all, ...all }))`
+    : imported;
+}
+
 /**
  * Reduces what Deno keeps of a file in memory: its dynamic imports are hidden from Deno, which reads what it can name at the start,
  * and V8 keeps a text with a single character beyond Latin-1 in two bytes for each.
  */
-async function finishFile(path: string): Promise<void> {
+async function finishFile(
+  path: string,
+  commonJs: ReadonlySet<string>,
+): Promise<void> {
   const text = await Deno.readTextFile(path);
   const program = text
-    .replaceAll(/\bimport\(("\.\/[^"\n]+\.js")\)/g, "import(String($1))")
+    .replaceAll(
+      /\bimport\("\.\/([^"\n]+\.js)"\)/g,
+      (_, name: string) => importOf(name, commonJs.has(name)),
+    )
     .replaceAll(
       // deno-lint-ignore no-control-regex
       /[^\x00-\x7f]/g,
