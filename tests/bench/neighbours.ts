@@ -131,7 +131,8 @@ export async function pinning(place: Place): Promise<string[]> {
 const hasTaskset = new Deno.Command("taskset", { args: ["-V"], stdout: "null" })
   .output().then(() => true, () => false);
 
-async function untilListening(port: number): Promise<void> {
+/** Resolves once something listens on the port of this machine, which may take a minute. */
+export async function untilListening(port: number): Promise<void> {
   const giveUpAt = Date.now() + 60_000;
   for (;;) {
     try {

@@ -14,6 +14,7 @@ import {
 } from "../measure.ts";
 import { startUpstream } from "../nginx.ts";
 import { describeMachine } from "./machine.ts";
+import { measurePauses } from "./pauses.ts";
 import {
   GET_ROW,
   type Peer,
@@ -133,6 +134,15 @@ async function measureLatency(
   };
 }
 
+/** Measures the pauses of the gateway only: the others collect no garbage. */
+async function measureGarbage(upstreamPort: number): Promise<Line> {
+  const { p50, p99 } = await measurePauses(upstreamPort, SECONDS);
+  return {
+    name: "pauses for garbage: p50, p99",
+    gateway: `${p50.toFixed(1)}, ${p99.toFixed(1)} ms`,
+  };
+}
+
 function ratioOf(gateway: number, leader: number): string {
   return leader > 0 ? (gateway / leader).toFixed(2) : "";
 }
@@ -183,6 +193,7 @@ async function main(): Promise<void> {
         compareRows(SMALL_POST_ROW, GET_ROW),
         await measureMemory(site, "memory after these rows"),
         await measureLatency(site, upstream.port),
+        await measureGarbage(upstream.port),
       );
     }
     for (const line of measured) await print(Object.values(line).join("  "));
