@@ -13,7 +13,7 @@ import { type Body, BytesBody } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
 import {
-  apiKeyDigest,
+  apiKeyIdentity,
   callerOf,
 } from "../policy/authentication/request_identity.ts";
 import type { Backend, Route } from "../snapshot/snapshot.ts";
@@ -317,7 +317,7 @@ export class Forwarder {
         onRead: (bytes) => call.readBody = bytes,
         responses: new ClientResponses(
           this.#options.responses,
-          `${request.owners?.at(-1)} ${slots?.get(apiKeyDigest) ?? ""}`,
+          `${request.owners?.at(-1)} ${slots?.get(apiKeyIdentity) ?? ""}`,
         ),
         models: () => modelSources(exchange, route, upstreams),
       });

@@ -90,7 +90,7 @@ const stdioSchema = s.object({
     s.optional(s.text(4096)),
   ),
   share: s.field(
-    "Whom a process serves: one `User` (the issuer and `sub` of a token, or the name of an API key; clients without identity are one user), or `All`, which then share what it remembers.",
+    "Whom a process serves: one `User` (the issuer and `sub` of a token, or an API key; clients without identity are one user), or `All`, which then share what it remembers.",
     s.optional(s.oneOf(["User", "All"])),
     "User",
   ),

@@ -36,8 +36,8 @@ export function setTokenClaims(
 /** Metadata of the API key, without the key: `apiKey` in expressions. */
 export const apiKeyMetadata = defineIdentity("apiKey", "metadata", true);
 
-/** SHA-256 of the API key: keys may share their metadata. */
-export const apiKeyDigest = defineSlot<string>("apiKeyDigest");
+/** ID of a stored API key, which stays when its secret is replaced, or SHA-256 of another one: keys may share their metadata. */
+export const apiKeyIdentity = defineSlot<string>("apiKeyIdentity");
 
 /** `{ username }` of the verified user: `basicAuth` in expressions. */
 export const basicAuthUser = defineIdentity("basicAuth", "username");
@@ -74,6 +74,25 @@ export function clientOf(slots: Slots | undefined): string {
   return typeof user === "string" ? user : "";
 }
 
+/**
+ * Returns names that no two callers have in common, unlike `clientOf`; none without identity. A token without subject has those of its
+ * claims, an API key those of `apiKeyIdentity`.
+ */
+export function distinctCaller(slots: Slots | undefined): readonly string[] {
+  const claims = slots?.get(jwtClaims);
+  if (claims !== undefined) {
+    const { iss, sub } = claims;
+    const issuer = typeof iss === "string" ? iss : "";
+    return typeof sub === "string" && sub !== ""
+      ? ["subject", issuer, sub]
+      : ["claims", issuer, rightsOf(claims)];
+  }
+  const key = slots?.get(apiKeyIdentity);
+  if (key !== undefined) return ["key", key];
+  const user = slots?.get(basicAuthUser)?.["username"];
+  return typeof user === "string" ? ["user", user] : [];
+}
+
 /** Returns the user that the verified token of a request names; `undefined` without one, or if it does not name both issuer and subject. */
 export function callerOf(slots: Slots | undefined): Caller | undefined {
   const claims = slots?.get(jwtClaims);
@@ -84,21 +103,25 @@ export function callerOf(slots: Slots | undefined): Caller | undefined {
     return undefined;
   }
   if (issuer === "" || subject === "") return undefined;
-  const rights = rightsOf.getOrInsertComputed(claims, digestRights);
-  return { issuer, subject, token, rights };
+  return { issuer, subject, token, rights: rightsOf(claims) };
 }
 
 /** Requests with the same token share its claims. */
-const rightsOf = new WeakMap<object, string>();
+const rights = new WeakMap<object, string>();
+
+/** Returns a hash of the claims that tokens with the same rights have in common. */
+function rightsOf(claims: Claims): string {
+  return rights.getOrInsertComputed(claims, digestRights);
+}
 
 /** Claims that differ between tokens with the same rights. */
 const perToken: ReadonlySet<string> = new Set(["exp", "iat", "jti", "nbf"]);
 
 function digestRights(claims: object): string {
-  const rights = Object.entries(claims)
+  const lasting = Object.entries(claims)
     .filter(([name]) => !perToken.has(name))
     .sort(([a], [b]) => a < b ? -1 : 1);
-  return createHash("sha256").update(JSON.stringify(rights))
+  return createHash("sha256").update(JSON.stringify(lasting))
     .digest("base64url");
 }
 

@@ -13,7 +13,7 @@ import { errorOf } from "../../telemetry/failures/explanation.ts";
 import { StoredKeyCheck, unknownKey } from "./stored_key_check.ts";
 import type { KeyRuleReason } from "./key_rules.ts";
 import {
-  apiKeyDigest,
+  apiKeyIdentity,
   apiKeyMetadata,
 } from "../authentication/request_identity.ts";
 import { definePolicy } from "../contract/define_policy.ts";
@@ -174,10 +174,10 @@ export function createApiKeyAuthentication(
   const accept = (
     { request, slots, trace }: PolicyContext,
     metadata: Metadata,
-    digest: string,
+    identity: string,
   ) => {
     slots.set(apiKeyMetadata, metadata);
-    slots.set(apiKeyDigest, digest);
+    slots.set(apiKeyIdentity, identity);
     trace?.apply({ apiKey: redactValues(metadata) });
     place.remove(request);
   };
@@ -196,14 +196,15 @@ export function createApiKeyAuthentication(
     if (metadata !== undefined) return accept(context, metadata, digest);
     const found = inStore?.check(digest) ?? unknownKey;
     if ("caller" in found) {
-      accept(context, found.caller.metadata, digest);
-      return inStore?.onRequest(context, found.caller);
+      const { caller } = found;
+      accept(context, caller.metadata, caller.id);
+      return inStore?.onRequest(context, caller);
     }
     if (found.isUnavailable) return rejectUnavailable(found.problem);
     if (mode !== "Permissive") return reject(found.problem, location);
     // A gateway-phase policy has verified another key.
     slots.set(apiKeyMetadata, undefined);
-    slots.set(apiKeyDigest, undefined);
+    slots.set(apiKeyIdentity, undefined);
     trace?.skip(found.problem);
     return undefined;
   };

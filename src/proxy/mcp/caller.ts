@@ -1,20 +1,13 @@
 import { createHash } from "node:crypto";
-import {
-  clientOf,
-  jwtClaims,
-} from "../../policy/authentication/request_identity.ts";
+import { distinctCaller } from "../../policy/authentication/request_identity.ts";
 import type { Slots } from "../../policy/contract/slot.ts";
 
 /**
- * Returns a name for the identity of the caller, which its sessions are bound to; the same for all callers without one, whose session
- * ids are all that they have.
+ * Returns a name for the identity of the caller, which its sessions, tasks and processes are bound to; the same for all callers
+ * without one, whose session ids are all that they have.
  */
 export function userOf(slots: Slots | undefined): string {
-  const issuer = slots?.get(jwtClaims)?.["iss"];
-  const identity = JSON.stringify([
-    typeof issuer === "string" ? issuer : "",
-    clientOf(slots),
-  ]);
+  const identity = JSON.stringify(distinctCaller(slots));
   if (identity !== latest.identity) {
     latest = { identity, name: nameOf(identity) };
   }
