@@ -7,7 +7,7 @@ import { type Finding, residentMib, sleep } from "./drill.ts";
 const SERVERS = 20;
 const CLIENTS = 8;
 /** `MCP_SECONDS=5` makes the drill shorter. */
-const FAULT_SECONDS = Number(Deno.env.get("MCP_SECONDS") ?? 10);
+const FAULT_SECONDS = Number(Deno.env.get("MCP_SECONDS") ?? 30);
 const FLAP_MS = 500;
 const SLOW_MS = 4000;
 const local = { hostname: "127.0.0.1", onListen: () => {} };
