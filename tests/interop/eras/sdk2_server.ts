@@ -83,7 +83,8 @@ function createLegacyServer(state: State): McpServer {
   return server;
 }
 
-function createServer(state: State, touch: Touch): McpServer {
+/** Creates a server that clients of either era can use. */
+export function createServer(state: State, touch: Touch): McpServer {
   const server = new McpServer({ name: "ts2", version: "1.0.0" }, {
     capabilities: { resources: { subscribe: true } },
   });

@@ -6,6 +6,7 @@ import {
   writeError,
   writeResult,
 } from "../../protocol/rpc_messages.ts";
+import { META, metaOf } from "../../protocol/revisions.ts";
 import type { RequestSender } from "../server_links.ts";
 import { MessageQueue } from "./message_queue.ts";
 
@@ -19,14 +20,15 @@ type ServerRequest = Extract<RpcMessage, { kind: "request" }>;
 
 /** A request that waits for its response. */
 interface PendingRequest {
-  readonly client: object;
+  /** The client that can be asked meanwhile; `undefined` for requests of the gateway, and for subscriptions. */
+  readonly client: object | undefined;
   readonly queue: MessageQueue;
 }
 
 /** Messages that wait for one reader. */
 const MAX_WAITING = 10_000;
 
-/** Notifications that concern all who listen, whatever is under way. */
+/** Notifications that concern all who listen, whatever is under way, unless they name a subscription. */
 const common: ReadonlySet<string> = new Set([
   "notifications/tools/list_changed",
   "notifications/prompts/list_changed",
@@ -71,8 +73,7 @@ export class MessageRouter {
   ): AsyncGenerator<RpcMessage, void> {
     if (this.#end !== undefined) throw this.#end.failure;
     const queue = new MessageQueue(MAX_WAITING);
-    const client = sender?.client ?? queue;
-    this.#pending.set(id, { client, queue });
+    this.#pending.set(id, { client: sender?.client, queue });
     const unsubscribe = cancellation.onCancel((why) => queue.end(why));
     try {
       await this.#send(text, cancellation);
@@ -128,27 +129,33 @@ export class MessageRouter {
     message: Extract<RpcMessage, { kind: "notification" }>,
   ): void {
     const { method, params } = message;
+    const subscription = metaOf(params)[META.SUBSCRIPTION];
     if (method === "notifications/progress") {
-      const token = params["progressToken"];
-      const isToken = typeof token === "number" || typeof token === "string";
-      if (isToken) this.#pending.get(token)?.queue.push(message);
-    } else if (common.has(method) || this.#pending.size === 0) {
+      this.#pendingOf(params["progressToken"])?.push(message);
+    } else if (subscription !== undefined) {
+      this.#pendingOf(subscription)?.push(message);
+    } else if (common.has(method) || this.#calls().length === 0) {
       for (const queue of this.#listeners) queue.push(message);
     } else {
       this.#onlySender()?.push(message);
     }
   }
 
+  #pendingOf(id: unknown): MessageQueue | undefined {
+    return typeof id === "number" || typeof id === "string"
+      ? this.#pending.get(id)?.queue
+      : undefined;
+  }
+
   #receiveRequest(message: ServerRequest): void {
     const { id, method } = message;
     if (method === "ping") return this.#answer(writeResult(id, {}));
     const [only, ...others] = this.#listeners;
-    const listener = this.#pending.size === 0 && others.length === 0
-      ? only
-      : undefined;
+    const isIdle = this.#calls().length === 0;
+    const listener = isIdle && others.length === 0 ? only : undefined;
     const isTaken = (this.#onlySender() ?? listener)?.push(message) ?? false;
     if (isTaken) return;
-    const problem = this.#pending.size === 0
+    const problem = isIdle
       ? "No client can be asked now"
       : "Several clients use the server now: the gateway cannot know which of them to ask";
     this.#answer(
@@ -158,10 +165,16 @@ export class MessageRouter {
 
   /** Returns the latest request under way, if all are of one client. */
   #onlySender(): MessageQueue | undefined {
-    const pending = [...this.#pending.values()];
-    const last = pending.at(-1);
-    const isOnly = pending.every(({ client }) => client === last?.client);
+    const calls = this.#calls();
+    const last = calls.at(-1);
+    const isOnly = calls.every(({ client }) => client === last?.client);
     return isOnly ? last?.queue : undefined;
+  }
+
+  /** Returns the requests of clients. */
+  #calls(): readonly PendingRequest[] {
+    return [...this.#pending.values()]
+      .filter(({ client }) => client !== undefined);
   }
 
   #answer(text: string): void {
