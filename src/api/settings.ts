@@ -204,6 +204,25 @@ const limits = s.object({
   ),
 });
 
+const remoteMedia = s.object({
+  fetch: s.field(
+    "Fetches them; otherwise, such requests are rejected.",
+    s.withDefault(s.boolean(), true),
+  ),
+  maxBytes: s.field(
+    "Maximum size of one image or file, in bytes. All of a request have `limits.maxLlmBodyBytes`.",
+    s.withDefault(s.integer(1024, 1 << 30), 8 * 1024 * 1024),
+  ),
+  timeout: s.field(
+    "Time for all images and files of a request.",
+    s.withDefault(positiveDuration, "10s"),
+  ),
+  trustedHosts: s.field(
+    "Hosts that may have private addresses, as in URLs: `files.example.com` or `localhost:8443`.",
+    s.withDefault(s.list(s.text(260), { max: 100 }), []),
+  ),
+});
+
 const logging = s.object({
   level: s.field(
     "Least severe level to write (`error`, `warn`, `info`, `debug`, `trace`, or `off`), optionally followed by levels per module: `info,proxy=debug`. `POST /logging` changes it at run time.",
@@ -293,6 +312,10 @@ export const settingsSchema = s.refine(
     egress: s.field(
       "Hosts that backends, and policies that fetch keys and metadata, may not connect to.",
       s.withDefault(egress, {}),
+    ),
+    remoteMedia: s.field(
+      "Images and files at `https` URLs in requests to LLMs, for providers that take bytes only, such as Bedrock.",
+      s.withDefault(remoteMedia, {}),
     ),
     kv: s.field(
       "Store that gateway processes share: for limits with `store: KV`, and to keep the keys and the metadata of identity providers across restarts.",

@@ -71,6 +71,7 @@ export interface LocalDataPlaneOptions extends
     | "traffic"
     | "prices"
     | "bodyMemory"
+    | "egress"
     | "counted"
     | "responses"
     | "unsettled"
@@ -194,6 +195,7 @@ export class LocalDataPlane implements DataPlane {
     const listeners = createListeners({
       ...options,
       ...parts,
+      egress,
       counted: this.#counted,
       responses: this.#responses,
       random: createEvenSequence(random),

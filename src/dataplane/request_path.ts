@@ -1,6 +1,8 @@
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log, Logger } from "../base/log.ts";
+import { parseDuration } from "../api/schema/duration.ts";
+import type { EgressPolicy } from "../base/wire/egress_policy.ts";
 import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
 import type { StoredResponses } from "../llm/responses/stored_responses.ts";
 import type { PriceBook } from "../llm/cost/price_book.ts";
@@ -16,6 +18,7 @@ import { Failover } from "../proxy/failover/failover.ts";
 import { Forwarder } from "../proxy/forwarder.ts";
 import { Listeners } from "../proxy/ports/listeners.ts";
 import type { McpEndpoints } from "../proxy/mcp/mcp_endpoints.ts";
+import { RemoteMedia } from "../proxy/llm/remote_media.ts";
 import { Mirrors } from "../proxy/mirrors.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
 import { createPortLog, type PortObserver } from "../proxy/ports/port_log.ts";
@@ -50,6 +53,7 @@ export interface RequestPathOptions {
   readonly debugging: Debugging;
   readonly traffic: TrafficRecorder;
   readonly bodyMemory: BodyMemory;
+  readonly egress: EgressPolicy;
   readonly counted: CountedOutputs;
   readonly responses: StoredResponses;
   readonly unsettled: UnsettledCounts;
@@ -119,10 +123,17 @@ function createForwarder(
     settings,
     traffic,
     responses,
+    egress,
   }: RequestPathOptions,
 ): Forwarder {
   const log = logger.module("proxy");
   const { maxBufferBytes, maxLlmBodyBytes } = settings.limits;
+  const { fetch: isEnabled, timeout, ...bounds } = settings.remoteMedia;
+  const media = new RemoteMedia({
+    ...{ clock, egress, isEnabled, ...bounds },
+    maxTotalBytes: maxLlmBodyBytes,
+    timeoutMs: parseDuration(timeout),
+  });
   const mirrors = new Mirrors({
     upstreams,
     tokens,
@@ -132,7 +143,7 @@ function createForwarder(
       metrics.mirrorFailures.labels(backend.name).inc();
       log.debug("Cannot mirror a request", { backend: backend.key, error });
     },
-    llm: { prices, clock, counted, maxBufferBytes: maxLlmBodyBytes },
+    llm: { prices, clock, counted, media, maxBufferBytes: maxLlmBodyBytes },
     onAnswer: (route, answer) => {
       metrics.recordMirror({ route, ...answer });
       const { usage } = answer;
@@ -149,6 +160,7 @@ function createForwarder(
     clock,
     log,
     responses,
+    media,
     maxBufferBytes,
     maxLlmBodyBytes,
   });

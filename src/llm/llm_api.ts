@@ -249,7 +249,7 @@ export function readPathModel(path: string): string | undefined {
 }
 
 const modelInPath =
-  /^[^?]*\/(?:(?:models|tunedModels|endpoints)\/([^/:?]+?)(?::|%3A)\w+\/*|model\/([^/?]+)\/(?:converse|invoke)[^/?]*\/*|openai\/deployments\/([^/?]+)\/[^?]*)(?:\?|$)/;
+  /^[^?]*\/(?:(?:models|tunedModels|endpoints)\/([^/?]+?)(?::|%3A)\w+\/*|model\/([^/?]+)\/(?:converse|invoke)[^/?]*\/*|openai\/deployments\/([^/?]+)\/[^?]*)(?:\?|$)/;
 
 /** Not that of responses, where a POST has the same path, and the model in its body. */
 const realtimePath = /^[^?]*\/realtime\/*(?:;[^?/]*)?\?/i;

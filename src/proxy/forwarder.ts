@@ -30,6 +30,7 @@ import { CredentialedTarget } from "./credentials/credentialed_target.ts";
 import type { Exchange } from "./exchange/exchange.ts";
 import { modelSources } from "./model_sources.ts";
 import { sendToProvider } from "./llm/llm_sender.ts";
+import type { RemoteMedia } from "./llm/remote_media.ts";
 import type { McpEndpoints } from "./mcp/mcp_endpoints.ts";
 import type { Mirrors } from "./mirrors.ts";
 import { isRepeatable, sendUntilGood } from "./failover/retry.ts";
@@ -57,6 +58,8 @@ export interface ForwarderOptions {
   readonly log: Log;
   /** Responses of LLMs to which clients may refer. */
   readonly responses: StoredResponses;
+  /** Fetches images and files at URLs, for LLMs. */
+  readonly media: RemoteMedia;
   /** Limit of bytes that are buffered to change the body of a request to an LLM. */
   readonly maxBufferBytes: number;
   /** The same for requests to LLMs. */
@@ -315,6 +318,7 @@ export class Forwarder {
         clock,
         maxBufferBytes: maxLlmBodyBytes,
         onRead: (bytes) => call.readBody = bytes,
+        media: this.#options.media,
         responses: new ClientResponses(
           this.#options.responses,
           `${request.owners?.at(-1)} ${slots?.get(apiKeyIdentity) ?? ""}`,

@@ -3,6 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { type Body, textBody } from "../../http/body.ts";
+import type { ResponseMessage } from "../../http/message.ts";
 import { type UpstreamOptions } from "../../http/client/upstream.ts";
 import { createUpstream } from "../../http/client/pool/pooled_upstream.ts";
 import { HeaderList } from "../../http/header_list.ts";
@@ -80,6 +81,8 @@ export interface FetchOptions {
   readonly authorization?: string | undefined;
   /** 1 MiB by default. */
   readonly maxBytes?: number;
+  /** 5 seconds by default. */
+  readonly timeoutMs?: number;
 }
 
 /**
@@ -87,11 +90,26 @@ export interface FetchOptions {
  * @throws {GatewayError} When the server is unreachable, or denied.
  * @throws {Error} When the response is too long, too late or compressed, or the fetch was cancelled.
  */
-export async function fetchDocument(
-  { connection, authority, target }: DocumentAddress,
-  { clock, egress, cancellation: outer, maxBytes = MAX_BYTES, ...options }:
-    FetchOptions,
+export function fetchDocument(
+  address: DocumentAddress,
+  { maxBytes = MAX_BYTES, ...options }: FetchOptions,
 ): Promise<FetchedDocument> {
+  return withResponse(address, options, async ({ status, headers, body }) => {
+    assertUncompressed(headers);
+    return { status, headers, text: await readText(body, maxBytes) };
+  });
+}
+
+/**
+ * Returns what `read` makes of the response of a server, before the connection is closed and within the time limit; see `fetchDocument`.
+ * @throws {GatewayError} When the server is unreachable, or denied.
+ */
+export async function withResponse<Result>(
+  { connection, authority, target }: DocumentAddress,
+  { clock, egress, cancellation: outer, timeoutMs = TIMEOUT_MS, ...options }:
+    Omit<FetchOptions, "maxBytes">,
+  read: (response: ResponseMessage) => Promise<Result>,
+): Promise<Result> {
   const { body, isLookedUp } = options;
   if (!isLookedUp) egress.assertHost(connection);
   const upstream = createUpstream({ ...connection, egress }, clock);
@@ -100,8 +118,8 @@ export async function fetchDocument(
   const { cancellation, lift } = createDeadline(
     own,
     clock,
-    TIMEOUT_MS,
-    () => new Error(`no response within ${TIMEOUT_MS} ms`),
+    timeoutMs,
+    () => new Error(`no response within ${timeoutMs} ms`),
   );
   try {
     const response = await upstream.send(
@@ -117,9 +135,7 @@ export async function fetchDocument(
       body === undefined ? undefined : textBody(body),
       cancellation,
     );
-    assertUncompressed(response.headers);
-    const text = await readText(response.body, maxBytes);
-    return { status: response.status, headers: response.headers, text };
+    return await read(response);
   } finally {
     unsubscribe();
     lift();
@@ -146,7 +162,8 @@ function headersFor(
   return headers;
 }
 
-function assertUncompressed(headers: HeaderList): void {
+/** @throws {Error} When a response has a content coding. */
+export function assertUncompressed(headers: HeaderList): void {
   const coding = headers.getJoined("content-encoding") ?? "identity";
   if (coding.toLowerCase() === "identity") return;
   throw new Error(

@@ -49,6 +49,8 @@ export interface ProviderApi {
   readonly wrapsCount?: true;
   /** Reports whether the provider serves a model with this API; all of them unless given. */
   serves?(model: string): boolean;
+  /** `false` if it takes images and files as bytes only, although others with the API take URLs. */
+  readonly takesUrls?: false;
   /** Fields that the body has in place of `model`. */
   readonly replacesModel?: Readonly<Record<string, string>>;
 }

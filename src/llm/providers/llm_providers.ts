@@ -120,6 +120,7 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
           }:${call.streaming ? "streamRawPredict" : "rawPredict"}`,
         hasModelInPath: true,
         serves: (model) => !model.startsWith("gemini"),
+        takesUrls: false,
         replacesModel: { anthropic_version: "vertex-2023-10-16" },
       },
     },

@@ -35,7 +35,7 @@ const names: readonly (readonly [LlmFamily, string])[] = [
 ];
 
 const gemini =
-  /\/models\/[^/:?]+:(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
+  /\/models\/[^/?]+:(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 const bedrock =
   /\/model\/[^/?]+\/(converse|converse-stream|invoke|invoke-with-response-stream)$/;
 const models = /\/models(?:\/([^/:]+(?:\/[^/:]+)?))?$/;

@@ -4,6 +4,11 @@ import { clientApis } from "./clients/client_apis.ts";
 import { countOf } from "./conversation/answer_fields.ts";
 import type { ChatRequest } from "./conversation/conversation.ts";
 import { Losses, noCounterpart } from "./conversation/losses.ts";
+import {
+  type FetchedMedia,
+  remoteUrls,
+  withMedia,
+} from "./conversation/remote_parts.ts";
 import { targetApis, type TargetName } from "./targets/target_apis.ts";
 
 /** A request to count tokens in the form of a provider's API. */
@@ -53,20 +58,28 @@ export function writeCount({ name }: LlmOperation, tokens: number): JsonObject {
   return clientCounts.get(name)?.write(tokens) ?? {};
 }
 
+/** A request to count tokens that has been read; see `ReadRequest`. */
+export interface ReadCountRequest {
+  readonly urls: readonly string[];
+  /** Returns `undefined` for APIs that do not count. @throws {UntranslatableError} */
+  write(media: FetchedMedia): CountRequest | undefined;
+}
+
 /**
- * Translates a request to count tokens; `undefined` for APIs that do not count.
- * @param options `wrapsCount`: the provider has the request as a member.
+ * Reads a request to count tokens.
+ * @param options `wrapsCount`: the provider has the request as a member. `takesUrls`: see `TranslationOptions`.
  * @throws {UntranslatableError}
  */
-export function translateCount(
+export function readCountRequest(
   { name }: LlmOperation,
   body: JsonObject,
-  { target, model, wrapsCount = false }: {
+  { target, model, wrapsCount = false, takesUrls = true }: {
     readonly target: TargetName;
     readonly model: string | undefined;
     readonly wrapsCount?: boolean | undefined;
+    readonly takesUrls?: boolean | undefined;
   },
-): CountRequest | undefined {
+): ReadCountRequest {
   const client = clientApis.get(clientCounts.get(name)?.of ?? "");
   if (client === undefined) throw noCounterpart(name);
   const losses = new Losses("Drop");
@@ -76,11 +89,17 @@ export function translateCount(
     model === undefined ? content : { ...content, model },
     losses,
   );
-  return writers[target]?.(
-    targetApis[target].write(request, losses),
-    request,
-    wrapsCount,
-  );
+  const api = targetApis[target];
+  const needsBytes = takesUrls ? api.needsBytes : () => true;
+  return {
+    urls: writers[target] && needsBytes ? remoteUrls(request, needsBytes) : [],
+    write: (media) =>
+      writers[target]?.(
+        api.write(withMedia(request, media), losses),
+        request,
+        wrapsCount,
+      ),
+  };
 }
 
 type CountWriter = (

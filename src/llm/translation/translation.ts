@@ -16,6 +16,11 @@ import type {
   AnswerWriter,
 } from "./conversation/conversation.ts";
 import { fitNames } from "./conversation/fitted_names.ts";
+import {
+  type FetchedMedia,
+  remoteUrls,
+  withMedia,
+} from "./conversation/remote_parts.ts";
 import { stopping } from "./conversation/stop_sequences.ts";
 import {
   Losses,
@@ -54,8 +59,18 @@ export interface TranslationOptions {
   readonly unsupported: Unsupported;
   /** Prompts without marks for a cache get some, where the provider needs them. */
   readonly marksCaches?: boolean;
+  /** `false` if the provider takes images and files as bytes only, although others with its API take URLs. */
+  readonly takesUrls?: boolean | undefined;
   /** Receives the whole response, for clients that may refer to it by id. */
   readonly onResponse?: OnResponse;
+}
+
+/** A request that has been read, and can be written in the form of the provider. */
+export interface ReadRequest {
+  /** URLs of images and files that the provider takes as bytes only. */
+  readonly urls: readonly string[];
+  /** @throws {UntranslatableError} When something has no counterpart in the other API, such as a URL that `media` does not have. */
+  write(media?: FetchedMedia): Translation;
 }
 
 /**
@@ -63,11 +78,23 @@ export interface TranslationOptions {
  * @throws {UntranslatableError} When it has something without a counterpart in the other API.
  */
 export function translate(
+  operation: LlmOperation,
+  body: JsonObject,
+  options: TranslationOptions,
+): Translation {
+  return readRequest(operation, body, options).write();
+}
+
+/**
+ * Reads a request in the form of a client's API.
+ * @throws {UntranslatableError}
+ */
+export function readRequest(
   { name }: LlmOperation,
   body: JsonObject,
   { target, model, id, now, onResponse = () => {}, ...options }:
     TranslationOptions,
-): Translation {
+): ReadRequest {
   const client = clientApis.get(name);
   if (client === undefined) throw noCounterpart(name);
   const api = targetApis[target];
@@ -78,15 +105,24 @@ export function translate(
     ? withAutomaticMarks(read)
     : read;
   const { request, restore } = fitNames(marked, api.names);
-  const reader = restoring(api.createReader(request, id), restore);
+  const needsBytes = options.takesUrls === false
+    ? () => true
+    : api.needsBytes ?? (() => false);
   return {
-    operation: { family: api.family, name: api.operation(read.stream) },
-    query: read.stream ? api.streamQuery : "",
-    body: api.write(request, losses),
-    stream: read.stream,
-    reader: api.lacksStop === true ? stopping(reader, read.stop) : reader,
-    writer: client.createWriter(read, now, onResponse),
-    losses: losses.names,
+    urls: remoteUrls(request, needsBytes),
+    write(media = new Map()) {
+      const body = api.write(withMedia(request, media), losses);
+      const reader = restoring(api.createReader(request, id), restore);
+      return {
+        operation: { family: api.family, name: api.operation(read.stream) },
+        query: read.stream ? api.streamQuery : "",
+        body,
+        stream: read.stream,
+        reader: api.lacksStop === true ? stopping(reader, read.stop) : reader,
+        writer: client.createWriter(read, now, onResponse),
+        losses: losses.names,
+      };
+    },
   };
 }
 

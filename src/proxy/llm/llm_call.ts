@@ -19,6 +19,7 @@ import { isFilterError } from "../../llm/withheld_answer.ts";
 import { readRequestContent } from "../../llm/request/request_content.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import { redactError, secretsIn } from "../credentials/redacted_error.ts";
+import type { RemoteMedia } from "./remote_media.ts";
 import { filterBetas, providerHeaders } from "./llm_headers.ts";
 
 /** A request to an LLM provider. */
@@ -38,6 +39,8 @@ export interface LlmCall {
   readonly maxBufferBytes: number;
   /** Called with the whole body when it was read: it is gone from `body` then. */
   onRead(bytes: Uint8Array): void;
+  /** Fetches images and files at URLs. */
+  readonly media: Pick<RemoteMedia, "fetch">;
   /** Earlier responses of the client. */
   readonly responses: ClientResponses;
   /** Returns the backends that a list of models is made of. */

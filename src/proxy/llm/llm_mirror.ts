@@ -16,6 +16,7 @@ import {
 } from "../metering/meter/usage_meter.ts";
 import { Attempts } from "../request/attempts.ts";
 import { toGatewayError } from "../request/respond.ts";
+import type { LlmCall } from "./llm_call.ts";
 import { sendToProvider } from "./llm_sender.ts";
 
 /** The response of a provider to the copy of a request. */
@@ -34,6 +35,7 @@ export interface MirroredAnswer {
 /** Dependencies of copies for LLM providers. */
 export interface LlmMirrorOptions
   extends Pick<MeterOptions, "prices" | "clock" | "counted"> {
+  readonly media: LlmCall["media"];
   /** Longer bodies are not read. */
   readonly maxBufferBytes: number;
 }
@@ -112,11 +114,12 @@ function createMeter(
 async function send(
   { request, requestId, llm, upstream, cancellation }: LlmCopy,
   meter: TokenMeter,
-  { clock, maxBufferBytes }: LlmMirrorOptions,
+  { clock, maxBufferBytes, media }: LlmMirrorOptions,
 ): Promise<ResponseMessage> {
   await meter.prepare(request, maxBufferBytes);
   return await sendToProvider({
     ...{ target: llm, upstream, request, requestId, clock, maxBufferBytes },
+    media,
     body: request.body,
     held: undefined,
     cancellation,

@@ -9,7 +9,7 @@ import type { LlmOperation } from "../../llm/providers/operation.ts";
 import { estimateInput } from "../../llm/request/input_estimate.ts";
 import {
   readCount,
-  translateCount,
+  readCountRequest,
   writeCount,
 } from "../../llm/translation/token_count.ts";
 import { targetApis } from "../../llm/translation/targets/target_apis.ts";
@@ -40,10 +40,14 @@ export async function countTokens(
   );
   const target = targetApiOf(call.target, model);
   const api = provider.apis[targetApis[target].family];
-  const { wrapsCount } = api ?? {};
+  const { wrapsCount, takesUrls } = api ?? {};
   const count = await rejectingUntranslatable(
     family,
-    () => translateCount(counting, read, { target, model, wrapsCount }),
+    async () => {
+      const options = { target, model, wrapsCount, takesUrls };
+      const { urls, write } = readCountRequest(counting, read, options);
+      return write(await call.media.fetch(urls, call));
+    },
   );
   let tokens = 0;
   if (count !== undefined && serves(api, count.operation)) {

@@ -15,9 +15,10 @@ import { UntranslatableError } from "../../llm/translation/conversation/losses.t
 import type { OnResponse } from "../../llm/translation/clients/responses_writer.ts";
 import {
   readErrorMessage,
-  translate,
+  readRequest,
   type Translation,
 } from "../../llm/translation/translation.ts";
+import { targetApis } from "../../llm/translation/targets/target_apis.ts";
 import { removeContentHeaders } from "../../policy/expressions/message_body.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import { invalidRequest, readBytes } from "./llm_body.ts";
@@ -139,7 +140,7 @@ async function withReferences(
 }
 
 function translateOrReject(
-  { clock, requestId, target }: LlmCall,
+  call: LlmCall,
   operation: LlmOperation,
   { body, model, onResponse }: {
     readonly body: JsonObject;
@@ -147,19 +148,21 @@ function translateOrReject(
     readonly onResponse: OnResponse | undefined;
   },
 ): Promise<Translation> {
-  return rejectingUntranslatable(
-    operation.family,
-    () =>
-      translate(operation, body, {
-        target: targetApiOf(target, model),
-        model,
-        id: requestId,
-        now: clock.now(),
-        unsupported: target.unsupported,
-        marksCaches: target.marksCaches,
-        ...(onResponse && { onResponse }),
-      }),
-  );
+  const { clock, requestId, target, media } = call;
+  const name = targetApiOf(target, model);
+  return rejectingUntranslatable(operation.family, () => {
+    const { urls, write } = readRequest(operation, body, {
+      target: name,
+      model,
+      id: requestId,
+      now: clock.now(),
+      unsupported: target.unsupported,
+      marksCaches: target.marksCaches,
+      takesUrls: target.provider.apis[targetApis[name].family]?.takesUrls,
+      ...(onResponse && { onResponse }),
+    });
+    return urls.length === 0 ? write() : media.fetch(urls, call).then(write);
+  });
 }
 
 /**

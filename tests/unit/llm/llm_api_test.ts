@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readOperation } from "../../../src/llm/providers/operation.ts";
 import {
   detectLlmApi,
   llmApiFacts,
@@ -98,6 +99,16 @@ for (
     assert.equal(readPathModel(path), model);
   });
 }
+
+Deno.test("a model of Bedrock in a path of Gemini has its version", () => {
+  const model = "anthropic.claude-haiku-4-5-v1:0";
+  const path = `/v1beta/models/${model}:generateContent`;
+  assert.equal(readPathModel(path), model);
+  assert.deepEqual(readOperation("POST", path, false), {
+    family: "gemini",
+    name: "generateContent",
+  });
+});
 
 Deno.test("docs/token_counting.md lists every API with its paths", async () => {
   const limits = new URL("../../../docs/token_counting.md", import.meta.url);

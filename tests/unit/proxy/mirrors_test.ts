@@ -79,6 +79,7 @@ function startMirrors() {
         unknownModel: { input: 0, output: 0 },
       }, { clock, log: new RecordedLog() }),
       counted: new MemoryCountedOutputs(),
+      media: { fetch: () => Promise.resolve(new Map()) },
       maxBufferBytes: 1024,
     },
     onAnswer: () => {},

@@ -10,10 +10,14 @@ interface Markable {
   readonly cache?: CacheMark | undefined;
 }
 
+/** Content in Base64. */
+export interface MediaData {
+  readonly mediaType: string;
+  readonly data: string;
+}
+
 /** Content in Base64 or at a URL. */
-export type MediaSource =
-  | { readonly mediaType: string; readonly data: string }
-  | { readonly url: string };
+export type MediaSource = MediaData | { readonly url: string };
 
 /** An image. */
 export interface ImagePart extends Markable {

@@ -38,6 +38,34 @@ export function mediaTypeOf(name: string): string | undefined {
   return formats.find(([, format]) => format === ending)?.[0];
 }
 
+/** First bytes of files, which servers know the type of less well. */
+const signatures: readonly (readonly [RegExp, string])[] = [
+  [/^\u0089PNG\r\n/, "image/png"],
+  [/^\u00ff\u00d8\u00ff/, "image/jpeg"],
+  [/^GIF8/, "image/gif"],
+  [/^RIFF[^]{4}WEBP/, "image/webp"],
+  [/^%PDF-/, "application/pdf"],
+];
+
+/**
+ * Returns the media type of fetched content: by its first bytes, or for documents without such, by what the server says.
+ * @param declared `content-type`.
+ * @returns `undefined` for other types, and for images that are none.
+ */
+export function mediaTypeOfContent(
+  bytes: Uint8Array,
+  declared: string,
+): string | undefined {
+  const start = String.fromCharCode(...bytes.subarray(0, 16));
+  const found = signatures.find(([signature]) => signature.test(start));
+  if (found !== undefined) return found[1];
+  const type = declared.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  const isKnown = formats.some(([known]) => known === type);
+  return isKnown && !type.startsWith("image/") && type !== "application/pdf"
+    ? type
+    : undefined;
+}
+
 /**
  * Returns the text of a document that is plain text; `undefined` for others.
  * @throws {UntranslatableError} If it is not in Base64.

@@ -5,11 +5,13 @@ import type {
   ChatRequest,
 } from "../conversation/conversation.ts";
 import type { NameLimits } from "../conversation/fitted_names.ts";
+import type { MediaPart } from "../conversation/remote_parts.ts";
 import type { Losses } from "../conversation/losses.ts";
 import { converseFacts } from "../conversation/model_facts.ts";
 import { ChatReader } from "./chat_reader.ts";
 import { ConverseReader } from "./converse_reader.ts";
 import { GeminiReader } from "./gemini_reader.ts";
+import { mediaTypeOf } from "./media_types.ts";
 import { MessagesReader } from "./messages_reader.ts";
 import { ResponsesReader } from "./responses_reader.ts";
 import { writeChatRequest } from "./write_chat.ts";
@@ -34,6 +36,8 @@ export interface TargetApi {
   readonly lacksStop?: true;
   /** Reports whether a model caches prompts that have marks; none does unless given. */
   caches?(request: ChatRequest): boolean;
+  /** Reports whether it takes an image or a file as bytes only, not at a URL; all URLs are taken unless given. */
+  needsBytes?(part: MediaPart): boolean;
   write(request: ChatRequest, losses: Losses): JsonObject;
   createReader(request: ChatRequest, id: string): AnswerReader;
 }
@@ -45,6 +49,7 @@ export const targetApis: Readonly<Record<TargetName, TargetApi>> = {
     operation: () => "chat/completions",
     streamQuery: "",
     names: { tool: /^[\w-]{1,64}$/, id: /^.{1,40}$/s, maxLength: 40 },
+    needsBytes: ({ type }) => type === "document",
     write: writeChatRequest,
     createReader: (_, id) => new ChatReader(id),
   },
@@ -75,6 +80,10 @@ export const targetApis: Readonly<Record<TargetName, TargetApi>> = {
       id: /^.{1,256}$/s,
       maxLength: 63,
     },
+    // With an URL, Gemini wants the type of what is there.
+    needsBytes: ({ source }) =>
+      "url" in source && source.url.startsWith("https:") &&
+      mediaTypeOf(source.url) === undefined,
     write: writeGeminiRequest,
     createReader: (_, id) => new GeminiReader(id),
   },
@@ -84,6 +93,7 @@ export const targetApis: Readonly<Record<TargetName, TargetApi>> = {
     streamQuery: "",
     names: { tool: /^[\w-]{1,64}$/, id: /^[\w.:-]{1,64}$/, maxLength: 64 },
     caches: ({ model }) => converseFacts(model).caches,
+    needsBytes: () => true,
     write: writeConverseRequest,
     createReader: (request, id) => new ConverseReader(request, id),
   },
