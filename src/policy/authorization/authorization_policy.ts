@@ -102,7 +102,7 @@ function typeWarning(
  */
 export function createAuthorization(
   { action, denial, hidden = true, policy }: Authorization,
-  { hide, services }: AuthorizationOptions,
+  { hide, services, reports = true }: AuthorizationOptions,
 ): Policy<"authorization"> {
   const rules = policy.matchExpressions.map((text) =>
     new AuthorizationRule(text, hide)
@@ -111,7 +111,8 @@ export function createAuthorization(
   const passing = action === "Allow";
   const scopes = new RequiredScopes(rules, passing);
   const { sensitiveHeaders } = services;
-  const facts = { passing, scopes, secrets: { hide, sensitiveHeaders } };
+  const secrets = { hide, sensitiveHeaders };
+  const facts = { passing, scopes, secrets, reports };
   const lists = ListFilter.create(rules, { passing, hidden }, services);
   const models = ModelFilter.create(rules, passing, services);
 
@@ -156,11 +157,12 @@ export function createAuthorization(
 function decide(
   context: PolicyContext,
   applied: readonly AuthorizationRule[],
-  { passing, scopes, secrets }: {
+  { passing, scopes, secrets, reports }: {
     /** Result that each rule must have. */
     readonly passing: boolean;
     readonly scopes: RequiredScopes;
     readonly secrets: ValueSecrets;
+    readonly reports: boolean;
   },
 ): Rejection<"authorization"> | undefined {
   const mode: Mode = passing ? "require" : "deny";
@@ -187,7 +189,7 @@ function decide(
     );
     return reject(context, denying, scopes, verdict);
   }
-  context.trace?.report(verdictOf(evaluated, mode, "allow"));
+  if (reports) context.trace?.report(verdictOf(evaluated, mode, "allow"));
   return undefined;
 }
 
@@ -229,6 +231,8 @@ interface AuthorizationOptions extends Pick<PolicyOptions, "hide"> {
     PolicyServices,
     "clock" | "log" | "maxBufferBytes" | "sensitiveHeaders"
   >;
+  /** False: the rules are the gateway's own, and not in traces of requests that pass. Default true. */
+  readonly reports?: boolean;
 }
 
 /** Mode of the rules: all must be true, or none may be. */

@@ -105,10 +105,9 @@ export const apiKeyAuthentication = definePolicy("apiKeyAuthentication", {
     },
     api_key_access: {
       explain: (failed) => ({
-        cause: `The API key is not for this request: ${errorOf(failed)}.`,
+        cause: `${sentence(errorOf(failed))}.`,
         failing: undefined,
-        advice:
-          "If it should be, change `allow` of the key, its user or its team: `gwctl keys show <id>`.",
+        advice: adviceOn(errorOf(failed)),
       }),
     },
     api_key_budget: {
@@ -131,6 +130,19 @@ export const apiKeyAuthentication = definePolicy("apiKeyAuthentication", {
       config.stored === true ? new StoredKeyCheck(options) : undefined,
     ),
 });
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Names the object whose restriction denied the request; see `denyByKey`. */
+function adviceOn(error: string): string {
+  const [, kind = "key", id] = /; (user|team) (\S+) allows:/.exec(error) ??
+    ["", "key", /^key (\S+)/.exec(error)?.[1]];
+  return `If it should be allowed, change \`allow\` of the ${kind}: \`gwctl ${kind}s show ${
+    id ?? "<id>"
+  }\`.`;
+}
 
 type Metadata = Readonly<Record<string, unknown>>;
 

@@ -7,12 +7,13 @@ import {
 } from "../../base/wire/ip_address.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { detectLlmApi } from "../../llm/llm_api.ts";
-import { rejectWith } from "../authentication/auth_responses.ts";
 import { createAuthorization } from "../authorization/authorization_policy.ts";
 import type { Policy, PolicyContext } from "../contract/policy.ts";
 import type { PolicyServices } from "../contract/policy_services.ts";
 import { Rejection } from "../contract/rejection.ts";
 import { readJsonBody } from "../expressions/json_body.ts";
+import type { CallerAllow, KeyCaller } from "./key_caller.ts";
+import { denyByKey, valueIn } from "./key_denial.ts";
 import type { KeyAllow } from "./key_objects.ts";
 
 /** Largest body of a request to an LLM that is searched for an MCP message. */
@@ -30,11 +31,22 @@ export class KeyAccess implements Policy<"api_key_access"> {
     | { readonly ofLlm: Policy; readonly others: Policy }
     | undefined;
   readonly #mcp: Policy | undefined;
+  /** Fields that the rules of `#mcp` are about. */
+  readonly #mcpFields: readonly ("tools" | "mcpServers")[];
+  readonly #deny: (
+    field: keyof KeyAllow,
+    name?: string,
+    response?: ResponseMessage,
+  ) => Denial;
 
   constructor(
-    { addresses, routes, models, mcpServers, tools }: KeyAllow,
+    caller: KeyCaller,
+    own: CallerAllow,
     services: PolicyServices,
   ) {
+    const { addresses, routes, models, mcpServers, tools } = own.allow;
+    this.#deny = (field, name, response) =>
+      denyByKey(caller, own, field, name, response);
     this.#isAllowedAddress = addressTest(addresses);
     this.#isAllowedRoute = routeTest(routes);
     const create = (...matchExpressions: readonly string[]) =>
@@ -42,7 +54,7 @@ export class KeyAccess implements Policy<"api_key_access"> {
         action: "Allow",
         denial: "Http403",
         policy: { matchExpressions },
-      }, { hide: hideNothing(), services });
+      }, { hide: hideNothing(), services, reports: false });
     const model = models && expressionOf("llm.requestModel", models);
     this.#models = model === undefined ? undefined : {
       // A provider may have a default for a request without a model.
@@ -59,6 +71,10 @@ export class KeyAccess implements Policy<"api_key_access"> {
         }`,
       ],
     ];
+    this.#mcpFields = [
+      ...tools === undefined ? [] : ["tools" as const],
+      ...mcpServers === undefined ? [] : ["mcpServers" as const],
+    ];
     this.#mcp = rules.length === 0 ? undefined : create(...rules);
   }
 
@@ -66,10 +82,10 @@ export class KeyAccess implements Policy<"api_key_access"> {
     context: PolicyContext,
   ): Denial | undefined | Promise<Denial | undefined> {
     if (!this.#isAllowedAddress(context.client.address)) {
-      return deny("The API key is not for this address");
+      return this.#deny("addresses", quoted(context.client.address));
     }
     if (!this.#isAllowedRoute(context.route)) {
-      return deny("The API key is not for this route");
+      return this.#deny("routes", quoted(context.route));
     }
     if (this.#models === undefined && this.#mcp === undefined) return undefined;
     return this.#readAndDecide(context);
@@ -84,18 +100,28 @@ export class KeyAccess implements Policy<"api_key_access"> {
   }
 
   async #readAndDecide(context: PolicyContext): Promise<Denial | undefined> {
-    const policies = [
-      this.#modelsOf(context),
-      await this.#isMcp(context) ? this.#mcp : undefined,
-    ];
-    for (const policy of policies) {
-      const verdict = await policy?.onRequest?.(context);
-      if (verdict instanceof Rejection) {
-        const { message, response, verdict: results } = verdict;
-        return new Rejection("api_key_access", message, response, results);
-      }
+    const byModel = await this.#modelsOf(context)?.onRequest?.(context);
+    if (byModel instanceof Rejection) {
+      const model = valueIn(byModel.verdict, "llm.requestModel");
+      return this.#deny("models", model, byModel.response);
     }
-    return undefined;
+    if (!await this.#isMcp(context)) return undefined;
+    const byTool = await this.#mcp?.onRequest?.(context);
+    if (!(byTool instanceof Rejection)) return undefined;
+    const field = this.#fieldOf(byTool.verdict);
+    const variable = field === "tools" ? "mcp.tool.name" : "mcp.server";
+    return this.#deny(
+      field,
+      valueIn(byTool.verdict, variable),
+      byTool.response,
+    );
+  }
+
+  #fieldOf(verdict: Rejection["verdict"]): "tools" | "mcpServers" {
+    const index = verdict?.type === "authorizationResult"
+      ? verdict.rules.findIndex(({ matched }) => !matched)
+      : 0;
+    return this.#mcpFields[index] ?? "tools";
   }
 
   #modelsOf({ request }: PolicyContext): Policy | undefined {
@@ -114,9 +140,8 @@ export class KeyAccess implements Policy<"api_key_access"> {
   }
 }
 
-function deny(message: string): Denial {
-  const response = rejectWith("forbidden", "the request is not allowed");
-  return new Rejection("api_key_access", message, response);
+function quoted(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : JSON.stringify(name);
 }
 
 function addressTest(

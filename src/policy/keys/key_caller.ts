@@ -20,8 +20,15 @@ export interface KeyCaller {
   /** In milliseconds since the epoch; `Infinity` for never. */
   readonly expiresAt: number;
   /** Restrictions of the key, the user and the team; all of them apply. */
-  readonly allows: readonly KeyAllow[];
+  readonly allows: readonly CallerAllow[];
   readonly budgets: readonly CallerBudget[];
+}
+
+/** Restrictions, and whose they are. */
+export interface CallerAllow {
+  readonly kind: KeyObjectKind;
+  readonly id: string;
+  readonly allow: KeyAllow;
 }
 
 /** A budget, and whose it is. */
@@ -78,7 +85,9 @@ export function createCaller(
       secret.expiresAt ?? Infinity,
       key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt),
     ),
-    allows: objects.flatMap(({ allow }) => allow ?? []),
+    allows: objects.flatMap(({ kind, id, allow }) =>
+      allow === undefined ? [] : [{ kind, id, allow }]
+    ),
     budgets: [key, user, team].flatMap((object) =>
       (object?.budgets ?? []).flatMap((budget) =>
         object === undefined ? [] : { kind: object.kind, id: object.id, budget }

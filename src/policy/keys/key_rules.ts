@@ -82,7 +82,7 @@ export class KeyRules {
   #create(caller: KeyCaller): readonly Policy<KeyRuleReason>[] {
     const { services } = this.#dependencies.options;
     return [
-      ...caller.allows.map((allow) => new KeyAccess(allow, services)),
+      ...caller.allows.map((allow) => new KeyAccess(caller, allow, services)),
       ...caller.budgets.length === 0
         ? []
         : [new KeyBudgets(caller, this.#dependencies)],

@@ -93,8 +93,80 @@ Deno.test("a key is restricted to models, tools, routes and addresses; restricti
   }
   assert.match(
     gateway.accessLog.join("\n"),
-    /reason=api_key_access error="rule .*llm\.requestModel in /,
+    /reason=api_key_access error="key key_\w+ \(team red\) may not use model \\"o1\\"; team red allows: gpt-\*"/,
   );
+  assert.doesNotMatch(gateway.accessLog.join("\n"), /requestModel/);
+});
+
+Deno.test("a denial by a key names the key, its owners, what was asked for, and what is allowed", async () => {
+  await using gateway = await start();
+  const { origin } = gateway;
+  await create(gateway, "team", { id: "red" });
+  const { secret } = await create(gateway, "key", {
+    id: "ci-bot",
+    team: "red",
+    allow: {
+      models: ["gpt-4o"],
+      tools: ["read_*"],
+      addresses: ["127.0.0.1"],
+      routes: ["r"],
+    },
+  });
+  const { secret: far } = await create(gateway, "key", {
+    id: "far",
+    allow: { addresses: ["10.0.0.0/8"] },
+  });
+  const who = "key ci-bot (team red)";
+  const cases: readonly (readonly [string, string, RequestInit, string])[] = [
+    [
+      secret,
+      chat,
+      post({ model: "o1" }),
+      `${who} may not use model "o1"; allowed: gpt-4o`,
+    ],
+    [
+      secret,
+      chat,
+      post({}),
+      `${who} may not send a request whose model is not known; allowed: gpt-4o`,
+    ],
+    [
+      secret,
+      "/",
+      call("drop"),
+      `${who} may not call tool "drop"; allowed: read_*`,
+    ],
+    [
+      secret,
+      "/other",
+      {},
+      `${who} may not use route "default/other"; allowed: r`,
+    ],
+    [
+      far,
+      "/",
+      {},
+      'key far may not be used from address "127.0.0.1"; allowed: 10.0.0.0/8',
+    ],
+  ];
+  for (const [key, path, init] of cases) {
+    assert.equal(await statusOf(origin + path, key, init), 403);
+  }
+
+  const { requests } = await gateway.gateway.dataPlane.call("requests", {
+    limit: 100,
+  });
+  assert.deepEqual(
+    requests.map(({ cause }) => cause).toSorted(),
+    cases.map(([, , , message]) => `K${message.slice(1)}.`).toSorted(),
+  );
+  const byTool = requests.find(({ mcpTool }) => mcpTool === "drop");
+  const report = await gateway.gateway.dataPlane.call(
+    "request",
+    byTool?.record ?? "",
+  );
+  assert.match(report?.advice ?? "", /`gwctl keys show ci-bot`\.$/);
+  assert.doesNotMatch(JSON.stringify(report), /mcp\.tool\.name/);
 });
 
 Deno.test("a list shows the tools that the key may call", async () => {
