@@ -1,4 +1,10 @@
-import { isJsonObject, type JsonObject, listAt } from "../base/json.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import * as s from "../api/schema/schema.ts";
+import type { SchemaNode } from "../api/schema/schema_node.ts";
+import { withoutDefaults } from "../api/schema/without_defaults.ts";
+import { settingsSchema } from "../api/settings.ts";
+import { builtInPolicies } from "../policy/registry.ts";
+import { writtenParts } from "./written_parts.ts";
 
 /** Parts of a configuration dump that a file determines. */
 const sections = [
@@ -10,29 +16,44 @@ const sections = [
   "policies",
 ] as const;
 
+const { traffic, backend } = builtInPolicies.schemas;
+
+/** Schemas of the items of sections, as far as they have defaults. */
+const schemas: Readonly<Record<string, SchemaNode>> = {
+  config: settingsSchema,
+  routes: s.object({ policies: traffic }),
+  policies: s.object({ traffic, backend }),
+};
+
+/** A place in an item. */
+interface Place {
+  /** Of items of lists, the names. */
+  readonly path: readonly string[];
+  readonly schema: SchemaNode | undefined;
+}
+
 /**
  * Returns what differs between two configuration dumps, in the order of the later one: `+ routes b`, `- backends a`, or `~ routes a`
  * and below it lines such as `    - hostnames: "a.example"`. Items of lists have names, or are shown whole: no index means another
- * item than before.
+ * item than before. A policy is shown once, where it was written: in its route, or as itself. What is added or removed is shown
+ * without the fields that have their default.
  */
 export function configurationChanges(
   before: unknown,
   after: unknown,
 ): readonly string[] {
+  const [old, now] = [writtenParts(before), writtenParts(after)];
   return sections.flatMap((section) =>
-    sectionChanges(section, itemsOf(before, section), itemsOf(after, section))
+    sectionChanges(section, itemsOf(old, section), itemsOf(now, section))
   );
 }
 
 /** Returns the items of a section by key; settings are one item. */
-function itemsOf(dump: unknown, section: string): Map<string, unknown> {
-  const value = isJsonObject(dump) ? dump[section] : undefined;
+function itemsOf(dump: JsonObject, section: string): Map<string, unknown> {
+  const value = dump[section];
   if (!Array.isArray(value)) return new Map([["", value]]);
   return new Map(
-    listAt(value).map((item, index) => [
-      nameOf(item) ?? String(index),
-      item,
-    ]),
+    value.map((item, index) => [nameOf(item) ?? String(index), item]),
   );
 }
 
@@ -42,11 +63,12 @@ function sectionChanges(
   after: ReadonlyMap<string, unknown>,
 ): readonly string[] {
   const keys = new Set([...after.keys(), ...before.keys()]);
+  const place = { path: [], schema: schemas[section] };
   return [...keys].flatMap((key) => {
     const name = key === "" ? section : `${section} ${key}`;
     if (!before.has(key)) return [`+ ${name}`];
     if (!after.has(key)) return [`- ${name}`];
-    const changes = changesOf("", before.get(key), after.get(key));
+    const changes = changesOf(place, before.get(key), after.get(key));
     return changes.length === 0
       ? []
       : [`~ ${name}`, ...changes.map((line) => `    ${line}`)];
@@ -54,37 +76,33 @@ function sectionChanges(
 }
 
 function changesOf(
-  path: string,
+  place: Place,
   before: unknown,
   after: unknown,
 ): readonly string[] {
   if (isJsonObject(before) && isJsonObject(after)) {
-    return objectChanges(path, before, after);
+    return objectChanges(place, before, after);
   }
   if (Array.isArray(before) && Array.isArray(after)) {
-    return listChanges(path, before, after);
+    return listChanges(place, before, after);
   }
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
-  return [...line("-", path, before), ...line("+", path, after)];
+  return [...line("-", place, before), ...line("+", place, after)];
 }
 
 function objectChanges(
-  path: string,
+  { path, schema }: Place,
   before: JsonObject,
   after: JsonObject,
 ): readonly string[] {
   const names = new Set([...Object.keys(after), ...Object.keys(before)]);
   return [...names].flatMap((name) =>
-    changesOf(
-      path === "" ? name : `${path}.${name}`,
-      before[name],
-      after[name],
-    )
+    changesOf({ path: [...path, name], schema }, before[name], after[name])
   );
 }
 
 function listChanges(
-  path: string,
+  place: Place,
   before: readonly unknown[],
   after: readonly unknown[],
 ): readonly string[] {
@@ -95,8 +113,8 @@ function listChanges(
       Object.hasOwn(now, name)
     );
     return [
-      ...orderChanges(path, wereKept, kept),
-      ...objectChanges(path, old, now),
+      ...orderChanges(place, wereKept, kept),
+      ...objectChanges(place, old, now),
     ];
   }
   const removed = without(before, after);
@@ -104,24 +122,24 @@ function listChanges(
   const [[left, ...othersLeft], [right, ...othersRight]] = [removed, added];
   const isOneChanged = othersLeft.length + othersRight.length === 0 &&
     isJsonObject(left) && isJsonObject(right);
-  if (isOneChanged) return changesOf(path, left, right);
+  if (isOneChanged) return changesOf(place, left, right);
   return removed.length + added.length === 0
-    ? orderChanges(path, before, after)
+    ? orderChanges(place, before, after)
     : [
-      ...removed.flatMap((item) => line("-", path, item)),
-      ...added.flatMap((item) => line("+", path, item)),
+      ...removed.flatMap((item) => line("-", place, item)),
+      ...added.flatMap((item) => line("+", place, item)),
     ];
 }
 
 /** Lists with the same items in another order differ, too. */
 function orderChanges(
-  path: string,
+  place: Place,
   before: readonly unknown[],
   after: readonly unknown[],
 ): readonly string[] {
   return JSON.stringify(before) === JSON.stringify(after)
     ? []
-    : [...line("-", path, before), ...line("+", path, after)];
+    : [...line("-", place, before), ...line("+", place, after)];
 }
 
 /** Returns the items of the first list that the second one lacks; of equal items, as many as it lacks. */
@@ -159,8 +177,14 @@ function nameOf(item: unknown): string | undefined {
   return typeof found === "string" ? found : undefined;
 }
 
-function line(sign: "+" | "-", path: string, value: unknown): string[] {
-  return value === undefined
-    ? []
-    : [`${sign} ${path}: ${JSON.stringify(value)}`];
+function line(
+  sign: "+" | "-",
+  { path, schema }: Place,
+  value: unknown,
+): string[] {
+  if (value === undefined) return [];
+  const shown = schema === undefined
+    ? value
+    : withoutDefaults(schema, path, value);
+  return [`${sign} ${path.join(".")}: ${JSON.stringify(shown)}`];
 }

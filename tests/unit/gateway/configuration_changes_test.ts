@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { textSource } from "../../../src/config/configuration_source.ts";
+import { describeConfiguration } from "../../../src/gateway/candidate.ts";
 import { configurationChanges } from "../../../src/gateway/configuration_changes.ts";
 
 const route = {
@@ -74,5 +76,83 @@ Deno.test("added and removed items are named", () => {
     "    + a: 2",
     "- routes default/a",
     "+ backends y",
+  ]);
+});
+
+/** Returns what differs between two configurations with gateways `one` and `two`. */
+async function changesBetween(before: string, after: string) {
+  const describe = (text: string) =>
+    describeConfiguration(
+      textSource(
+        `gateways: { one: { port: 3000 }, two: { port: 3001 } }\n${text}`,
+        "gateway.yaml",
+      ),
+      {},
+    );
+  return configurationChanges(await describe(before), await describe(after));
+}
+
+const limited = (requests: number) =>
+  `routes:
+- name: a
+  backends: [{ host: "localhost:1" }]
+  policies: { rateLimit: { local: [{ requests: ${requests}, unit: Hours }] } }
+`;
+
+Deno.test("a change of a policy of a route is shown once, at the route", async () => {
+  assert.deepEqual(await changesBetween(limited(5), limited(9)), [
+    "~ routes default/a/0",
+    "    - policies.rateLimit.local.requests: 5",
+    "    + policies.rateLimit.local.requests: 9",
+  ]);
+});
+
+Deno.test("a change of a policy of its own is shown once, and not at the routes that it concerns", async () => {
+  const policy = (tokens: number) =>
+    `policies:
+- name: budget
+  targetRefs: [{ kind: Gateway, name: one }]
+  traffic: { rateLimit: { local: [{ tokens: ${tokens}, unit: Days }] } }
+`;
+
+  assert.deepEqual(
+    await changesBetween(
+      limited(5) + policy(10),
+      limited(5) + policy(20),
+    ),
+    [
+      "~ policies default/budget",
+      "    - traffic.rateLimit.local.tokens: 10",
+      "    + traffic.rateLimit.local.tokens: 20",
+    ],
+  );
+});
+
+Deno.test("what is added is shown without the defaults that nobody wrote", async () => {
+  const changes = await changesBetween(
+    limited(5),
+    limited(5).replace(
+      "rateLimit:",
+      "authorization: { policy: { matchExpressions: [\"request.method == 'GET'\"] } }, rateLimit:",
+    ),
+  );
+
+  assert.deepEqual(changes, [
+    "~ routes default/a/0",
+    '    + policies.authorization: {"policy":{"matchExpressions":["request.method == \'GET\'"]}}',
+  ]);
+});
+
+Deno.test("a route that leaves one of its gateways is a change", async () => {
+  const route = (gateways: string) =>
+    `routes:
+- { name: a, gateways: ${gateways}, filters: [{ type: RequestHeaderModifier, requestHeaderModifier: { set: [{ name: x, value: y }] } }], policies: { directResponse: { status: 200 } } }
+`;
+
+  const changes = await changesBetween(route("[one, two]"), route("[two]"));
+
+  assert.deepEqual(changes, [
+    "~ routes default/a/0",
+    '    - listeners: "default/one/default"',
   ]);
 });
