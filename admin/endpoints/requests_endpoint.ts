@@ -28,11 +28,11 @@ export const requestStatuses = [
 ] as const;
 
 /**
- * Lists requests that have ended, newest first.
+ * Lists requests that have ended, newest first, and since when they are recorded.
  * @throws {InvalidParameter}
  */
 export async function listRequests(
-  { dataPlane }: AdminTarget,
+  target: AdminTarget,
   request: Request,
 ): Promise<Response> {
   const query = new URL(request.url).searchParams;
@@ -52,8 +52,8 @@ export async function listRequests(
     "usage: GET /requests?status=failed&route=<route>&limit=100",
   );
   const read = (name: string) => query.get(name) ?? undefined;
-  return json(
-    await dataPlane.call("requests", {
+  return json({
+    ...await target.dataPlane.call("requests", {
       status: readChoice(query, "status", requestStatuses),
       route: read("route"),
       model: read("model"),
@@ -64,7 +64,8 @@ export async function listRequests(
       since: readTime(query),
       limit: readInteger(query, "limit", requestLimit),
     }),
-  );
+    recordedSince: target.status().startedAt,
+  });
 }
 
 /** Returns everything about one of them, named by `record` or `x-request-id`; 404 when it was displaced. */
@@ -73,7 +74,10 @@ export async function showRequest(
   request: Request,
 ): Promise<Response> {
   return await findReport(target, request) ??
-    text(404, "this request is no longer recorded: newer ones replaced it");
+    text(
+      404,
+      `this request is no longer recorded: newer ones replaced it, or the gateway has restarted since, at ${target.status().startedAt}`,
+    );
 }
 
 /**
@@ -108,7 +112,7 @@ export async function showFailure(
   return text(
     404,
     enabled
-      ? `no failed request with this id: the gateway keeps the last ${size} requests that ended with 4xx or 5xx`
+      ? `no failed request with this id: the gateway keeps the last ${size} requests that ended with 4xx or 5xx in memory, since it started at ${target.status().startedAt}`
       : "failed requests are not recorded: config.failureMemory.enabled is false",
   );
 }

@@ -31,7 +31,11 @@ export async function explain(
       "cause",
     ).catch(simplify);
   if (output === "json") return await printAs(output, known);
-  const lines = Array.isArray(known) ? listLines(known) : reportLines(known);
+  const lines = !Array.isArray(known)
+    ? reportLines(known)
+    : known.length === 0
+    ? [await noFailures(address)]
+    : listLines(known);
   await print(lines.map((line) => line + "\n").join(""));
 }
 
@@ -42,8 +46,22 @@ function simplify(error: unknown): never {
   throw error;
 }
 
+/** Failures are in memory, so a restart forgets them. */
+async function noFailures(address: AdminAddress): Promise<string> {
+  const known = await readAdmin(address, "/requests?limit=0", "requests");
+  const since = timeOf(textOf(known, "recordedSince"));
+  return `No recent failures: they are recorded in memory, since the gateway started at ${since}`;
+}
+
+/** Formats a time of today as `14:03`, others with their date. */
+function timeOf(text: string): string {
+  const date = new Date(text);
+  const time = date.toTimeString().slice(0, 5);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return isToday ? time : `${time} on ${date.toDateString()}`;
+}
+
 function listLines(failures: readonly unknown[]): readonly string[] {
-  if (failures.length === 0) return ["No recent failures"];
   return failures.flatMap((failure) => [
     `${textOf(failure, "id")}  ${headline(failure)}`,
     `    ${textOf(failure, "cause")}`,

@@ -36,6 +36,16 @@ export function shortAccessLines(lines: string, hasColor: boolean): string {
   }).join("\n");
 }
 
+const logTime = /^(?=\d{4}-\d\d-\d\dT)\S+(?=\t)/gm;
+
+/** Gives lines of the log the time of day that lines of the access log have. */
+export function shortLogLines(lines: string, hasColor: boolean): string {
+  return lines.replace(
+    logTime,
+    (time) => hasColor ? `\x1b[2m${timeOfDay(time)}\x1b[0m` : timeOfDay(time),
+  );
+}
+
 function shortLine(time: string, fields: string, hasColor: boolean): string {
   const values = new Map<string, string>();
   for (const [, name = "", value = ""] of fields.matchAll(field)) {

@@ -1,21 +1,22 @@
 import { type Clock, inTime } from "../../src/base/clock.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import { LineWriter } from "../../src/telemetry/log/line_writer.ts";
-import { shortAccessLines } from "./access_line.ts";
+import { shortAccessLines, shortLogLines } from "./access_line.ts";
 import { canDraw } from "./terminal.ts";
 
 const FLUSH_TIMEOUT_MS = 1000;
 
-/** Writes the log to standard error and the access log to standard output, short lines if that is a terminal. */
+/** Writes the log to standard error and the access log to standard output, with short times and lines if that is a terminal. */
 export class LogOutput implements AsyncDisposable {
-  readonly log: LineWriter;
+  readonly #log: LineWriter;
   readonly #access: LineWriter;
   readonly #clock: Clock;
   readonly #shorten: (lines: string) => string;
+  readonly #shortenLog: (lines: string) => string;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.log = new LineWriter({
+    this.#log = new LineWriter({
       write: (bytes) => Deno.stderr.write(bytes),
       clock,
       maxDelayMs: 0,
@@ -24,11 +25,24 @@ export class LogOutput implements AsyncDisposable {
     this.#shorten = Deno.stdout.isTerminal()
       ? (lines) => shortAccessLines(lines, hasColor)
       : (lines) => lines;
+    this.#shortenLog = Deno.stderr.isTerminal()
+      ? (lines) => shortLogLines(lines, hasColor)
+      : (lines) => lines;
     this.#access = new LineWriter({
       write: (bytes) => Deno.stdout.write(bytes),
       clock,
       maxDelayMs: 100,
     });
+  }
+
+  /** Writes a line of the log. */
+  writeLog(line: string): void {
+    this.#log.write(this.#shortenLog(line));
+  }
+
+  /** Writes lines of the log once there is room for them. */
+  writeLogBatch(lines: string): Promise<void> {
+    return this.#log.writeBatch(this.#shortenLog(lines));
   }
 
   /** Writes a line of the access log. */
@@ -74,6 +88,6 @@ export class LogOutput implements AsyncDisposable {
   }
 
   #writers(): readonly (readonly [name: string, writer: LineWriter])[] {
-    return [["log", this.log], ["access", this.#access]];
+    return [["log", this.#log], ["access", this.#access]];
   }
 }

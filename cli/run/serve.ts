@@ -61,7 +61,7 @@ export async function serve(
   await using output = new LogOutput(clock);
   // Opened before the first request is accepted and closed after the last one, as they report draining.
   await using servers = new AdminServers();
-  const writeLog = (line: string) => output.log.write(line);
+  const writeLog = (line: string) => output.writeLog(line);
   const starting = Gateway.start({
     config: typeof source === "function" ? source(writeLog) : source,
     ...(onApplied !== undefined && { onApplied }),
@@ -73,7 +73,7 @@ export async function serve(
     writeAccessLog: (line) => output.writeAccess(line),
     workers: {
       entry: workerProgram(),
-      writeLog: (lines) => output.log.writeBatch(lines),
+      writeLog: (lines) => output.writeLogBatch(lines),
       writeAccessLog: (lines) => output.writeAccessBatch(lines),
       onLost: () => shutdown.request(exitCodes.failure),
     },

@@ -6,6 +6,8 @@ import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 
 /** The configuration in force and the last rejected one. */
 export interface GatewayStatus {
+  /** When the process started, RFC 3339: what it keeps in memory is not older. */
+  readonly startedAt: string;
   /** SHA-256 of the configuration, hexadecimal; empty before the first one is in force. */
   readonly hash: string;
   /** RFC 3339. */
@@ -32,12 +34,18 @@ export class ConfigurationRecord {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #metrics: GatewayMetrics;
-  #status: GatewayStatus = { hash: "", appliedAt: "", lastRejected: undefined };
+  #status: GatewayStatus;
 
   constructor(clock: Clock, log: Log, metrics: GatewayMetrics) {
     this.#clock = clock;
     this.#log = log;
     this.#metrics = metrics;
+    this.#status = {
+      startedAt: formatTime(clock.now()),
+      hash: "",
+      appliedAt: "",
+      lastRejected: undefined,
+    };
   }
 
   get status(): GatewayStatus {
@@ -51,7 +59,8 @@ export class ConfigurationRecord {
 
   applied({ hash, loaded }: Candidate): void {
     const appliedAt = formatTime(this.#clock.now());
-    this.#status = { hash, appliedAt, lastRejected: undefined };
+    const { startedAt } = this.#status;
+    this.#status = { startedAt, hash, appliedAt, lastRejected: undefined };
     this.#metrics.configReloads.labels("applied").inc();
     this.#metrics.configSynchronized.set(1);
     const { gateways, httpRoutes } = loaded.resources;

@@ -383,10 +383,22 @@ Deno.test("gwctl explain fails for an unknown ID, and reports why", async () => 
   assert.equal(unknown.code, 1);
   assert.match(
     unknown.stderr,
-    /Cannot explain: no failed request with this id/,
+    /Cannot explain: no failed request with this id: .* in memory, since it started at \d{4}-/,
   );
   assert.equal(notRemembered.code, 1);
   assert.match(notRemembered.stderr, /failureMemory\.enabled is false/);
+});
+
+Deno.test("gwctl explain without failures says since when they are recorded", async () => {
+  await using gateway = await startFailing();
+
+  const { code, stdout } = await explain(gateway);
+
+  assert.equal(code, 0);
+  assert.match(
+    stdout,
+    /^No recent failures: they are recorded in memory, since the gateway started at \d\d:\d\d\n$/,
+  );
 });
 
 Deno.test("only the last failures are kept", async () => {

@@ -54,3 +54,12 @@ Deno.test("NO_COLOR turns off the colors of the access log", async () => {
     assert.doesNotMatch(await terminal.colours(), /\[[0-9;]*3[0-9]m/);
   });
 });
+
+Deno.test("on a terminal, both logs have the same times", async () => {
+  await runGateway({ NO_COLOR: "1" }, async (terminal, port) => {
+    await request(port, "/a");
+    const screen = await terminal.waitFor(/^\d\d:\d\d:\d\d GET {2}\/a 200 /m);
+    assert.match(screen, /^\d\d:\d\d:\d\d\s+info\s+admin\s+Listening/m);
+    assert.doesNotMatch(screen, /^\d{4}-\d\d-\d\dT/m);
+  });
+});

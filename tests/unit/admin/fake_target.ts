@@ -27,6 +27,7 @@ export class FakeTarget implements AdminTarget {
   readonly shownSettings: unknown;
   readonly version = { version: "1.2.3" };
   configuration: GatewayStatus = {
+    startedAt: "2025-12-31T23:59:00.000Z",
     hash: "abc",
     appliedAt: "2026-01-01T00:00:00.000Z",
     lastRejected: undefined,
