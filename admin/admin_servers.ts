@@ -20,10 +20,12 @@ export class AdminServers implements AsyncDisposable {
     const { clock, log } = dependencies;
     const options = { audit: new AuditLog(clock, log), ...dependencies };
     this.#webUi = createGatewayUi(options);
+    await using started = new AsyncDisposableStack();
     const admin = await startAdminServer(options);
-    this.#running.defer(() => admin.close());
+    started.defer(() => admin.close());
     const stats = await startStatsServer(options);
-    this.#running.defer(() => stats.close());
+    started.defer(() => stats.close());
+    this.#running.use(started.move());
     this.admin = admin.addresses;
     this.stats = stats.addresses;
   }

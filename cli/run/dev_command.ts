@@ -1,4 +1,4 @@
-import { parseAddress } from "../../src/api/schema/address.ts";
+import { type Address, parseAddress } from "../../src/api/schema/address.ts";
 import { textSource } from "../../src/config/configuration_source.ts";
 import {
   gatewayConfiguration,
@@ -10,7 +10,7 @@ import { startIdpB } from "../dev/mock_idp_b.ts";
 import { startOAuthPage } from "../dev/oauth_page.ts";
 import { startPlayground } from "../dev/playground.ts";
 import { Failure, UsageError } from "../process/exit.ts";
-import { print } from "../output/output.ts";
+import { print, printError } from "../output/output.ts";
 import { devAddresses } from "./dev_addresses.ts";
 import { ListenError, serve } from "./serve.ts";
 
@@ -22,9 +22,12 @@ import { ListenError, serve } from "./serve.ts";
 export async function runPlayground(
   addresses: PlaygroundAddresses,
 ): Promise<number> {
-  requireAddress("--admin", addresses.admin);
-  requireAddress("--stats", addresses.stats);
-  requireFreePort(addresses);
+  const admin = readAddress("--admin", addresses.admin);
+  const stats = readAddress("--stats", addresses.stats);
+  requireFreePorts(addresses, { admin, stats });
+  await printError(
+    "Starting demo MCP servers, an LLM server, two identity providers and the gateway…\n",
+  );
   await using playground = startPlayground();
   const guests = ["guest"];
   await using idpA = await startIdpA({ permissions: ["call:mcp"], guests });
@@ -64,26 +67,54 @@ export async function runPlayground(
 }
 
 /** Validates an address here, as a diagnostic would show a configuration that the user did not write. */
-function requireAddress(option: string, text: string): void {
-  if (parseAddress(text) !== undefined) return;
+function readAddress(option: string, text: string): Address {
+  const address = parseAddress(text);
+  if (address !== undefined) return address;
   throw new UsageError(
     `Cannot use "${option}": expected "ip:port", "localhost:port", "unix:<path>" or "off", got "${text}"`,
   );
 }
 
-/** Checks the port here for a message without reference to a configuration file. */
-function requireFreePort(addresses: PlaygroundAddresses): void {
-  const { port } = addresses;
-  try {
-    Deno.listen({ hostname: "127.0.0.1", port }).close();
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    throw new Failure(
-      `Cannot listen on port ${port}: another program uses it. Select another one with ${
-        howTo({ ...addresses, port: "<port>" })
+/** Checks all ports here for one message without reference to a configuration file. */
+function requireFreePorts(
+  addresses: PlaygroundAddresses,
+  servers: Readonly<Record<"admin" | "stats", Address>>,
+): void {
+  const hosts = ["127.0.0.1"];
+  const gateway = { kind: "tcp", hosts, port: addresses.port } as const;
+  const busy = Object.entries({ port: gateway, ...servers }).flatMap(
+    ([option, address]) =>
+      address.kind === "tcp" && isBusy(address)
+        ? [{ option, port: address.port }]
+        : [],
+  );
+  if (busy.length === 0) return;
+  const chosen = Object.fromEntries(
+    busy.map((
+      { option },
+    ) => [option, option === "port" ? "<port>" : "<address>"]),
+  );
+  const ports = busy.map(({ port }) => port).join(" and ");
+  throw new Failure(
+    busy.length === 1
+      ? `Cannot listen on port ${ports}: another program uses it. Select another one with ${
+        howTo({ ...addresses, ...chosen })
+      }`
+      : `Cannot listen on ports ${ports}: other programs use them. Select others with ${
+        howTo({ ...addresses, ...chosen })
       }`,
-    );
-  }
+  );
+}
+
+function isBusy({ hosts, port }: Extract<Address, { kind: "tcp" }>): boolean {
+  return hosts.some((hostname) => {
+    try {
+      Deno.listen({ hostname, port }).close();
+      return false;
+    } catch (error) {
+      return error instanceof Deno.errors.AddrInUse;
+    }
+  });
 }
 
 /** Formats the user's command with other addresses; `make run` sets an environment variable. */

@@ -4,6 +4,7 @@ import {
 } from "../api/resources/resource_set.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
+import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
 import type {
   Backend,
@@ -62,7 +63,7 @@ export interface Compiled {
   /** Can be put into force unless a diagnostic is an error. Invalid policies in it deny every request. */
   readonly snapshot: Snapshot;
   readonly diagnostics: readonly ResourceDiagnostic[];
-  /** The diagnostics that do not depend on other resources: problems of policies, filters and patterns. */
+  /** The diagnostics that do not depend on other resources: problems of policies, filters and patterns, errors of backends. */
   readonly independentDiagnostics: readonly ResourceDiagnostic[];
   /** Endpoints of services at the time of compilation. */
   readonly endpoints: ServiceEndpoints;
@@ -105,8 +106,11 @@ function* compileInSteps(
   options: CompileOptions,
 ): Generator<void, Compiled> {
   const context = begin(resources, options);
-  const independentDiagnostics = yield* check(resources, context);
-  const { backends, clientCertificates } = yield* resolve(resources, context);
+  const ofParts = yield* check(resources, context);
+  const backends = yield* compileBackends(resources, context);
+  const independentDiagnostics = [...ofParts, ...ownErrors(context, ofParts)];
+  const clientCertificates = resolve(resources, backends, context);
+  yield;
   const attached = yield* attach(resources, backends, context);
   context.attached.fill({ ...attached, backends, clientCertificates });
   const listeners = yield* compileRules(resources, attached.listeners, context);
@@ -167,13 +171,14 @@ interface Context extends CompileOptions, CompileParts {
   readonly environment: readonly string[] | undefined;
   readonly unusablePorts: NonNullable<ResourceSet["unusablePorts"]>;
   readonly separatesGateways: boolean;
+  readonly isolatesErrors: boolean;
 }
 
 /** Begins a compilation with the memory of the ones before. */
 function begin(resources: ResourceSet, options: CompileOptions): Context {
   const { compilations = new Compilations(noopLeases()) } = options;
-  const { environment, unusablePorts = [], separatesGateways = false } =
-    resources;
+  const { environment, unusablePorts = [] } = resources;
+  const { separatesGateways = false, isolatesErrors = false } = resources;
   const report = new Report();
   const parts = compilations.begin(report, environment);
   const readFile = readOnce(options.readFile);
@@ -193,7 +198,7 @@ function begin(resources: ResourceSet, options: CompileOptions): Context {
     ...options,
     ...parts,
     ...{ readFile, references, report },
-    ...{ environment, unusablePorts, separatesGateways },
+    ...{ environment, unusablePorts, separatesGateways, isolatesErrors },
   };
 }
 
@@ -207,16 +212,28 @@ function* check(
   return context.report.diagnostics;
 }
 
-/** Compiles backends and certificates, and checks what refers to them. */
-function* resolve(resources: ResourceSet, context: Context) {
-  const backends = yield* compileBackends(resources, context);
+/** Selects errors of backends, but not of Secrets, which are other resources. */
+function ownErrors(
+  { report }: Context,
+  before: readonly ResourceDiagnostic[],
+): readonly ResourceDiagnostic[] {
+  return report.diagnostics.slice(before.length).filter((each) =>
+    isError(each) && !each.path.includes("secretRef")
+  );
+}
+
+/** Reads certificates, and checks what refers to backends. */
+function resolve(
+  resources: ResourceSet,
+  backends: ReadonlyMap<string, Backend>,
+  context: Context,
+) {
   const clientCertificates = readClientCertificates(
     resources.gateways,
     context,
   );
   checkReferences(resources, { ...context, backends });
-  yield;
-  return { backends, clientCertificates };
+  return clientCertificates;
 }
 
 /** Attaches policies to their targets and listeners to their gateways. */

@@ -261,7 +261,7 @@ export function locateDiagnostics(
 }
 
 /** Locates a port that cannot be opened at its first listener. */
-function locatePort(
+export function locatePort(
   { resources, diagnose }: LoadedConfig,
   port: number | undefined,
   reason: string,

@@ -17,7 +17,6 @@ import { Trials } from "./trials.ts";
 import {
   type Candidate,
   checkCandidate,
-  ConfigurationError,
   loadCandidate,
   locateDiagnostics,
 } from "./candidate.ts";
@@ -35,6 +34,7 @@ import type { Outcomes } from "../compile/outcomes/outcomes.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
 import type { DataPlane } from "../dataplane/data_plane.ts";
 import type { PortAddress } from "../dataplane/calls/descriptions.ts";
+import { startFailure } from "./start_failure.ts";
 import { loadMetricsExporter } from "../dataplane/telemetry/load_exporter.ts";
 import {
   applyUsable,
@@ -190,18 +190,31 @@ export class Gateway {
       createDataPlane,
       await loadMetricsExporter(settings),
     );
-    if (!candidate.loaded.diagnostics.some(isError)) {
-      await options.beforeListening?.(gateway);
-    }
-    const diagnostics = await gateway.#apply(candidate);
+    const isPrepared = !candidate.loaded.diagnostics.some(isError);
+    const cause = isPrepared ? await gateway.#prepare() : undefined;
+    const diagnostics = cause === undefined
+      ? await gateway.#apply(candidate)
+      : await checkCandidate(candidate);
     if (!gateway.#record.isRunning) {
       await gateway.#metricsExporter?.close(0);
       await gateway.dataPlane.drain(0);
       gateway.#diagnosticLog.close();
-      throw new ConfigurationError(diagnostics, candidate.sources);
+      const hasServers = isPrepared && cause === undefined;
+      const { opensPorts = true } = options;
+      const known = { candidate, diagnostics, cause };
+      throw await startFailure({ ...known, hasServers, opensPorts });
     }
     gateway.#watching = gateway.#follow(changes);
     return gateway;
+  }
+
+  /** Returns the error of what runs before a port is opened. */
+  async #prepare(): Promise<unknown> {
+    try {
+      await this.#options.beforeListening?.(this);
+    } catch (error) {
+      return error;
+    }
   }
 
   #addMetrics(): void {

@@ -66,7 +66,7 @@ export function readKey(
     throw new TypeError('a backend of the cluster needs "secretRef"');
   }
   if (fromEnv !== undefined && key === undefined) {
-    throw new TypeError(`environment variable "${fromEnv}" is not set`);
+    throw new TypeError(`environment variable "${fromEnv}" is not set; set it`);
   }
   const text = key ??
     (file === undefined

@@ -46,6 +46,8 @@ export interface ForwardingContext {
   readonly environment: readonly string[] | undefined;
   /** As `CompileOptions.sessionSecret`. */
   readonly sessionSecret?: string | undefined;
+  /** See `ResourceSet`. */
+  readonly isolatesErrors?: boolean;
 }
 
 /**
@@ -120,12 +122,14 @@ function compileBackendRef(
 function reportUnresolved(
   route: HttpRoute,
   path: DiagnosticPath,
-  { resolved: { problem, field, suggestion, reason }, effect }: {
+  { resolved: { problem, field, suggestion, reason, isRejected }, effect }: {
     readonly resolved: Unresolved;
     readonly effect: string;
   },
-  { report }: ForwardingContext,
+  { report, isolatesErrors = false }: ForwardingContext,
 ): void {
+  // The error of the backend keeps the configuration from serving anything.
+  if (isRejected === true && !isolatesErrors) return;
   report.warning(route, {
     path: [...path, field],
     message: `${problem}; ${effect}`,
@@ -204,6 +208,8 @@ interface Unresolved {
   /** The invalid field of the reference. */
   readonly field: keyof BackendRef;
   readonly suggestion?: string | undefined;
+  /** True if the backend exists and has an error of its own. */
+  readonly isRejected?: boolean;
 }
 
 function unresolved(
@@ -260,9 +266,10 @@ function resolveGatewayBackend(
     const problem = `Backend "${key}" not found`;
     return unresolved(NOT_FOUND, "name", problem, suggestion);
   }
-  return denial === ""
+  const rejected = denial === ""
     ? unresolved(NOT_FOUND, "name", `Backend "${key}" is invalid`)
     : unresolved("AddressDenied", "name", `Backend "${key}": ${denial}`);
+  return { ...rejected, isRejected: true };
 }
 
 const NOT_FOUND = "BackendNotFound";

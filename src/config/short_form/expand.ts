@@ -1,6 +1,6 @@
 import { expandBackend } from "./expand_backend.ts";
 import {
-  expandInlinePolicy,
+  expandInlineParts,
   expandPolicy,
   expandRoute,
   expandUi,
@@ -52,7 +52,7 @@ export function* expandAll(
     ...placed,
     ...shorts.flatMap(({ invalidRoutes }, number) =>
       invalidRoutes.flatMap((item) =>
-        expandInlinePolicy(item, `${number}/${item.path.join("/")}`)
+        expandInlineParts(item, `${number}/${item.path.join("/")}`)
       )
     ),
     ...shorts.flatMap(({ policies }) => policies.map(expandPolicy)),

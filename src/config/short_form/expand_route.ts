@@ -49,7 +49,7 @@ export function expandPolicy(
 }
 
 /** Expands `routes[].policies` to a `GatewayPolicy`. */
-export function expandInlinePolicy(
+function expandInlinePolicy(
   { value: { policies }, path, document }: ShortItem<ShortRoute>,
   name: string,
 ): readonly Placed<GatewayPolicy>[] {
@@ -88,9 +88,16 @@ export function expandRoute(
   name: string,
   gateways: readonly GatewayName[],
 ): readonly Placed[] {
+  return [createRoute(item, name, gateways), ...expandInlineParts(item, name)];
+}
+
+/** Expands the backends and the policy that are part of a route. */
+export function expandInlineParts(
+  item: ShortItem<ShortRoute>,
+  name: string,
+): readonly Placed[] {
   const backends = item.value.backends ?? [];
   return [
-    createRoute(item, name, gateways),
     ...backends.flatMap((_, index) => expandRouteBackend(item, name, index)),
     ...expandInlinePolicy(item, name),
   ];

@@ -32,7 +32,7 @@ export interface ShortDocument {
   readonly gateways: readonly ShortItem<ShortGateway>[];
   readonly backends: readonly ShortItem<ShortBackend>[];
   readonly routes: readonly ShortItem<ShortRoute>[];
-  /** Invalid routes, reduced to their valid policies, so that these are checked nevertheless. */
+  /** Invalid routes, reduced to their valid policies and references, so that these are checked nevertheless. */
   readonly invalidRoutes: readonly ShortItem<ShortRoute>[];
   readonly policies: readonly ShortItem<ShortPolicy>[];
   /** At most one. */
@@ -83,8 +83,8 @@ export function* readShortDocument(
     if (result.ok) routes.push({ value: result.value, path, document });
     else {
       reader.report(path, result.problems);
-      const policies = validPoliciesOf(item, result.problems, schemas.route);
-      if (policies) invalidRoutes.push({ value: policies, path, document });
+      const valid = validPartsOf(item, result.problems, schemas.route);
+      if (valid) invalidRoutes.push({ value: valid, path, document });
     }
     yield;
   }
@@ -156,21 +156,26 @@ class ItemReader {
   }
 }
 
-/** Reduces an invalid route to its valid policies. */
-function validPoliciesOf(
+/** Reduces an invalid route to its valid policies and references. */
+function validPartsOf(
   item: unknown,
   problems: readonly Problem[],
   schema: ShortFormSchemas["route"],
 ): ShortRoute | undefined {
   if (!isJsonObject(item)) return undefined;
-  const invalid = new Set(
+  const invalid = new Set(problems.map(({ path: [first] }) => first));
+  const invalidPolicies = new Set(
     problems.map(({ path: [first, kind] }) =>
       first === "policies" ? kind : undefined
     ),
   );
   const policies = Object.entries(mappingOf(item, "policies"))
-    .filter(([kind]) => !invalid.has(kind));
+    .filter(([kind]) => !invalidPolicies.has(kind));
+  const references = Object.entries(item).filter(([field]) =>
+    (field === "gateways" || field === "backends") && !invalid.has(field)
+  );
   const result = validate(schema, {
+    ...Object.fromEntries(references),
     policies: Object.fromEntries(policies),
   });
   return result.ok ? result.value : undefined;

@@ -660,7 +660,7 @@ Deno.test("gateway opens no port for requests when its admin port is taken", asy
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^gateway: Cannot listen on config\.adminAddr [^\n]*\n$/,
+      /^[^\n]*: error: config\.adminAddr: Cannot listen on config\.adminAddr [^\n]*\n[^\n]*\n[^\n]*\n$/,
     );
   });
 });
@@ -840,8 +840,34 @@ Deno.test("gateway dev reports what to do when its admin port is taken", async (
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /Cannot listen on config\.adminAddr .*in use by another process\. .*--admin <address>/,
+    /^gateway: Cannot listen on port [0-9]+: another program uses it\. .*--admin <address> --stats off"\n$/,
   );
+});
+
+Deno.test("gateway dev names all of its ports that are taken, and says at once what it starts", async () => {
+  using first = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  using second = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const admin = `127.0.0.1:${second.addr.port}`;
+  const args = ["--port", String(first.addr.port), "--admin", admin];
+
+  const { stderr } = await gateway(["dev", ...args, "--stats", "off"]);
+  await using process = startCommand({
+    args: [
+      "dev",
+      "--port",
+      `${freePort()}`,
+      "--admin",
+      "off",
+      "--stats",
+      "off",
+    ],
+  });
+
+  assert.equal(
+    stderr,
+    `gateway: Cannot listen on ports ${first.addr.port} and ${second.addr.port}: other programs use them. Select others with "gateway dev --port <port> --admin <address> --stats off"\n`,
+  );
+  await process.waitFor(/^Starting demo MCP servers, .*…$/m);
 });
 
 Deno.test("gateway reports what to do when its admin port is taken", async () => {
@@ -857,7 +883,7 @@ Deno.test("gateway reports what to do when its admin port is taken", async () =>
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /Cannot listen on config\.adminAddr .*in use by another process\. Set another address, or "off"\n$/,
+    /:1:\d+: error: config\.adminAddr: Cannot listen on config\.adminAddr .*in use by another process\. Set another address, or "off"\n/,
   );
   await Deno.remove(file);
 });
