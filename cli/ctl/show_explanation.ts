@@ -53,12 +53,10 @@ async function noFailures(address: AdminAddress): Promise<string> {
   return `No recent failures: they are recorded in memory, since the gateway started at ${since}`;
 }
 
-/** Formats a time of today as `14:03`, others with their date. */
+/** Formats a time as `14:03 on Thu Nov 26 2026`, in the time zone of the terminal. */
 function timeOf(text: string): string {
   const date = new Date(text);
-  const time = date.toTimeString().slice(0, 5);
-  const isToday = date.toDateString() === new Date().toDateString();
-  return isToday ? time : `${time} on ${date.toDateString()}`;
+  return `${date.toTimeString().slice(0, 5)} on ${date.toDateString()}`;
 }
 
 function listLines(failures: readonly unknown[]): readonly string[] {

@@ -15,7 +15,7 @@ import {
   locatePort,
 } from "./candidate.ts";
 
-/** Why a gateway did not start. */
+/** A start that failed. */
 export interface FailedStart {
   readonly candidate: Candidate;
   /** The problems that are known. */

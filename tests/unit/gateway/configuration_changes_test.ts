@@ -92,12 +92,13 @@ async function changesBetween(before: string, after: string) {
   return configurationChanges(await describe(before), await describe(after));
 }
 
-const limited = (requests: number) =>
-  `routes:
+function limited(requests: number): string {
+  return `routes:
 - name: a
   backends: [{ host: "localhost:1" }]
   policies: { rateLimit: { local: [{ requests: ${requests}, unit: Hours }] } }
 `;
+}
 
 Deno.test("a change of a policy of a route is shown once, at the route", async () => {
   assert.deepEqual(await changesBetween(limited(5), limited(9)), [
