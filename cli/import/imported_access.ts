@@ -74,6 +74,23 @@ function modeOf(source: SourceNode, fallback: string): string {
   return mode.charAt(0).toUpperCase() + mode.slice(1);
 }
 
+/** Imports the login of users of browsers; `undefined` if it is incomplete. */
+export function importBrowserLogin(source: SourceNode) {
+  const issuer = source.get("issuer")?.text();
+  const clientId = source.get("clientId")?.text();
+  if (issuer === undefined || clientId === undefined) {
+    source.reject("expected an issuer and a clientId");
+    return undefined;
+  }
+  return {
+    issuer,
+    clientId,
+    clientSecret: source.get("clientSecret")?.text(),
+    redirectUrl: source.get("redirectURI")?.text(),
+    scopes: source.get("scopes")?.texts().filter((scope) => scope !== "openid"),
+  };
+}
+
 /** Imports users with passwords. */
 export function importBasicUsers(source: SourceNode) {
   const htpasswd = source.get("htpasswd");

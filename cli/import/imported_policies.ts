@@ -1,6 +1,7 @@
 import {
   importApiKeys,
   importBasicUsers,
+  importBrowserLogin,
   importMcpLogin,
   importRules,
   importTokens,
@@ -36,6 +37,7 @@ const importers: Readonly<Record<string, Importer>> = {
   jwtAuth: (source) => wrap("jwtAuthentication", importTokens(source)),
   mcpAuthentication: (source) =>
     wrap("jwtAuthentication", importMcpLogin(source)),
+  oidc: (source) => wrap("oidc", importBrowserLogin(source)),
   basicAuth: (source) => wrap("basicAuthentication", importBasicUsers(source)),
   apiKey: (source) => wrap("apiKeyAuthentication", importApiKeys(source)),
   authorization: (source) => wrap("authorization", importRules(source)),

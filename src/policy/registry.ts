@@ -1,6 +1,7 @@
 import { apiKeyAuthentication } from "./keys/api_key_authentication.ts";
 import { basicAuthentication } from "./authentication/basic_authentication.ts";
 import { jwtAuthentication } from "./login/jwt_authentication.ts";
+import { oidc } from "./login/browser/oidc.ts";
 import { authorization } from "./authorization/authorization.ts";
 import { cors } from "./http/cors.ts";
 import { directResponse } from "./http/direct_response.ts";
@@ -18,6 +19,7 @@ import { transformation } from "./transformation/transformation.ts";
 export const builtInPolicies = createRegistry([
   cors,
   jwtAuthentication,
+  oidc,
   basicAuthentication,
   apiKeyAuthentication,
   authorization,

@@ -7,6 +7,10 @@ import type {
 } from "../http/message.ts";
 import { clientKey } from "../base/wire/ip_address.ts";
 import { clientOf } from "../policy/authentication/request_identity.ts";
+import {
+  removeForeignLogins,
+  removeLoginCookies,
+} from "../identity/openid/login_cookies.ts";
 import { normalizeTarget } from "../route/normalize_target.ts";
 import type { PortId, Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import { awaitShortBody } from "./body/early_body.ts";
@@ -202,9 +206,11 @@ export class Pipeline {
     );
     if (pending !== undefined) await pending;
     if (spans !== undefined) await spans.readBody(exchange);
+    removeLoginCookies(exchange.request.headers);
     this.#addHeaders(exchange);
     trace?.forwards(exchange.request);
     const response = await forwarder.forward(exchange, route, attempt);
+    removeForeignLogins(response.headers);
     trace?.received(response);
     return { response, isUpstream: true };
   }

@@ -51,6 +51,7 @@ export interface ResourceServer {
 }
 
 export interface Features {
+  readonly backchannelLogout?: { readonly enabled: boolean };
   readonly clientCredentials?: { readonly enabled: boolean };
   /** `ack` is the draft version, as the package requires. */
   readonly clientIdMetadataDocument?: {

@@ -6,6 +6,8 @@ const fileFields: readonly string[] = [
   "jwtAuthentication.mcp.clientSecretFile",
   "jwtAuthentication.mcp.stateSecretFile",
   "basicAuthentication.file",
+  "oidc.clientSecretFile",
+  "oidc.cookieSecretFile",
 ];
 
 /** Returns the path of a field of a policy that names a file; `undefined` when there is none. */

@@ -131,12 +131,30 @@ function* createListener(
       context.environment,
     ),
     routes: yield* createRouteTableInSteps(
-      [...served.map(({ entry }) => entry), ...documents],
+      [
+        ...served.map(({ entry }) => entry),
+        ...served.flatMap(ownPathEntry),
+        ...documents,
+      ],
       routeTables,
     ),
     readsModel: served.some(({ rule }) => rule.spec.matches.some(readsModel)),
     fallbacks: fallbacks.length === 0 ? undefined : createRouteTable(fallbacks),
   };
+}
+
+/** Returns a route to the paths at which the policies of a rule respond themselves, as a list; empty without them. */
+function ownPathEntry(
+  { route, hostnames, effective }: ServedRule,
+): readonly RouteEntry<Route>[] {
+  const paths = effective.flatMap(({ kind, layers }) =>
+    layers.slice(0, 1).flatMap(({ traffic }) => kind.ownPaths(traffic))
+  );
+  return paths.length === 0 ? [] : [{
+    hostnames,
+    matches: paths.map((path) => match("Exact", path)),
+    value: route,
+  }];
 }
 
 /** Routes to documents about protected paths, such as the metadata of an MCP server, so that configuration need not have them. */

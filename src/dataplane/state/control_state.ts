@@ -134,6 +134,8 @@ export class ControlState {
         warnOfLoginLoss: () => this.#logins.warnOfLoss(),
         spendCode: (code, untilMs) => grants.spend(code, untilMs),
         spendProof: (...proof) => this.#logins.proofs.spend(...proof),
+        readSession: (key) => this.#logins.sessions.read(key),
+        replaceSession: (...change) => this.#logins.sessions.replace(...change),
         releaseCode: (code) => grants.release(code),
         endGrant: (grant, untilMs) => grants.end(grant, untilMs),
         isGrantEnded: (grant) => grants.isEnded(grant),

@@ -11,6 +11,7 @@ import type {
   CheckTurn,
 } from "../../proxy/balancing/health/health_records.ts";
 import type { TokenUse } from "../../identity/oauth/grants/grant_store.ts";
+import type { KvEntry, Replacement } from "../../kv/kv_handle.ts";
 import type { Use } from "../../ratelimit/budget/budget.ts";
 import type {
   DescriptorUse,
@@ -75,6 +76,13 @@ export interface StateCalls extends DocumentCalls {
   releaseToken(grant: string, number: number, untilMs: number): void;
   /** See `ProofStore.spend`. */
   spendProof(key: string, id: string, untilMs: number): boolean;
+  /** Those of `LoginState.sessions`. */
+  readSession(key: Deno.KvKey): KvEntry;
+  replaceSession(
+    key: Deno.KvKey,
+    version: string | null,
+    next: Replacement,
+  ): boolean;
   /** Those of `RegistrationTurns`. */
   beginRegistration(provider: string): boolean;
   endRegistration(provider: string): void;

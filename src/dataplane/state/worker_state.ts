@@ -86,6 +86,10 @@ function createLogins(control: Control): LoginState {
     proofs: {
       spend: (key, id, untilMs) => control.call("spendProof", key, id, untilMs),
     },
+    sessions: {
+      read: (key) => control.call("readSession", key),
+      replace: (...change) => control.call("replaceSession", ...change),
+    },
     secret: () => control.call("loginSecret"),
     warnOfLoss: () => control.notify("warnOfLoginLoss"),
     close: () => Promise.resolve(),

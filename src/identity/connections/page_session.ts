@@ -2,7 +2,8 @@ import { stringMember } from "../../base/json.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { randomText } from "../oauth/protocol/seal.ts";
 import type { ConnectionLinks } from "./connection_links.ts";
-import { LOGIN_MS, type PageUser } from "./gateway_login.ts";
+import { LOGIN_MS } from "../openid/openid_client.ts";
+import type { PageUser } from "./gateway_login.ts";
 
 /** A user who is logged in on the pages of the gateway, in one browser. */
 export interface PageSession {

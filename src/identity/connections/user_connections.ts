@@ -17,7 +17,7 @@ import type { ConnectionLinks } from "./connection_links.ts";
 import type { ConnectionGrants } from "./connection_grants.ts";
 import { unite } from "./connection_logins.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
-import { RenewalPauses } from "./renewal_pauses.ts";
+import { RenewalPauses } from "../vault/renewal_pauses.ts";
 import { type GatewayUser, titleOf } from "./user_login.ts";
 
 /** Dependencies of the connections. */

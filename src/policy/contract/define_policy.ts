@@ -127,6 +127,8 @@ function createKind<C, Reason extends string>(
         : when(traffic, (config) => access.credentials(config), []),
     wellKnown: (traffic) =>
       when(traffic, (config) => facts.wellKnown?.(config), undefined),
+    ownPaths: (traffic) =>
+      when(traffic, (config) => facts.ownPaths?.(config) ?? [], []),
     check: (traffic, options) =>
       when(traffic, (config) => code.get().check(config, options), []),
     checkReferences: (traffic, references) =>

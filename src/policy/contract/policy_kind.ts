@@ -146,6 +146,8 @@ export interface PolicyFacts<C, Reason extends string> {
   checkReferences?(config: C, references: References): readonly PolicyProblem[];
   /** Returns the places of documents about a path that the policy protects (RFC 8615); `undefined` for configurations without. */
   wellKnown?(config: C): WellKnown | undefined;
+  /** Returns paths at which the policy responds itself, on all hosts of a route. */
+  ownPaths?(config: C): readonly string[];
 }
 
 /** Paths of documents about a protected path. */
@@ -197,6 +199,7 @@ export interface PolicyKind extends RunningKind, PolicyField {
   /** Names of its configuration in `policySelection`, and what a configuration shows under each. */
   readonly selection: Readonly<Record<string, (shown: unknown) => unknown>>;
   wellKnown(traffic: TrafficPolicy): WellKnown | undefined;
+  ownPaths(traffic: TrafficPolicy): readonly string[];
   check(
     traffic: TrafficPolicy,
     options: CheckOptions,

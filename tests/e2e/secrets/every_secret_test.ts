@@ -49,6 +49,8 @@ const secrets: Readonly<Record<string, string>> = {
   "jwtAuthentication.mcp.clientSecret": 'planted/"client"+secret-9a33',
   "jwtAuthentication.mcp.stateSecret":
     'planted/"state"+secret-0f6b1ce2-0f6b1ce2',
+  "oidc.clientSecret": 'planted/"browser"+secret-5d17',
+  "oidc.cookieSecret": 'planted/"cookies"+secret-0f6b1ce2-0f6b1ce2',
   "basicAuthentication.users.*": await userLine("planted/password-77"),
   "apiKeyAuthentication.keys.*.key": 'planted/"api"+key-31aa',
   "apiKeyAuthentication.keys.*.keyHash": `sha256:${await digest(
@@ -235,6 +237,15 @@ function configuration(collector: string, provider: string) {
               unit: "Hours",
             }],
           },
+        },
+        directResponse: { status: 200 },
+      }),
+      route("browser", {
+        oidc: {
+          issuer: "http://127.0.0.1:1",
+          clientId: "web",
+          clientSecret: secrets["oidc.clientSecret"],
+          cookieSecret: secrets["oidc.cookieSecret"],
         },
         directResponse: { status: 200 },
       }),

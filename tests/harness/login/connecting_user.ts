@@ -83,6 +83,7 @@ export class ConnectingUser {
         method: body === undefined ? "GET" : "POST",
         redirect: "manual",
         headers: {
+          accept: "text/html",
           cookie: this.jar.fieldFor(url),
           connection: "close",
           ...(body && { origin: url.origin }),

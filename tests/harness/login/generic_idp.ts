@@ -28,6 +28,7 @@ export function startGenericIdp(
         userinfo: "/userinfo",
       },
       features: {
+        backchannelLogout: { enabled: true },
         registration: { enabled: true },
         resourceIndicators: {
           enabled: true,

@@ -39,6 +39,12 @@ const filePolicies = {
       mcp: { issuerMode: "Proxied", clientId: "c", stateSecretFile: "/k" },
     },
   },
+  "oidc.clientSecretFile": {
+    oidc: { issuer: "https://i", clientId: "c", clientSecretFile: "/k" },
+  },
+  "oidc.cookieSecretFile": {
+    oidc: { issuer: "https://i", clientId: "c", cookieSecretFile: "/k" },
+  },
   "basicAuthentication.file": { basicAuthentication: { file: "/k" } },
 };
 for (const [field, traffic] of Object.entries(filePolicies)) {
@@ -66,7 +72,13 @@ Deno.test("every field of a policy that names a file is known as one", async () 
 
   assert.deepEqual(
     [...new Set(fields)].toSorted(),
-    ["clientSecretFile", "file", "privateKeyFile", "stateSecretFile"],
+    [
+      "clientSecretFile",
+      "cookieSecretFile",
+      "file",
+      "privateKeyFile",
+      "stateSecretFile",
+    ],
   );
   assert.equal(fields.filter((name) => name === "file").length, 2);
 });

@@ -13,6 +13,7 @@ Deno.test("route phase runs its kinds in the documented order", () => {
   assert.deepEqual(namesIn("route"), [
     "cors",
     "jwtAuthentication",
+    "oidc",
     "basicAuthentication",
     "apiKeyAuthentication",
     "authorization",
@@ -30,6 +31,7 @@ Deno.test("gateway phase runs CORS first", () => {
   assert.deepEqual(namesIn("gateway"), [
     "cors",
     "jwtAuthentication",
+    "oidc",
     "basicAuthentication",
     "apiKeyAuthentication",
     "authorization",

@@ -6,6 +6,7 @@ import {
   type KvHandle,
   type Replacement,
 } from "../../../kv/kv_handle.ts";
+import { type KvRecords, MemoryRecords } from "../../../kv/kv_records.ts";
 import { openKv } from "../../../kv/open_kv.ts";
 import {
   type GrantStore,
@@ -22,6 +23,8 @@ import { randomText } from "../protocol/seal.ts";
 export interface LoginState {
   readonly grants: GrantStore;
   readonly proofs: ProofStore;
+  /** Marks of browser sessions that have ended, and their renewed tokens. */
+  readonly sessions: KvRecords;
   /** Returns the secret for configurations without one. Rejects while its store is not available. */
   secret(): Promise<string>;
   /** Called by configurations without a secret: warns, once, if that of this process ends with it. */
@@ -39,6 +42,7 @@ export function createMemoryLoginState(
   return {
     grants: new MemoryGrantStore(clock),
     proofs: new MemoryProofStore(clock),
+    sessions: new MemoryRecords(clock),
     secret: () => Promise.resolve(secret),
     warnOfLoss() {
       if (hasWarned) return;
@@ -61,6 +65,10 @@ export class KvLoginState implements LoginState {
   readonly proofs: ProofStore = {
     spend: (key, id, untilMs) =>
       this.#use((kv) => this.#mark(kv, ["oauth", "proof", key, id], untilMs)),
+  };
+  readonly sessions: KvRecords = {
+    read: (key) => this.#use((kv) => kv.read(key)),
+    replace: (...change) => this.#use((kv) => kv.replace(...change)),
   };
   readonly #clock: Clock;
   readonly #store: string;

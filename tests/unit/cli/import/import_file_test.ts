@@ -288,6 +288,33 @@ binds:
   });
 });
 
+Deno.test("import takes over a login of browsers", async () => {
+  const { routes: [route], notes } = await imported(`
+gateways: { default: { port: 8080 } }
+routes:
+- name: app
+  policies:
+    oidc:
+      issuer: https://issuer.example/
+      clientId: app
+      clientSecret: \${OPENAI_API_KEY}
+      redirectURI: https://app.example/callback
+      scopes: [openid, email]
+  backends: [{ host: "a:1" }]
+`);
+
+  assert.deepEqual(notes, []);
+  assert.deepEqual(route?.policies, {
+    oidc: {
+      issuer: "https://issuer.example/",
+      clientId: "app",
+      clientSecret: "${OPENAI_API_KEY}",
+      redirectUrl: "https://app.example/callback",
+      scopes: ["email"],
+    },
+  });
+});
+
 Deno.test("import takes over MCP servers of every kind, behind one endpoint", async () => {
   const folder = await Deno.makeTempDir();
   const file = `${folder}/api.json`;
@@ -398,7 +425,7 @@ routes:
   assert.deepEqual(notes.map((note) => note.split(":").slice(0, 2).join(":")), [
     "2:3 config.database",
     "5:84 target",
-    "6:65 oidc",
+    "6:65 expected an issuer and a clientId",
     "13:7 routes[2].policies.jwtAuth.jwtValidationOptions",
     "15:3 policies.authorization.policy.matchExpressions[0]",
     "16:68 mcpAuthorization",

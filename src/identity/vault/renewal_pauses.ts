@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { recordKey, type VaultId } from "../vault/vault_seal.ts";
+import { recordKey, type VaultId } from "./vault_seal.ts";
 
 /** While a server does not respond, a token that has not ended is used for so long before the next attempt. */
 const PAUSE_MS = 10_000;

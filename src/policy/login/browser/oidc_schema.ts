@@ -1,0 +1,180 @@
+import { secretRefSchema } from "../../../api/resources/credentials/secret_value.ts";
+import { duration } from "../../../api/schema/duration.ts";
+import { httpUrl, urlPath } from "../../../api/schema/scalars.ts";
+import * as s from "../../../api/schema/schema.ts";
+
+/** Entries of the Secrets unless references name others. */
+export const oidcEntries = {
+  clientSecret: "clientSecret",
+  cookieSecret: "cookieSecret",
+} as const;
+
+const urlOrPath = s.withPrivacy(
+  "url",
+  s.named(
+    "URL or path",
+    s.checkedText(
+      (text) =>
+        /^\/[^?#\s]*$/.test(text) ||
+        /^https?:\/\//i.test(text) && URL.canParse(text),
+      'a path such as "/oauth2/callback", or a URL',
+    ),
+  ),
+);
+
+/** Parameters of authorization requests that the gateway sends itself, or that change how it gets the response. */
+const ownParameters: ReadonlySet<string> = new Set([
+  "client_id",
+  "code_challenge",
+  "code_challenge_method",
+  "nonce",
+  "redirect_uri",
+  "request",
+  "request_uri",
+  "response_mode",
+  "response_type",
+  "scope",
+  "state",
+]);
+
+const session = s.object({
+  idleTimeout: s.field(
+    "A session ends so long after its last request.",
+    s.withDefault(duration, "1h"),
+  ),
+  absoluteTimeout: s.field(
+    "A session ends so long after the login.",
+    s.withDefault(duration, "12h"),
+  ),
+});
+
+const logout = s.object({
+  path: s.field(
+    "Path of the logout, for a link or a form of your pages.",
+    s.withDefault(urlPath, "/oauth2/logout"),
+  ),
+  backChannelPath: s.field(
+    "Path for the provider's logout tokens (OpenID Connect Back-Channel Logout).",
+    s.withDefault(urlPath, "/oauth2/backchannel-logout"),
+  ),
+  atProvider: s.field(
+    "Ends the session at the provider too, if it has an `end_session_endpoint`.",
+    s.withDefault(s.boolean(), true),
+  ),
+  redirectUrl: s.field(
+    "Path or URL where users go after the logout; for the one at the provider, register it there. Default: a page of the gateway.",
+    s.optional(urlOrPath),
+  ),
+});
+
+/** Logs users of browsers in at an OpenID provider. */
+export const oidcSchema = s.refine(
+  s.object({
+    mode: s.field(
+      "`Strict`: requests need a session. `AnyOf`: requests need a session, or what another policy of this mode accepts.",
+      s.withDefault(s.oneOf(["Strict", "AnyOf"]), "Strict"),
+    ),
+    issuer: s.field(
+      "Issuer of the provider, whose metadata names everything else.",
+      httpUrl,
+    ),
+    clientId: s.field(
+      "Client ID of the gateway at the provider.",
+      s.text(2048),
+    ),
+    clientSecret: s.field(
+      "Secret of the client; write `${NAME}` to take it from the environment. None for a public client.",
+      s.optional(s.secret()),
+    ),
+    clientSecretFile: s.field(
+      "File with the secret, in place of `clientSecret`, in configuration files.",
+      s.optional(s.text(4096)),
+    ),
+    clientSecretRef: s.field(
+      "Secret with the secret, in place of `clientSecret`.",
+      s.optional(secretRefSchema("policy", oidcEntries.clientSecret)),
+    ),
+    scopes: s.field(
+      "Scopes besides `openid`, such as `email`; `offline_access` for tokens that are renewed.",
+      s.optional(s.list(s.text(256), { max: 64 })),
+    ),
+    parameters: s.field(
+      "Further parameters of authorization requests, such as `prompt`.",
+      s.optional(s.map(s.text(128), s.text(4096))),
+    ),
+    redirectUrl: s.field(
+      "Redirect URI that is registered at the provider: a path on the host of the request, or a URL.",
+      s.withDefault(urlOrPath, "/oauth2/callback"),
+    ),
+    session: s.field("Lifetime of sessions.", s.optional(session)),
+    logout: s.field("How users log out.", s.optional(logout)),
+    cookieSecret: s.field(
+      "Seals cookies, at least 32 characters, the same for every replica. Without one, `config.kv` keeps a secret, or sessions end with the process.",
+      s.optional(s.secret()),
+    ),
+    cookieSecretFile: s.field(
+      "File with such secrets, one a line, in configuration files: the first seals, all of them open.",
+      s.optional(s.text(4096)),
+    ),
+    cookieSecretRef: s.field(
+      "Secret with such secrets, one a line.",
+      s.optional(secretRefSchema("policy", oidcEntries.cookieSecret)),
+    ),
+    allowedOrigins: s.field(
+      "Other origins, such as `https://app.example.com`, whose pages may change something with a session. Default: only those of the same origin.",
+      s.optional(s.list(httpUrl, { max: 64 })),
+    ),
+    forwardAccessToken: s.field(
+      "Forwards the access token of the user as `Authorization: Bearer`.",
+      s.withDefault(s.boolean(), false),
+    ),
+  }),
+  s.atMostOne("clientSecret", "clientSecretFile", "clientSecretRef"),
+  s.atMostOne("cookieSecret", "cookieSecretFile", "cookieSecretRef"),
+  s.rule(
+    ({ parameters = {} }) =>
+      !Object.keys(parameters).some((name) => ownParameters.has(name)),
+    ({ parameters = {} }) =>
+      `the gateway sends "${
+        Object.keys(parameters).find((name) => ownParameters.has(name))
+      }" itself`,
+    ["parameters"],
+  ),
+);
+
+/** Logs users of browsers in at an OpenID provider. */
+export type Oidc = s.Infer<typeof oidcSchema>;
+
+const defaultSession: NonNullable<Oidc["session"]> = {
+  idleTimeout: "1h",
+  absoluteTimeout: "12h",
+};
+
+const defaultLogout: NonNullable<Oidc["logout"]> = {
+  path: "/oauth2/logout",
+  backChannelPath: "/oauth2/backchannel-logout",
+  atProvider: true,
+};
+
+/** Returns the settings of sessions and logouts, with their defaults. */
+export function settingsOf({ session, logout }: Oidc) {
+  return {
+    session: session ?? defaultSession,
+    logout: logout ?? defaultLogout,
+  };
+}
+
+/** Returns the paths at which the policy responds itself. */
+export function ownPathsOf(
+  config: Oidc,
+): Readonly<Record<"callback" | "logout" | "backChannel", string>> {
+  const { path, backChannelPath } = settingsOf(config).logout;
+  const { redirectUrl } = config;
+  return {
+    callback: redirectUrl.startsWith("/")
+      ? redirectUrl
+      : new URL(redirectUrl).pathname,
+    logout: path,
+    backChannel: backChannelPath,
+  };
+}

@@ -1,0 +1,131 @@
+import { describeError } from "../../../base/errors.ts";
+import { describeReadError } from "../../../base/regular_file.ts";
+import type { VaultKeys } from "../../../identity/vault/vault_seal.ts";
+import { parseVaultKeys } from "../../../identity/vault/vault_keys.ts";
+import {
+  type PolicyProblem,
+  type ReadFile,
+  type SecretAccess,
+  UnusableReferenceError,
+} from "../../contract/policy_kind.ts";
+import {
+  type Oidc,
+  oidcEntries,
+  ownPathsOf,
+  settingsOf,
+} from "./oidc_schema.ts";
+import { parseDuration } from "../../../api/schema/duration.ts";
+
+type Access = SecretAccess & { readonly readFile: ReadFile };
+type SecretName = keyof typeof oidcEntries;
+
+const names = ["clientSecret", "cookieSecret"] as const;
+
+/** Returns the secret of the client; `undefined` for a public one. @throws {UnusableReferenceError} */
+export function readClientSecret(
+  config: Oidc,
+  access: Access,
+): string | undefined {
+  const secret = readSecret("clientSecret", config, access)?.trim();
+  if (secret === "") throw new TypeError("it is empty");
+  return secret;
+}
+
+/** Returns the secrets that seal cookies; `undefined` for those of the process or its store. @throws {UnusableReferenceError} */
+export function readCookieSecrets(
+  config: Oidc,
+  access: Access,
+): VaultKeys | undefined {
+  const text = readSecret("cookieSecret", config, access);
+  return text === undefined ? undefined : parseVaultKeys(text);
+}
+
+function readSecret(
+  name: SecretName,
+  config: Oidc,
+  { readFile, readSecret }: Access,
+): string | undefined {
+  const file = config[`${name}File` as const];
+  const ref = config[`${name}Ref` as const];
+  if (file !== undefined) return readFile(file);
+  return ref === undefined ? config[name] : readSecret(ref, oidcEntries[name]);
+}
+
+/** Finds secrets that cannot be used, and paths and times that contradict each other. */
+export function checkOidc(
+  config: Oidc,
+  readFile: ReadFile,
+): readonly PolicyProblem[] {
+  const problems = names.flatMap((name) => {
+    if (config[`${name}Ref` as const] !== undefined) return [];
+    const problem = problemOf(name, config, { readFile, ...noSecrets });
+    const isFile = config[`${name}File` as const] !== undefined;
+    return problem === undefined
+      ? []
+      : [{ path: [isFile ? `${name}File` : name], message: problem }];
+  });
+  return [...problems, ...checkPaths(config), ...checkTimes(config)];
+}
+
+/** Finds Secrets that cannot be used; the policy denies every request then. */
+export function checkOidcRefs(
+  config: Oidc,
+  secrets: SecretAccess,
+): readonly PolicyProblem[] {
+  return names.flatMap((name) => {
+    if (config[`${name}Ref` as const] === undefined) return [];
+    const problem = problemOf(name, config, { readFile: noFiles, ...secrets });
+    return problem === undefined
+      ? []
+      : [{ path: [`${name}Ref`], message: problem }];
+  });
+}
+
+function checkPaths(config: Oidc): readonly PolicyProblem[] {
+  const paths = Object.values(ownPathsOf(config));
+  const twice = paths.find((path, index) => paths.indexOf(path) !== index);
+  if (twice === undefined) return [];
+  const message =
+    `Cannot tell callback, logout and back-channel logout apart: "${twice}" is the path of two`;
+  return [{ path: ["logout"], message }];
+}
+
+function checkTimes(config: Oidc): readonly PolicyProblem[] {
+  const { idleTimeout, absoluteTimeout } = settingsOf(config).session;
+  return [["idleTimeout", idleTimeout], ["absoluteTimeout", absoluteTimeout]]
+    .filter(([, value = ""]) => parseDuration(value) < MIN_TIMEOUT_MS)
+    .map(([name = ""]) => ({
+      path: ["session", name],
+      message: "shorter than 10 seconds: nobody could stay logged in",
+    }));
+}
+
+const MIN_TIMEOUT_MS = 10_000;
+
+function problemOf(
+  name: SecretName,
+  config: Oidc,
+  access: Access,
+): string | undefined {
+  try {
+    if (name === "clientSecret") readClientSecret(config, access);
+    else readCookieSecrets(config, access);
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof UnusableReferenceError ||
+        error instanceof TypeError
+      ? describeError(error)
+      : describeReadError(error);
+    return `Cannot use the secret: ${reason}`;
+  }
+}
+
+function noFiles(path: string): string {
+  throw new TypeError(`no file "${path}" here`);
+}
+
+const noSecrets: SecretAccess = {
+  readSecret({ name }) {
+    throw new UnusableReferenceError(`no Secret "${name}" here`);
+  },
+};
