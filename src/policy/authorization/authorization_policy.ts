@@ -32,6 +32,8 @@ import {
 } from "../expressions/expression_checks.ts";
 import {
   llmRequest,
+  mcpMessage,
+  mcpSubscriptions,
   noteFailedExpression,
 } from "../expressions/expression_slots.ts";
 import type { Policy, PolicyContext } from "../contract/policy.ts";
@@ -119,7 +121,7 @@ export function createAuthorization(
   const answer = (context: PolicyContext, applied = rules) => {
     const rejection = forEachModel(
       context,
-      () => decide(context, applied, facts),
+      () => forEachResource(context, () => decide(context, applied, facts)),
     );
     return rejection === undefined || denial === "Http403"
       ? rejection
@@ -210,6 +212,22 @@ function forEachModel<T>(
     rejection ??= decide();
   }
   slots.set(llmRequest, llm);
+  return rejection;
+}
+
+/** Decides for each resource of a subscription to several, until one is rejected. */
+function forEachResource<T>(
+  { slots }: PolicyContext,
+  decide: () => T | undefined,
+): T | undefined {
+  const subscriptions = slots.get(mcpSubscriptions);
+  if (subscriptions === undefined) return decide();
+  let rejection = undefined;
+  for (const message of subscriptions) {
+    slots.set(mcpMessage, message);
+    rejection ??= decide();
+  }
+  slots.set(mcpMessage, undefined);
   return rejection;
 }
 

@@ -2,7 +2,10 @@ import { JsonProblem } from "../../base/json/json_ambiguity.ts";
 import { runInSlices } from "../../base/slices.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { UNKNOWN } from "../cel/evaluation_failure.ts";
-import { mcpMessage } from "../expressions/expression_slots.ts";
+import {
+  mcpMessage,
+  mcpSubscriptions,
+} from "../expressions/expression_slots.ts";
 import {
   removeContentHeaders,
   replaceBody,
@@ -55,7 +58,7 @@ interface WatchedRequest {
  * Filters lists of tools, prompts and resources in responses, so that clients see what the rules let them use.
  *
  * Lists are where MCP has them: in responses to requests for a list, and in streams that belong to no request (those of HTTP+SSE, and
- * resumed ones). A list that cannot be read is an error.
+ * resumed ones). A list that cannot be read is an error. Streams also have news of resources: those that rules deny are dropped.
  */
 export class ListFilter {
   readonly #rules: readonly AuthorizationRule[];
@@ -95,13 +98,15 @@ export class ListFilter {
   /** Remembers a request that the rules let pass, if its response may have lists, and asks for a response that can be read. */
   async watch(context: PolicyContext): Promise<void> {
     const { request, slots } = context;
-    const { methodName, sessionId } = slots.get(mcpMessage) ?? {};
+    const { methodName, sessionId } = slots.get(mcpMessage) ??
+      slots.get(mcpSubscriptions)?.[0] ?? {};
     const list = methodName === undefined
       ? undefined
       : listOfMethod(methodName);
     const isForList = list !== undefined && this.#lists.includes(list);
     // A POST without a method has a response, or no MCP message.
-    const mayOpenStream = methodName === undefined && request.method === "GET";
+    const mayOpenStream = methodName === "subscriptions/listen" ||
+      methodName === undefined && request.method === "GET";
     if (!isForList && !mayOpenStream) return;
     const id = isForList ? await readRequestId(request) : undefined;
     const source = copyForItems(context);
@@ -166,7 +171,9 @@ export class ListFilter {
     }
     try {
       const filtered = await this.#filterMessage(context, watched, bytes);
-      if (filtered !== bytes) replaceBody(response, filtered);
+      if (filtered !== bytes) {
+        replaceBody(response, filtered ?? new Uint8Array());
+      }
     } catch (error) {
       if (!(error instanceof JsonProblem)) throw error;
       throw unreadableList(error.message);
@@ -177,7 +184,7 @@ export class ListFilter {
     context: PolicyContext,
     { source, sessionId }: WatchedRequest,
     bytes: Uint8Array,
-  ): Promise<Uint8Array> {
+  ): Promise<Uint8Array | undefined> {
     const { trace } = context;
     const variables = new RequestVariables(source);
     const hiddenBy = new Map<string, number>();

@@ -5,7 +5,11 @@ import {
 } from "../../base/json/json_shape.ts";
 import type { Expression } from "../cel/expression.ts";
 import type { PolicyContext } from "../contract/policy.ts";
-import { llmRequest, mcpMessage } from "./expression_slots.ts";
+import {
+  llmRequest,
+  mcpMessage,
+  mcpSubscriptions,
+} from "./expression_slots.ts";
 import { detectLlmApi } from "../../llm/llm_api.ts";
 import { readLlmRequest } from "./llm_variable.ts";
 import { usageFields } from "./llm_usage.ts";
@@ -63,7 +67,10 @@ export async function readBodyVariables(
   }
   if (readsLlm) slots.set(llmRequest, await readLlmRequest(request));
   if (mcp !== undefined && upgrade === undefined) {
-    const message = await mcp.read(request);
-    slots.set(mcpMessage, message && resolveTarget(message, context));
+    const messages = (await mcp.read(request))
+      .flatMap((message) => resolveTarget(message, context) ?? []);
+    const [message, ...others] = messages;
+    slots.set(mcpMessage, others.length === 0 ? message : undefined);
+    slots.set(mcpSubscriptions, others.length === 0 ? undefined : messages);
   }
 }

@@ -9,6 +9,11 @@ export const llmRequest = defineSlot<LlmRequest>("llm");
 /** Value of the variable `mcp`, once an expression has needed it and the body could be read. */
 export const mcpMessage = defineSlot<McpMessage>("mcp");
 
+/** Values of `mcp` for each resource of a subscription to several, in place of one value. */
+export const mcpSubscriptions = defineSlot<readonly McpMessage[]>(
+  "mcpSubscriptions",
+);
+
 /** Kinds of policies whose expressions had no usable value, one entry per expression, such as `["rateLimit", "rateLimit"]`. */
 export const failedExpressions = defineSlot<string[]>("failedExpressions");
 

@@ -19,6 +19,9 @@ import { readJsonBody } from "./json_body.ts";
 /** Longer messages are not read: expressions that read `mcp` then error, and rules deny the request. */
 const MAX_MESSAGE_BYTES = 1 << 20;
 
+/** Resources of a subscription; the gateway itself takes no more. */
+const MAX_SUBSCRIBED = 256;
+
 /** `HeaderMismatch` of MCP 2026-07-28. */
 const HEADER_MISMATCH = -32020;
 
@@ -111,11 +114,11 @@ export class McpReader {
   }
 
   /**
-   * Returns only the session for a request without a body, and `undefined` for a body that is not exactly one JSON-RPC message,
-   * which makes expressions error and rules deny.
+   * Returns only the session for a request without a body, nothing for a body that is not exactly one JSON-RPC message, which makes
+   * expressions error and rules deny, and for a subscription to several resources a message for each of them.
    * @throws {GatewayError} If backends may read another message.
    */
-  async read(request: RequestMessage): Promise<McpMessage | undefined> {
+  async read(request: RequestMessage): Promise<readonly McpMessage[]> {
     const { headers } = request;
     removeLookAlikes(headers);
     const body = await readJsonBody(
@@ -123,17 +126,17 @@ export class McpReader {
       MAX_MESSAGE_BYTES,
       this.#selection,
     );
-    if (body === undefined) return undefined;
+    if (body === undefined) return [];
     const sessionId = headers.getJoined("mcp-session-id");
     const session = sessionId === undefined ? {} : { sessionId };
-    if (body === null) return session;
-    const message = mcpMessageOf(body);
-    if (message === undefined) return undefined;
-    const header = findContradiction(headers, message);
-    if (header !== undefined) {
+    if (body === null) return [session];
+    const messages = messagesOf(body);
+    for (const message of messages) {
+      const header = findContradiction(headers, message);
+      if (header === undefined) continue;
       throw headerMismatch(header, await readId(request));
     }
-    return { ...session, ...message };
+    return messages.map((message) => ({ ...session, ...message }));
   }
 }
 
@@ -225,14 +228,33 @@ const targets: Readonly<
     return ["prompt", uri === undefined ? name : null];
   },
   "subscriptions/listen": ({ notifications }) => {
-    const { resourceSubscriptions: uris = [] } = isJsonObject(notifications)
-      ? notifications
-      : {};
-    // Rules decide about one resource.
+    const uris = subscribedUris(notifications);
+    // Expressions are about one resource.
     const isOne = Array.isArray(uris) && uris.length <= 1;
     return ["resource", isOne ? uris[0] : null];
   },
 };
+
+/** Returns the list of resources of a subscription, as the client sends it. */
+function subscribedUris(notifications: unknown): unknown {
+  const { resourceSubscriptions: uris = [] } = isJsonObject(notifications)
+    ? notifications
+    : {};
+  return uris;
+}
+
+/** Reads a JSON-RPC message, a subscription to several resources as one for each; see `McpReader.read`. */
+function messagesOf(body: JsonObject): readonly McpMessage[] {
+  const { method: methodName, params } = body;
+  const message = mcpMessageOf(body);
+  if (message !== undefined) return [message];
+  if (methodName !== "subscriptions/listen" || !isJsonObject(params)) return [];
+  const uris = subscribedUris(params["notifications"]);
+  if (!Array.isArray(uris) || uris.length > MAX_SUBSCRIBED) return [];
+  const messages = uris.filter((name) => typeof name === "string")
+    .map((name) => ({ methodName, resource: { name } }));
+  return messages.length < uris.length ? [] : messages;
+}
 
 /** Reads a JSON-RPC message, except its session; `undefined` if it is invalid, or has several targets. */
 export function mcpMessageOf(message: JsonObject): McpMessage | undefined {

@@ -13,8 +13,8 @@ import {
 
 /** Options of `FilteredEvents`. */
 export interface EventFilter {
-  /** Returns the data of an event as the client is to see it; throws a `JsonProblem` for what it cannot read. */
-  filter(data: Uint8Array): Promise<Uint8Array>;
+  /** Returns the data of an event as the client is to see it, `undefined` to drop it; throws a `JsonProblem` for what it cannot read. */
+  filter(data: Uint8Array): Promise<Uint8Array | undefined>;
   /** Longer events fail. */
   readonly maxBytes: number;
   /** Returns a last event for the client; `undefined` cuts the stream off. */
@@ -95,6 +95,7 @@ export class FilteredEvents implements Body {
     if (!isJsonMessage(data)) return event;
     try {
       const filtered = await this.#options.filter(data);
+      if (filtered === undefined) return nothing;
       return filtered === data ? event : replaceData(filtered);
     } catch (error) {
       if (!(error instanceof JsonProblem)) throw error;

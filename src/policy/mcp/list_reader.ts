@@ -18,7 +18,10 @@ export type ItemJudge = (list: ListName, identifier: string) => boolean;
 /** Called for each list in a message. */
 export type OnList = (list: ListName, listed: number, hidden: number) => void;
 
-/** Removes items from the lists in JSON-RPC messages; all other bytes stay as they are. */
+/** Notification that names a resource. */
+const UPDATED = "notifications/resources/updated";
+
+/** Removes items from the lists in JSON-RPC messages, and news of resources; all other bytes stay as they are. */
 export class ListReader {
   readonly #lists: readonly ListName[];
   readonly #clock: Clock;
@@ -34,27 +37,39 @@ export class ListReader {
       [{ [listFacts(list).identifier]: WHOLE }],
     ]);
     const result = Object.fromEntries([...members, ["cacheScope", WHOLE]]);
-    this.#message = new JsonSelection({ result });
-    this.#batch = new JsonSelection([{ result }]);
+    const news: Readonly<Record<string, JsonShape>> =
+      lists.includes("resources")
+        ? { method: WHOLE, params: { uri: WHOLE } }
+        : {};
+    const message = { ...news, result };
+    this.#message = new JsonSelection(message);
+    this.#batch = new JsonSelection([message]);
   }
 
   /**
-   * Returns a message or a batch of messages without the items that `judge` rejects; the same bytes when nothing changes. A list
-   * that depends on the caller must not be shared: its `cacheScope` becomes `private`.
+   * Returns a message or a batch of messages without the items that `judge` rejects; the same bytes when nothing changes, nothing for
+   * news of such a resource. A list that depends on the caller must not be shared: its `cacheScope` becomes `private`.
    * @throws {JsonProblem} When it is not JSON, when clients may read it in different ways, or when an item has no identifier.
    */
   async filter(
     bytes: Uint8Array,
     judge: ItemJudge,
     onList: OnList,
-  ): Promise<Uint8Array> {
+  ): Promise<Uint8Array | undefined> {
     const isBatch = firstKind(bytes) === KIND.OPEN_LIST;
     const spans = new Map<string, JsonSpan>();
     const selection = isBatch ? this.#batch : this.#message;
     const value = await readJson(bytes, selection, spans);
     const messages = isBatch && Array.isArray(value) ? value : [value];
+    const isSeen = messages.map((message) => this.#isSeen(message, judge));
+    if (isSeen.length > 0 && !isSeen.includes(true)) return undefined;
     const edits: Edit[] = [];
+    if (isSeen.includes(false)) {
+      const items = messages.map((_, index) => spanAt(spans, `${index}`));
+      edits.push(...cuts(spanAt(spans, ""), items, isSeen));
+    }
     for (const [index, message] of messages.entries()) {
+      if (isSeen[index] === false) continue;
       const result = isJsonObject(message) ? message["result"] : undefined;
       if (!isJsonObject(result)) continue;
       const path = isBatch ? `${index}.result` : "result";
@@ -72,6 +87,14 @@ export class ListReader {
       }
     }
     return apply(bytes, edits);
+  }
+
+  /** Reports whether a message is no news of a resource that `judge` rejects. */
+  #isSeen(message: unknown, judge: ItemJudge): boolean {
+    if (!isJsonObject(message) || message["method"] !== UPDATED) return true;
+    const { params } = message;
+    const uri = isJsonObject(params) ? params["uri"] : undefined;
+    return typeof uri === "string" && judge("resources", uri);
   }
 
   /** Judges the items in slices: rules may be slow, and lists long. */

@@ -54,6 +54,18 @@ for (
       '{"result":{"ttlMs":5,"cacheScope":"private","tools":[{"name":"a"}]}}',
     ],
     [
+      '{"method":"notifications/resources/updated","params":{"uri":"x:/"}}',
+      "",
+    ],
+    [
+      '[{"method":"notifications/resources/updated","params":{"uri":"x:/"}},{"method":"m"}]',
+      '[{"method":"m"}]',
+    ],
+    [
+      '{"method":"notifications/resources/updated","params":{"uri":7},"result":{"tools":[]}}',
+      "",
+    ],
+    [
       '{"result":{"\\u0074ools":[{"n\\u0061me":"\\u0078"}]}}',
       '{"result":{"\\u0074ools":[]}}',
     ],
@@ -70,6 +82,8 @@ for (
     '{"result":{"content":[{"type":"text","text":"x"}],"cacheScope":"public"}}',
     '{"result":{"structuredContent":{"tools":[{"name":"x"}]}}}',
     '{"params":{"tools":[{"name":"x"}]}}',
+    '{"method":"notifications/resources/updated","params":{"uri":"a:/x"}}',
+    '{"method":"notifications/message","params":{"uri":"x:/"}}',
     '{"error":{"code":1,"data":{"tools":[{"name":"x"}]}}}',
     '{"result":"tools"}',
     "null",
