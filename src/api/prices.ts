@@ -54,6 +54,10 @@ const tokenPrices = {
     "US dollars per million characters that a model speaks, of those that bill characters.",
     s.optional(price),
   ),
+  search: s.field(
+    "US dollars per search, of models that rank documents and bill searches: a query with up to 100 documents.",
+    s.optional(price),
+  ),
   audioHour: s.field(
     "US dollars per hour of speech, of models that bill it in place of tokens.",
     s.optional(price),

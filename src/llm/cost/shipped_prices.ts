@@ -42,7 +42,11 @@ export function shippedPrices(
     (bedrockName.test(model)
       ? library.calcPrice(usage, model, { ...at, providerId: "aws" })
       : null);
-  if (found === null) return spokenPrices(model);
+  const unit = unitPrices.find(([pattern]) => pattern.test(model))?.[1];
+  if (found === null) {
+    return unit &&
+      { prices: { input: 0, output: 0, ...unit }, isTiered: false };
+  }
   const { model_price: price } = found;
   const read = (name: string): number | undefined => {
     const value = price[name];
@@ -63,6 +67,7 @@ export function shippedPrices(
       imageOutput: read("output_image_mtok"),
       audioHour: read("input_audio_hours"),
       page: perPage(read("input_document_kpages")),
+      ...unit,
     },
     isTiered: Object.values(price).some((value) => typeof value === "object"),
   };
@@ -76,15 +81,11 @@ function perPage(perThousand: number | undefined): number | undefined {
   return perThousand === undefined ? undefined : perThousand / 1000;
 }
 
-/** Models of OpenAI that bill characters, which the package does not have; 2026-11-26. */
-const characterPrices: ReadonlyMap<string, number> = new Map([
-  ["tts-1", 15],
-  ["tts-1-hd", 30],
-]);
-
-function spokenPrices(model: string): ShippedPrices | undefined {
-  const characters = characterPrices.get(model);
-  return characters === undefined
-    ? undefined
-    : { prices: { input: 0, output: 0, characters }, isTiered: false };
-}
+/** Models that bill characters or searches, whose prices the package does not have; 2026-11-26. */
+const unitPrices: readonly (readonly [RegExp, Partial<TokenPrices>])[] = [
+  [/^tts-1$/, { characters: 15 }],
+  [/^tts-1-hd$/, { characters: 30 }],
+  [/(?:^|cohere\.)rerank-/, { search: 0.002 }],
+  [/amazon\.rerank-/, { search: 0.001 }],
+  [/^semantic-ranker-/, { search: 0.001 }],
+];

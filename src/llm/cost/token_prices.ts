@@ -27,6 +27,8 @@ export interface TokenPrices {
   readonly image?: number | undefined;
   /** US dollars per million characters that are spoken, of models that bill characters. */
   readonly characters?: number | undefined;
+  /** US dollars per search, of models that rank documents and bill searches. */
+  readonly search?: number | undefined;
   /** Price of a batch, in relation to that of other requests; 0.5 by default. */
   readonly batch?: number | undefined;
 }
@@ -45,6 +47,7 @@ const billedUnits = {
   page: { price: "page", per: 1, guard: 0.01 },
   image: { price: "image", per: 1, guard: 0.25 },
   character: { price: "characters", per: 1e6, guard: 30 },
+  search: { price: "search", per: 1, guard: 0.005 },
 } as const;
 
 /** Something that is billed in place of tokens. */

@@ -6,8 +6,11 @@ import {
   objectsOf,
   unknownForm,
 } from "../translation/conversation/answer_fields.ts";
-import { noCounterpart } from "../translation/conversation/losses.ts";
-import type { EmbeddingsRequest } from "./embeddings_request.ts";
+import {
+  type Losses,
+  noCounterpart,
+} from "../translation/conversation/losses.ts";
+import type { EmbeddingsRequest, Purpose } from "./embeddings_request.ts";
 
 /** Embeddings of some texts. */
 export interface EmbeddingsAnswer {
@@ -23,10 +26,54 @@ export interface EmbeddingModel {
   readonly batch: number;
   write(
     inputs: readonly string[],
-    request: Pick<EmbeddingsRequest, "dimensions">,
+    request: Omit<EmbeddingsRequest, "inputs">,
+    losses: Losses,
   ): JsonObject;
   /** @throws {UnknownAnswerError} If the answer has another form. */
   read(answer: JsonObject): EmbeddingsAnswer;
+}
+
+/** Names of the purposes. */
+const purposes: Readonly<
+  Record<
+    Purpose,
+    { readonly nova: string; readonly cohere: string; readonly vertex: string }
+  >
+> = {
+  query: {
+    nova: "GENERIC_RETRIEVAL",
+    cohere: "search_query",
+    vertex: "RETRIEVAL_QUERY",
+  },
+  document: {
+    nova: "GENERIC_INDEX",
+    cohere: "search_document",
+    vertex: "RETRIEVAL_DOCUMENT",
+  },
+  similarity: {
+    nova: "GENERIC_INDEX",
+    cohere: "search_document",
+    vertex: "SEMANTIC_SIMILARITY",
+  },
+  classification: {
+    nova: "CLASSIFICATION",
+    cohere: "classification",
+    vertex: "CLASSIFICATION",
+  },
+  clustering: {
+    nova: "CLUSTERING",
+    cohere: "clustering",
+    vertex: "CLUSTERING",
+  },
+};
+
+/** Names what a model without purposes does not get. */
+function noteLosses(
+  { purpose, title }: Pick<EmbeddingsRequest, "purpose" | "title">,
+  losses: Losses,
+): void {
+  if (purpose !== undefined) losses.drop("taskType");
+  if (title !== undefined) losses.drop("title");
 }
 
 const invoke = { family: "bedrock", name: "invoke" } as const;
@@ -35,10 +82,10 @@ const invoke = { family: "bedrock", name: "invoke" } as const;
 const titan: EmbeddingModel = {
   operation: invoke,
   batch: 1,
-  write: ([inputText], { dimensions }) => ({
-    inputText,
-    ...(dimensions !== undefined && { dimensions }),
-  }),
+  write([inputText], { dimensions, ...request }, losses) {
+    noteLosses(request, losses);
+    return { inputText, ...(dimensions !== undefined && { dimensions }) };
+  },
   read: (answer) => ({
     embeddings: [numbersOf(answer["embedding"])],
     tokens: countOf(answer, "inputTextTokenCount"),
@@ -49,10 +96,10 @@ const titan: EmbeddingModel = {
 const nova: EmbeddingModel = {
   operation: invoke,
   batch: 1,
-  write: ([value], { dimensions }) => ({
+  write: ([value], { dimensions, purpose = "document" }) => ({
     taskType: "SINGLE_EMBEDDING",
     singleEmbeddingParams: {
-      embeddingPurpose: "GENERIC_INDEX",
+      embeddingPurpose: purposes[purpose].nova,
       ...(dimensions !== undefined && { embeddingDimension: dimensions }),
       text: { value, truncationMode: "NONE" },
     },
@@ -68,9 +115,9 @@ const nova: EmbeddingModel = {
 const cohere: EmbeddingModel = {
   operation: invoke,
   batch: 96,
-  write: (texts, { dimensions }) => ({
+  write: (texts, { dimensions, purpose = "document" }) => ({
     texts,
-    input_type: "search_document",
+    input_type: purposes[purpose].cohere,
     truncate: "NONE",
     ...(dimensions !== undefined && { output_dimension: dimensions }),
   }),
@@ -88,8 +135,12 @@ const cohere: EmbeddingModel = {
 const vertex: EmbeddingModel = {
   operation: { family: "gemini", name: "predict" },
   batch: 100,
-  write: (inputs, { dimensions }) => ({
-    instances: inputs.map((content) => ({ content })),
+  write: (inputs, { dimensions, purpose, title }) => ({
+    instances: inputs.map((content) => ({
+      content,
+      ...(purpose && { task_type: purposes[purpose].vertex }),
+      ...(title && { title }),
+    })),
     parameters: {
       autoTruncate: false,
       ...(dimensions !== undefined && { outputDimensionality: dimensions }),
@@ -108,6 +159,28 @@ const vertex: EmbeddingModel = {
   },
 };
 
+/** Models of OpenAI and compatible servers. */
+const openAi: EmbeddingModel = {
+  operation: { family: "openai", name: "embeddings" },
+  batch: 2048,
+  write(input, { model, dimensions, ...request }, losses) {
+    noteLosses(request, losses);
+    return {
+      ...{ model, input, encoding_format: "float" },
+      ...(dimensions !== undefined && { dimensions }),
+    };
+  },
+  read(answer) {
+    const found = objectsOf(answer, "data").toSorted((one, other) =>
+      countOf(one, "index") - countOf(other, "index")
+    );
+    return {
+      embeddings: found.map(({ embedding }) => numbersOf(embedding)),
+      tokens: countOf(objectOf(answer, "usage"), "prompt_tokens"),
+    };
+  },
+};
+
 const bedrock: readonly (readonly [RegExp, EmbeddingModel])[] = [
   [/titan-embed-text/, titan],
   [/nova.*embed/, nova],
@@ -116,7 +189,7 @@ const bedrock: readonly (readonly [RegExp, EmbeddingModel])[] = [
 
 /** Reports whether embeddings are translated to an API. */
 export function hasEmbeddings(family: LlmFamily): boolean {
-  return family === "bedrock" || family === "gemini";
+  return family !== "anthropic";
 }
 
 /**
@@ -129,12 +202,16 @@ export function embeddingModel(
 ): EmbeddingModel {
   const found = family === "bedrock"
     ? bedrock.find(([pattern]) => pattern.test(model))?.[1]
+    : family === "openai"
+    ? openAi
     : vertex;
   if (found === undefined || !hasEmbeddings(family)) {
     throw noCounterpart(`model: ${model.slice(0, 100)}`);
   }
   // They take one text at a time; 2026-08-22.
-  return model.startsWith("gemini-embedding") ? { ...found, batch: 1 } : found;
+  return found === vertex && model.startsWith("gemini-embedding")
+    ? { ...found, batch: 1 }
+    : found;
 }
 
 function numbersOf(value: unknown): readonly number[] {

@@ -8,13 +8,24 @@ import {
 } from "../translation/conversation/losses.ts";
 
 /** Limit of the texts of a request, which is OpenAI's. */
-const MAX_INPUTS = 2048;
+export const MAX_INPUTS = 2048;
+
+/** Use of embeddings, which some models make different ones for. */
+export type Purpose =
+  | "query"
+  | "document"
+  | "similarity"
+  | "classification"
+  | "clustering";
 
 /** A request for the embeddings of texts. */
 export interface EmbeddingsRequest {
   readonly model: string;
   readonly inputs: readonly string[];
   readonly dimensions: number | undefined;
+  readonly purpose?: Purpose | undefined;
+  /** Title of the document that a text is from. */
+  readonly title?: string | undefined;
   /** Embeddings are floats in Base64, as OpenAI's SDKs want them, rather than lists of numbers. */
   readonly isBase64: boolean;
 }

@@ -106,10 +106,13 @@ export const llmProviders: Readonly<Record<LlmProviderName, LlmProvider>> = {
         : `${region}-aiplatform.googleapis.com`,
     apis: {
       gemini: {
+        operations: ["generateContent", "streamGenerateContent", "countTokens"],
         path: (call) =>
-          `${vertexPath(call)}/publishers/google/models/${
-            segment(call.model)
-          }:${call.operation.name}`,
+          call.operation.name === "rank"
+            ? rankPath(call)
+            : `${vertexPath(call)}/publishers/google/models/${
+              segment(call.model)
+            }:${call.operation.name}`,
         hasModelInPath: true,
       },
       anthropic: {
@@ -167,6 +170,14 @@ function vertexPath(
   { basePath = "/v1", project = "", region = "global" }: ProviderPlace,
 ): string {
   return `${basePath}/projects/${project}/locations/${region}`;
+}
+
+/** Rankings are an API of another host, and of multi-regions only. */
+function rankPath(
+  { basePath = "/v1", project = "", region }: ProviderPlace,
+): string {
+  const location = region === "us" || region === "eu" ? region : "global";
+  return `${basePath}/projects/${project}/locations/${location}/rankingConfigs/default_ranking_config:rank`;
 }
 
 function segment(model = ""): string {

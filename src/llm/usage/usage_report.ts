@@ -260,7 +260,10 @@ function readPages({ pages_processed: pages }: JsonObject) {
  * for 3; a page and an image are the most that a provider documents for one of the usual size.
  */
 const tokensPerUnit: Readonly<
-  Record<Billed["unit"], { readonly input: number; readonly output: number }>
+  Record<
+    Exclude<Billed["unit"], "search">,
+    { readonly input: number; readonly output: number }
+  >
 > = {
   audioSecond: { input: 10, output: 0 },
   page: { input: 1600, output: 0 },
@@ -271,11 +274,11 @@ const MAX_AMOUNT = 1e7;
 
 /** Returns the usage of something that is billed in place of tokens; `undefined` if the amount is none. */
 export function billedUsage(
-  unit: Billed["unit"],
+  unit: keyof typeof tokensPerUnit,
   reported: unknown,
 ): UsageReport | undefined {
-  if (typeof reported !== "number" || !(reported >= 0)) return undefined;
-  const amount = Math.min(reported, MAX_AMOUNT);
+  const amount = readAmount(reported);
+  if (amount === undefined) return undefined;
   const { input, output } = tokensPerUnit[unit];
   return {
     dialect: "billed",
@@ -285,17 +288,37 @@ export function billedUsage(
   };
 }
 
-/** Cohere, in `usage` or in `meta`: tokens used, else tokens billed. */
+function readAmount(reported: unknown): number | undefined {
+  return typeof reported === "number" && reported >= 0
+    ? Math.min(reported, MAX_AMOUNT)
+    : undefined;
+}
+
+/** Cohere, in `usage` or in `meta`: tokens used, else tokens billed; of rankings, also the searches that are billed in place of them. */
 function readCohere(
   usage: JsonObject,
   api: LlmApi | undefined,
 ): UsageReport | undefined {
-  for (const part of [usage["tokens"], usage["billed_units"]]) {
+  const { tokens, billed_units: units } = usage;
+  const amount = api === "rerank" && isJsonObject(units)
+    ? readAmount(units["search_units"])
+    : undefined;
+  const billed = amount === undefined
+    ? {}
+    : { billed: { unit: "search", amount } } as const;
+  for (const part of [tokens, units]) {
     if (!isJsonObject(part)) continue;
     const names = [...dialects.snake.names, "total_tokens"];
-    if (hasAny(part, names)) return readCounts(part, "snake", api);
+    if (hasAny(part, names)) {
+      return { ...readCounts(part, "snake", api), ...billed };
+    }
   }
-  return undefined;
+  return amount === undefined ? undefined : { dialect: "billed", ...billed };
+}
+
+/** Reports whether a report has an input, or the request shows it better: TGI reports the output only, rankings their searches. */
+export function hasInput({ dialect, input }: UsageReport): boolean {
+  return dialect !== "plain" && dialect !== "billed" || input !== undefined;
 }
 
 /** Upper bound of a token count; larger values are clamped. */

@@ -4,6 +4,7 @@ import { OutputEstimate } from "./output_estimate.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
 import {
   billedUsage,
+  hasInput,
   MAX_TOKEN_COUNT,
   mergeUsageReports,
   type UsageReport,
@@ -100,11 +101,6 @@ export class UsageTracker {
       estimated: true,
     };
   }
-}
-
-/** TGI reports the output only. */
-function hasInput({ dialect, input }: UsageReport): boolean {
-  return dialect !== "plain" || input !== undefined;
 }
 
 /** Returns the report with an estimate of the input if it has none. */

@@ -7,6 +7,8 @@ import {
   type LlmOperation,
   readOperation,
 } from "../../llm/providers/operation.ts";
+import { isEmbeddings } from "../../llm/embeddings/client_embeddings.ts";
+import { hasRerank } from "../../llm/rerank/rerank_models.ts";
 import { hasEmbeddings } from "../../llm/embeddings/embedding_models.ts";
 import { countsTokens } from "../../llm/translation/token_count.ts";
 import { isTranslatable } from "../../llm/translation/translation.ts";
@@ -17,6 +19,7 @@ import { listModels } from "./model_list.ts";
 import { openRealtime, readRealtimeOperation } from "./realtime_call.ts";
 import { countTokens } from "./token_count_call.ts";
 import { sendEmbeddings } from "./embeddings_call.ts";
+import { sendRerank } from "./rerank_call.ts";
 import { sendTranslated } from "./translated_call.ts";
 
 /**
@@ -54,9 +57,13 @@ async function sendOperation(
   if (!isServed && isTranslatable(operation)) {
     return await sendTranslated(call, operation);
   }
-  const isEmbeddings = operation.name === "embeddings" &&
-    hasEmbeddings(provider.translatesTo(undefined));
-  if (!isServed && isEmbeddings) return await sendEmbeddings(call, operation);
+  const family = provider.translatesTo(undefined);
+  if (!isServed && isEmbeddings(operation) && hasEmbeddings(family)) {
+    return await sendEmbeddings(call, operation);
+  }
+  if (!isServed && operation.name === "rerank" && hasRerank(family)) {
+    return await sendRerank(call, operation);
+  }
   if (!isServed) {
     body?.cancel("unsupported operation");
     throw unknownPath(call, operation.family);
