@@ -10,7 +10,14 @@ import {
   type TokenCredentials,
 } from "./backend_credentials.ts";
 import type { SharedTokens } from "./shared_tokens.ts";
-import { keep, keepShortly, type KeptToken, keyOf } from "./kept_token.ts";
+import {
+  failAgain,
+  keep,
+  keepShortly,
+  type KeptToken,
+  keyOf,
+  type TokenFailure,
+} from "./kept_token.ts";
 import type { IssuedToken } from "./oauth_library.ts";
 import { tokenError } from "./token_error.ts";
 import { requireCaller, type TokenSource } from "./token_source.ts";
@@ -60,23 +67,15 @@ const MAX_TOKENS = 8192;
 const MAX_REQUESTS = 64;
 /** A new token that the backend rejects is not replaced for this time: it is not the token's fault. */
 const RENEWAL_PAUSE_MS = 30_000;
-const FIRST_RETRY_MS = 1000;
-const LONGEST_RETRY_MS = 30_000;
 
 /** State of the token for one key; times are monotonic, in milliseconds. */
 interface Entry {
   current: KeptToken | undefined;
   pending: Promise<KeptToken> | undefined;
-  failure: Failure | undefined;
+  failure: TokenFailure | undefined;
   /** The token that the backend has rejected last, and when it was replaced. */
   rejected: string | undefined;
   replacedAt: number;
-}
-
-interface Failure {
-  readonly error: unknown;
-  readonly retryAt: number;
-  readonly pauseMs: number;
 }
 
 /**
@@ -108,8 +107,10 @@ export class BackendTokens {
     const now = this.#options.clock.monotonic();
     const { current } = entry;
     if (current === undefined || now >= current.endsAt) {
-      const { token } = await this.#fetch(entry, credentials, caller);
-      return { token, origin: "server" };
+      return await this.#fetch(entry, credentials, caller).then(
+        ({ token }) => ({ token, origin: "server" }),
+        (error) => this.#spare(current, error),
+      );
     }
     if (now >= current.renewAt) {
       // The token at hand is valid: nobody waits, and a failure comes up when it has ended.
@@ -178,6 +179,17 @@ export class BackendTokens {
     return this.#entries.size;
   }
 
+  /** Returns a token that was valid a moment ago, while nobody can tell whether it still is. @throws The error, without one. */
+  #spare(current: KeptToken | undefined, error: unknown): BackendToken {
+    const isAway = error instanceof GatewayError &&
+      error.code === "credentials_unavailable";
+    const now = this.#options.clock.monotonic();
+    if (!isAway || current === undefined || now >= current.spareUntil) {
+      throw error;
+    }
+    return { token: current.token, origin: "cache" };
+  }
+
   #entryOf(
     credentials: TokenCredentials | UserLogin,
     caller: Caller | undefined,
@@ -244,14 +256,7 @@ export class BackendTokens {
         entry.current = entry.failure = undefined;
         throw error;
       }
-      const pauseMs = Math.min(
-        LONGEST_RETRY_MS,
-        entry.failure === undefined
-          ? FIRST_RETRY_MS
-          : entry.failure.pauseMs * 2,
-      );
-      const retryAt = clock.monotonic() + pauseMs;
-      entry.failure = { error, retryAt, pauseMs };
+      entry.failure = failAgain(entry.failure, error, clock.monotonic());
       throw error;
     }
   }
@@ -285,12 +290,13 @@ export class BackendTokens {
   ): Promise<KeptToken> {
     const { clock } = this.#options;
     const { connections, user } = this.#userOf(login, caller);
+    const lookedUpAt = clock.monotonic();
     const { token, lifetimeMs = Infinity } = await connections.obtain(
       login,
       user,
       entry.rejected,
     );
-    return keepShortly(token, lifetimeMs, clock.monotonic());
+    return keepShortly(token, lifetimeMs, lookedUpAt);
   }
 
   #userOf(login: UserLogin, caller: Caller | undefined) {

@@ -14,27 +14,59 @@ const MARGIN_MS = 60_000;
 /** The same for identities of clouds, whose servers give out the next token so long before. */
 const CLOUD_MARGIN_MS = 5 * 60_000;
 /** Tokens of users are looked up again after this time: what was revoked ends everywhere soon. */
-const LOOK_UP_MS = 5000;
+const LOOK_UP_MS = 500;
 /** A request waits for that look-up after this time. */
-const LONGEST_UNSEEN_MS = 30_000;
+const LONGEST_UNSEEN_MS = 1000;
+/** A token that cannot be looked up is used for so long after the last time. */
+const LONGEST_AWAY_MS = 30_000;
+
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 30_000;
 
 /** A token at hand; times are monotonic, in milliseconds. */
 export interface KeptToken {
   readonly token: string;
   readonly renewAt: number;
   readonly endsAt: number;
+  /** While the server or the store is away, it is used for so long. */
+  readonly spareUntil: number;
 }
 
-/** Users revoke connections, also in other processes: how long a token is used unseen does not depend on its lifetime. */
+/** A failed attempt to get a token. */
+export interface TokenFailure {
+  readonly error: unknown;
+  /** Monotonic time of the next attempt. */
+  readonly retryAt: number;
+  readonly pauseMs: number;
+}
+
+/** Returns a failure after another one: pauses double. */
+export function failAgain(
+  before: TokenFailure | undefined,
+  error: unknown,
+  now: number,
+): TokenFailure {
+  const pauseMs = before === undefined
+    ? FIRST_RETRY_MS
+    : Math.min(LONGEST_RETRY_MS, before.pauseMs * 2);
+  return { error, retryAt: now + pauseMs, pauseMs };
+}
+
+/**
+ * Users revoke connections, also in other processes: how long a token is used unseen does not depend on its lifetime.
+ * @param lookedUpAt Monotonic time when the look-up began: the connection may have ended since.
+ */
 export function keepShortly(
   token: string,
   lifetimeMs: number,
-  now: number,
+  lookedUpAt: number,
 ): KeptToken {
+  const until = (ms: number) => lookedUpAt + Math.min(ms, lifetimeMs);
   return {
     token,
-    renewAt: now + Math.min(LOOK_UP_MS, lifetimeMs),
-    endsAt: now + Math.min(LONGEST_UNSEEN_MS, lifetimeMs),
+    renewAt: until(LOOK_UP_MS),
+    endsAt: until(LONGEST_UNSEEN_MS),
+    spareUntil: until(LONGEST_AWAY_MS),
   };
 }
 
@@ -48,7 +80,8 @@ export function keep(
   const marginMs = Math.min(longestMarginMs, lifetimeMs / 5);
   // The last part is for the way to the backend.
   const endsAt = now + lifetimeMs - Math.min(MARGIN_MS, marginMs) / 5;
-  return { token, renewAt: now + lifetimeMs - marginMs, endsAt };
+  const renewAt = now + lifetimeMs - marginMs;
+  return { token, renewAt, endsAt, spareUntil: endsAt };
 }
 
 /** Returns the key of a token. JSON separates its parts, so that no two lists have the same key. */

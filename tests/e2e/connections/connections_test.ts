@@ -11,6 +11,7 @@ import {
   type UserService,
 } from "../../harness/login/user_service.ts";
 import { freePort } from "../../harness/process/free_port.ts";
+import { until } from "../../harness/servers/held_upstream.ts";
 import { RedisServer } from "../../harness/servers/redis_server.ts";
 
 /** Starts a gateway in front of a service. */
@@ -145,6 +146,25 @@ Deno.test("a token that ends is renewed once, also by workers and processes that
   for (const secret of ["anna", String(renewal?.["refresh_token"])]) {
     assert(!content.includes(secret), `Redis has ${secret}`);
   }
+});
+
+Deno.test("a connection that ended at one process ends at the others, without a restart", async () => {
+  await using redis = await RedisServer.start();
+  await using service = await startUserService();
+  await using site = await startConnectingSite();
+  const config = { kv: { redis: redis.url } };
+  const port = freePort();
+  await using _one = await startFor(site, service, { config });
+  await using _two = await startFor(site, service, { config, port });
+  const other = { origin: `http://127.0.0.1:${port}` };
+  const user = await connect(site, "anna");
+  assert.equal((await sendAs(site, "anna", other)).status, 200);
+
+  const page = await user.open(`${site.origin}/connections`);
+  await user.submit(page, "", "/revoke");
+
+  assert.equal((await sendAs(site, "anna")).status, 403);
+  await until(async () => (await sendAs(site, "anna", other)).status === 403);
 });
 
 Deno.test("a user sees and ends connections on the page, and the service learns of it", async () => {

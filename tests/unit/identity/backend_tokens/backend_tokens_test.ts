@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../../../src/base/errors.ts";
+import {
+  ConnectionRequiredError,
+  GatewayError,
+} from "../../../../src/base/errors.ts";
 import type {
   Caller,
   TokenCredentials,
 } from "../../../../src/identity/backend_tokens/backend_credentials.ts";
 import { BackendTokens } from "../../../../src/identity/backend_tokens/backend_tokens.ts";
+import { loginOf } from "../../../harness/vault/model_replica.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
 const own: TokenCredentials = {
@@ -148,4 +152,48 @@ Deno.test("no two users share a token, and many users do not fill the memory", a
     await getFor(callerOf(`user${user}`));
   }
   assert.equal(tokens.size, 8192);
+});
+
+Deno.test("the token of a login is looked up again within a second, and used for half a minute while nobody can tell whether it still is valid", async () => {
+  const clock = new FakeClock();
+  const state = { error: undefined as Error | undefined, lookUps: 0 };
+  const tokens = new BackendTokens({
+    clock,
+    source: { fetch: () => Promise.reject(new Error("not used")) },
+    connections: {
+      obtain() {
+        state.lookUps++;
+        return state.error === undefined
+          ? Promise.resolve({ token: "anna-1", lifetimeMs: 600_000 })
+          : Promise.reject(state.error);
+      },
+      rejected: () => Promise.reject(new Error("not used")),
+    },
+    onRequested: () => {},
+  });
+  const get = async () =>
+    (await tokens.get(loginOf("default/crm"), callerOf("anna"))).token;
+  assert.equal(await get(), "anna-1");
+  clock.advance(400);
+  assert.equal(await get(), "anna-1");
+  assert.equal(state.lookUps, 1);
+
+  state.error = new GatewayError("credentials_unavailable", "gateway", "away");
+  for (let second = 1; second < 30; second++) {
+    clock.advance(1000);
+    assert.equal(await get(), "anna-1");
+  }
+  clock.advance(1000);
+  await assert.rejects(get(), /away/);
+  state.error = undefined;
+  clock.advance(30_000);
+  assert.equal(await get(), "anna-1");
+
+  state.error = new ConnectionRequiredError("default/crm", {
+    title: "CRM",
+    url: "https://gateway.example/",
+    needsMore: false,
+  });
+  clock.advance(1000);
+  await assert.rejects(get(), ConnectionRequiredError);
 });
