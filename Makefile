@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden manifests chart bench bench-peers build clean interop-ratelimit interop-python interop-llm-python interop-agents interop-bodies interop-h2spec interop-keycloak interop-dex interop-otel interop-monitoring packages screenshots conformance cluster cluster-drills
+.PHONY: help run test check fmt hooks e2e golden manifests chart bench bench-peers build clean interop-ratelimit interop-python interop-llm-python interop-agents interop-bodies interop-h2spec interop-keycloak interop-dex interop-otel interop-monitoring packages screenshots conformance cluster cluster-drills vault-schedules
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ bench-peers: ## compare with nginx and agentgateway (AGENTGATEWAY_BIN), and writ
 
 drills: ## attack a gateway and print what that costs
 	@$(DENO) run -A tests/drills/drills.ts $(ARGS)
+
+vault-schedules: ## run a million random schedules of the vault; VAULT_SEED=1 for others
+	@VAULT_SCHEDULES=$${VAULT_SCHEDULES:-1000000} $(DENO) run -A tests/drills/drills.ts vault
 
 build: ## build the executable, dist/gateway
 	@$(DENO) task --quiet build

@@ -23,8 +23,8 @@ import { type GatewayUser, titleOf } from "./user_login.ts";
 /** Dependencies of the connections. */
 export interface ConnectionsOptions {
   readonly vault: Pick<Vault, "obtain" | "read" | "write" | "remove">;
-  readonly index: ConnectionIndex;
-  readonly links: ConnectionLinks;
+  readonly index: Pick<ConnectionIndex, "add" | "remove">;
+  readonly links: Pick<ConnectionLinks, "urlFor">;
   readonly grants: Pick<ConnectionGrants, "renew" | "revoke">;
   readonly clock: Clock;
   readonly log: Log;
@@ -158,7 +158,10 @@ export class Connections {
     );
     await index.add({ ...id, connectedAt: connection.connectedAt });
     await vault.write(id, writeConnection(connection));
-    if (before !== undefined) {
+    // Another login in the same millisecond has the same entry.
+    if (
+      before !== undefined && before.connectedAt !== connection.connectedAt
+    ) {
       await index.remove({ ...id, connectedAt: before.connectedAt });
     }
     log.info("A user has connected an account", {

@@ -1,3 +1,5 @@
+import { tokenError } from "../../../src/identity/backend_tokens/token_error.ts";
+
 /** A grant of an authorization server. */
 interface Grant {
   readonly owner: string;
@@ -6,21 +8,16 @@ interface Grant {
   isDead: boolean;
   /** A revocation has begun. */
   mayBeRevoked: boolean;
-  revokedAt: number;
   /** The gateway has written the refresh token that is valid. */
   isWritten: boolean;
 }
 
 /** An authorization server that rotates refresh tokens, and ends a grant of which one is used twice (RFC 9700 section 4.14.2). */
 export class RotatingServer {
+  /** It cannot be reached. */
+  isAway = false;
   readonly #grants: Grant[] = [];
   readonly #kept = new Map<string, Grant>();
-  #events = 0;
-
-  /** Counts events, for their order. */
-  now(): number {
-    return ++this.#events;
-  }
 
   /** Begins a grant; returns its number. Those that the owner had stay valid. */
   grant(owner: string): number {
@@ -29,13 +26,13 @@ export class RotatingServer {
       current: 0,
       isDead: false,
       mayBeRevoked: false,
-      revokedAt: Infinity,
       isWritten: false,
     }) - 1;
   }
 
-  /** Redeems a refresh token; `undefined` is `invalid_grant`. */
+  /** Redeems a refresh token; `undefined` is `invalid_grant`. @throws {GatewayError} When it cannot be reached. */
   refresh(grant: number, token: number): number | undefined {
+    if (this.isAway) throw unavailable();
     const known = this.#grants[grant];
     if (known === undefined || known.isDead) return undefined;
     if (token !== known.current) {
@@ -63,18 +60,17 @@ export class RotatingServer {
 
   revoke(grant: number): void {
     const known = this.#grants[grant];
-    if (known === undefined) return;
-    known.isDead = true;
-    known.revokedAt = Math.min(known.revokedAt, this.now());
-  }
-
-  /** Reports whether a grant was revoked before an event. */
-  wasRevoked(grant: number, event: number): boolean {
-    return (this.#grants[grant]?.revokedAt ?? Infinity) < event;
+    if (known !== undefined) known.isDead = true;
   }
 
   /** Returns the grant of an owner that the gateway has stored last. */
   latestOf(owner: string): Grant | undefined {
     return this.#kept.get(owner);
   }
+}
+
+/** Returns the error of a server that does not respond. */
+export function unavailable() {
+  const backend = { backend: "default/model" };
+  return tokenError("credentials_unavailable", backend, "it is away");
 }

@@ -1,37 +1,44 @@
 /** Replicas that share a vault, run one step at a time in an order that a seed decides, with crashes, revocations and clock steps. */
-import type { Cancellation } from "../../../src/base/cancellation.ts";
-import type { Clock } from "../../../src/base/clock.ts";
-import type { JsonObject } from "../../../src/base/json.ts";
-import type { KvHandle } from "../../../src/kv/kv_handle.ts";
-import { KvStore } from "../../../src/kv/kv_store.ts";
-import { EndedError, Vault } from "../../../src/identity/vault/vault.ts";
-import {
-  type VaultId,
-  type VaultKeys,
-  VaultSeal,
-} from "../../../src/identity/vault/vault_seal.ts";
+import type { ListedConnection } from "../../../src/identity/connections/connection_index.ts";
+import type { GatewayUser } from "../../../src/identity/connections/user_login.ts";
+import type { VaultKeys } from "../../../src/identity/vault/vault_seal.ts";
+import { createRandom } from "../clients/mutations.ts";
 import { FakeClock } from "../time/fake_clock.ts";
+import {
+  loginOf,
+  ModelReplica,
+  type ModelWorld,
+  readToken,
+  TOKEN_MS,
+  tokenOf,
+} from "./model_replica.ts";
 import { RotatingServer } from "./rotating_server.ts";
+import { SteppedStore, Steps } from "./stepped_store.ts";
 
 const USERS = 50;
 const SERVERS = 10;
 const REPLICAS = 4;
 /** Users and servers that one schedule is about: few, so that they meet. */
-const IDS = 3;
-const ACTIONS = 16;
-const MAX_STEPS = 12;
-const TOKEN_MS = 600_000;
-const MAX_AGE_MS = 90 * 86_400_000;
+const USERS_OF_SCHEDULE = 2;
+const SERVERS_OF_SCHEDULE = 2;
+const ACTIONS = 12;
+const MAX_STEPS = 14;
 /** Microtasks between two steps of a process. */
-const TICKS = 12;
+const TICKS = 32;
+/** A replica uses a token of a connection that another one has ended for so long: a second, and an operation of the store. */
+const SEEN_MS = 6000;
+/** The same if its store has failed. */
+const UNSEEN_MS = 36_000;
 
 /** Counts of schedules. */
 export interface ModelCounts {
-  /** Tokens for somebody or something else than the caller asked for, or of a grant that had been revoked before. */
+  /** Tokens for somebody or something else than the caller asked for, or of a connection that had ended before. */
   foreign: number;
   /** Grants that are gone, though nobody revoked them and their last response was written. */
   lost: number;
-  /** Grants whose last response was lost in a crash or came too late: users log in again. */
+  /** Connections that the list of the admin does not have. */
+  unlisted: number;
+  /** Grants whose last response was lost in a crash or on its way, or came too late: users log in again. */
   unlucky: number;
   tokens: number;
   renewals: number;
@@ -44,12 +51,32 @@ export function noCounts(): ModelCounts {
   return {
     foreign: 0,
     lost: 0,
+    unlisted: 0,
     unlucky: 0,
     tokens: 0,
     renewals: 0,
     crashes: 0,
     revocations: 0,
   };
+}
+
+/** Reports whether something happened that must not. */
+export function hasFaults(
+  { foreign, lost, unlisted }: ModelCounts,
+): boolean {
+  return foreign + lost + unlisted > 0;
+}
+
+/** Adds counts to others. */
+export function addCounts(sum: ModelCounts, counts: ModelCounts): void {
+  sum.foreign += counts.foreign;
+  sum.lost += counts.lost;
+  sum.unlisted += counts.unlisted;
+  sum.unlucky += counts.unlucky;
+  sum.tokens += counts.tokens;
+  sum.renewals += counts.renewals;
+  sum.crashes += counts.crashes;
+  sum.revocations += counts.revocations;
 }
 
 /** Runs the schedule of a seed, and adds what happened to `counts`. */
@@ -60,320 +87,296 @@ export async function runSchedule(
   await new Schedule(seed, counts).run();
 }
 
-/** Numbers from a seed (mulberry32), in [0, 1). */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+/** A user and a server. */
+interface Pair {
+  readonly user: GatewayUser;
+  readonly backend: string;
+  /** Name in tokens. */
+  readonly owner: string;
 }
 
-interface Replica {
-  vault: Vault;
-  /** Number of its crashes: what an earlier process has begun never goes on. */
-  epoch: number;
-  /** Difference of its clock to the time. */
-  skewMs: number;
-  keys: VaultKeys;
+/** The end of a connection: number of the event, and time. */
+interface EndedGrant {
+  readonly event: number;
+  readonly at: number;
+  readonly by: ModelReplica;
 }
 
-class Schedule {
-  readonly #random: () => number;
+class Schedule implements ModelWorld {
+  readonly random: () => number;
+  readonly time = new FakeClock();
+  readonly steps = new Steps();
+  readonly server = new RotatingServer();
+  readonly store = new SteppedStore(this.steps, (value) => this.#note(value));
   readonly #counts: ModelCounts;
-  readonly #time = new FakeClock();
-  readonly #server = new RotatingServer();
-  readonly #replicas: readonly Replica[];
-  readonly #records = new Map<string, { version: string; value: unknown }>();
-  /** Grant and refresh token of each sealed text. */
-  readonly #sealed = new Map<string, JsonObject>();
-  #pending: {
-    readonly replica: Replica;
-    readonly epoch: number;
-    run(): void;
-  }[] = [];
+  readonly #pairs: readonly Pair[];
+  readonly #replicas: readonly ModelReplica[];
+  readonly #ended = new Map<number, EndedGrant>();
   /** Revocations under way. */
   readonly #revoking = new Set<
-    { readonly owner: string; readonly replica: Replica }
+    { readonly owner: string; readonly by: ModelReplica }
   >();
-  #lastId = 0;
+  #names = 0;
+  #events = 0;
 
   constructor(seed: number, counts: ModelCounts) {
-    this.#random = createRandom(seed);
+    this.random = createRandom(seed);
     this.#counts = counts;
-    this.#replicas = Array.from({ length: REPLICAS }, () => this.#boot());
+    this.#pairs = this.#drawPairs();
+    const keys: VaultKeys = ["the first key of the vault, of 32 characters"];
+    this.#replicas = Array.from(
+      { length: REPLICAS },
+      () => new ModelReplica(this, keys),
+    );
   }
+
+  uniqueName = (): string => `name ${++this.#names}`;
+
+  onRenewed = (): void => {
+    this.#counts.renewals++;
+  };
+
+  onRevoked = (grant: number, by: ModelReplica): void => {
+    const at = this.time.monotonic();
+    this.#ended.set(grant, { event: ++this.#events, at, by });
+    for (const pair of this.#pairs) void this.#call(by, pair);
+  };
 
   async run(): Promise<void> {
-    const ids = Array.from({ length: IDS }, () => this.#drawId());
-    for (const id of ids) this.#logIn(id);
+    const pairs = this.#pairs;
+    for (const pair of pairs) this.#logIn(pair);
     for (let action = 0; action < ACTIONS; action++) {
-      const [id = this.#drawId()] = this.#draw(ids);
-      this.#act(id);
-      const steps = Math.floor(this.#random() * MAX_STEPS);
+      this.#act(this.#draw(pairs));
+      const steps = Math.floor(this.random() * MAX_STEPS);
       for (let step = 0; step < steps; step++) await this.#step();
     }
+    this.server.isAway = false;
     await this.#settle();
-    this.#time.advance(TOKEN_MS);
+    this.time.advance(TOKEN_MS);
     for (const replica of this.#replicas) replica.skewMs = 0;
-    await this.#checkGrants(ids);
+    await this.#checkGrants(pairs);
   }
 
-  #act(id: VaultId): void {
-    const [replica] = this.#draw(this.#replicas);
-    if (replica === undefined) return;
-    const choice = this.#random();
-    if (choice < 0.3) void this.#obtain(replica, id);
-    else if (choice < 0.6) this.#reject(id);
-    else if (choice < 0.68) this.#crash(replica);
-    else if (choice < 0.74) this.#revoke(replica, id);
-    else if (choice < 0.78) this.#logIn(id);
-    else if (choice < 0.84) {
-      replica.skewMs += (this.#random() - 0.5) * 4 * TOKEN_MS;
-    } else if (choice < 0.88) this.#rotateKeys(replica);
-    else if (choice < 0.9) this.#time.advance(20_000);
-    else this.#time.advance(TOKEN_MS * this.#random());
+  #act(pair: Pair): void {
+    const replica = this.#draw(this.#replicas);
+    const choice = this.random();
+    if (choice < 0.3) void this.#call(replica, pair);
+    else if (choice < 0.56) this.#reject(pair);
+    else if (choice < 0.64) this.#crash(replica);
+    else if (choice < 0.7) void this.#revoke(replica, pair);
+    else if (choice < 0.76) this.#logIn(pair);
+    else if (choice < 0.8) {
+      replica.skewMs += (this.random() - 0.5) * 4 * TOKEN_MS;
+    } else if (choice < 0.84) this.#rotateKeys(replica);
+    else if (choice < 0.86) this.server.isAway = !this.server.isAway;
+    else if (choice < 0.88) this.time.advance(20_000);
+    else if (choice < 0.94) this.time.advance(2000 * this.random());
+    else this.time.advance(TOKEN_MS * this.random());
   }
 
   /** The backend has rejected the current token at several replicas. */
-  #reject(id: VaultId): void {
-    const rejected = this.#server.latestOf(ownerOf(id))?.current;
+  #reject(pair: Pair): void {
     for (const replica of this.#replicas) {
-      if (this.#random() < 0.6) void this.#obtain(replica, id, rejected);
+      if (this.random() < 0.6) void this.#call(replica, pair, true);
     }
   }
 
+  /** A request for a backend. @param isRejected The backend does not accept its first token. */
+  async #call(
+    replica: ModelReplica,
+    { user, backend, owner }: Pair,
+    isRejected = false,
+  ): Promise<void> {
+    const { tokens } = replica.parts;
+    const caller = { ...user, token: "", rights: "" };
+    const check = (token: string, event: number, at: number) => {
+      this.#counts.tokens++;
+      const read = readToken(token);
+      const isOver = this.#isOver(read.grant, { replica, event, at });
+      if (read.owner !== owner || isOver) this.#counts.foreign++;
+    };
+    try {
+      const at = this.time.monotonic();
+      const event = ++this.#events;
+      const { token } = await tokens.get(loginOf(backend), caller);
+      check(token, event, at);
+      if (!isRejected) return;
+      const again = this.time.monotonic();
+      const next = await tokens.replace(loginOf(backend), caller, token);
+      if (next !== undefined) check(next.token, event, again);
+    } catch {
+      // The user has to log in, or the server is away: the end of the schedule tells whether that is right.
+    }
+  }
+
+  /** Reports whether a connection had ended, as far as the replica could know, when it was asked. */
+  #isOver(
+    grant: number,
+    { replica, event, at }: {
+      readonly replica: ModelReplica;
+      readonly event: number;
+      readonly at: number;
+    },
+  ): boolean {
+    const ended = this.#ended.get(grant);
+    if (ended === undefined) return false;
+    if (ended.by === replica) return event > ended.event;
+    const hasFailed = replica.parts.store.counters.failures > 0;
+    return at > ended.at + (hasFailed ? UNSEEN_MS : SEEN_MS);
+  }
+
   /** Everybody gets the new key before anybody seals with it. */
-  #rotateKeys(replica: Replica): void {
+  #rotateKeys(replica: ModelReplica): void {
     const [current, next] = replica.keys;
     if (next !== undefined) {
       replica.keys = [next, current];
       return;
     }
-    const added = `key ${++this.#lastId} of the vault, which has 32 characters`;
+    const added = `${this.uniqueName()}: a key of the vault, 32 characters`;
     for (const each of this.#replicas) each.keys = [each.keys[0], added];
   }
 
-  async #obtain(
-    replica: Replica,
-    id: VaultId,
-    rejected = -1,
-  ): Promise<JsonObject | undefined> {
-    const startedAt = this.#server.now();
-    try {
-      const value = await replica.vault.obtain(id, {
-        isValid: ({ endsAt, refresh }) =>
-          this.#now(replica) < Number(endsAt) && Number(refresh) > rejected,
-        renew: (value, cancellation) =>
-          this.#renew(replica, value, cancellation),
-      });
-      this.#counts.tokens++;
-      const { owner, grant } = value;
-      const isForeign = owner !== ownerOf(id) ||
-        this.#server.wasRevoked(Number(grant), startedAt);
-      if (isForeign) this.#counts.foreign++;
-      return value;
-    } catch {
-      // The record is gone, or another process had it for too long: the end of the schedule tells which.
-      return undefined;
-    }
-  }
-
-  async #renew(
-    replica: Replica,
-    value: JsonObject | undefined,
-    cancellation: Cancellation,
-  ): Promise<JsonObject> {
-    if (value === undefined) throw new EndedError("nobody has logged in");
-    await this.#turn(replica);
-    if (cancellation.cancelled) throw cancellation.reason;
-    const { grant, refresh, owner } = value;
-    const next = this.#server.refresh(Number(grant), Number(refresh));
-    await this.#turn(replica);
-    if (next === undefined) throw new EndedError("invalid_grant");
-    this.#counts.renewals++;
-    const endsAt = this.#now(replica) + TOKEN_MS;
-    return { owner, grant, refresh: next, endsAt };
-  }
-
-  #logIn(id: VaultId): void {
-    const [replica] = this.#draw(this.#replicas);
-    if (replica === undefined) return;
-    const owner = ownerOf(id);
-    const grant = this.#server.grant(owner);
+  #logIn({ user, backend, owner }: Pair): void {
+    const replica = this.#draw(this.#replicas);
+    const grant = this.server.grant(owner);
     // Which of the two comes first is open.
     const isRevoking = [...this.#revoking].some((each) => each.owner === owner);
-    if (isRevoking) this.#server.mayBeRevoked(owner);
-    const endsAt = this.#now(replica) + TOKEN_MS;
-    replica.vault.write(id, { owner, grant, refresh: 0, endsAt }).catch(
-      () => {},
-    );
+    if (isRevoking) this.server.mayBeRevoked(owner);
+    const { connections } = replica.parts;
+    const login = loginOf(backend);
+    connections.keep(login, user, {
+      ...tokenOf(owner, grant, 0),
+      endsAt: replica.now() + TOKEN_MS,
+      scopes: [],
+      issuer: "https://as.example/",
+      resource: login.resource,
+      clientId: "gateway",
+      clientSecret: undefined,
+      connectedAt: replica.now(),
+    }).catch(() => {});
   }
 
-  #revoke(replica: Replica, id: VaultId): void {
+  /** Ends a connection that replicas have just used; they ask for its token again as soon as it must not be used any more. */
+  async #revoke(by: ModelReplica, pair: Pair): Promise<void> {
+    const { user, backend, owner } = pair;
+    const users = this.#replicas.filter(() => this.random() < 0.5);
+    await Promise.all(users.map((each) => this.#call(each, pair)));
     this.#counts.revocations++;
-    const owner = ownerOf(id);
-    const revocation = { owner, replica };
+    const revocation = { owner, by };
     this.#revoking.add(revocation);
-    this.#server.mayBeRevoked(owner);
-    replica.vault.remove(id).then((removed) => {
-      if (removed !== undefined) this.#server.revoke(Number(removed["grant"]));
-    }, () => {}).finally(() => this.#revoking.delete(revocation));
+    this.server.mayBeRevoked(owner);
+    by.parts.connections.revoke(loginOf(backend), user).catch(() => {})
+      .finally(() => this.#revoking.delete(revocation));
+    this.time.setTimer(() => {
+      for (const replica of this.#replicas) void this.#call(replica, pair);
+    }, SEEN_MS + 500);
   }
 
-  #crash(replica: Replica): void {
+  #crash(replica: ModelReplica): void {
     this.#counts.crashes++;
-    replica.epoch++;
+    replica.crash();
     for (const revocation of this.#revoking) {
-      if (revocation.replica === replica) this.#revoking.delete(revocation);
+      if (revocation.by === replica) this.#revoking.delete(revocation);
     }
-    replica.vault = this.#createVault(replica);
   }
 
-  /** Grants whose latest state is in the store must work. */
-  async #checkGrants(ids: readonly VaultId[]): Promise<void> {
+  /** Grants whose latest state is in the store must work, and be listed. */
+  async #checkGrants(pairs: readonly Pair[]): Promise<void> {
     const [replica] = this.#replicas;
     if (replica === undefined) return;
-    for (const owner of new Set(ids.map(ownerOf))) {
-      const id = ids.find((each) => ownerOf(each) === owner);
-      const grant = this.#server.latestOf(owner);
-      if (id === undefined || grant === undefined) continue;
-      let isDone = false;
-      const obtained = this.#obtain(replica, id).finally(() => isDone = true);
-      while (!isDone) await this.#settle();
-      const value = await obtained;
-      if (value !== undefined || grant.mayBeRevoked) continue;
-      if (grant.isWritten) this.#counts.lost++;
-      else this.#counts.unlucky++;
+    const { connections, index } = replica.parts;
+    for (const { user, backend, owner } of pairs) {
+      const grant = this.server.latestOf(owner);
+      if (grant === undefined) continue;
+      const login = loginOf(backend);
+      const token = await this.#await(
+        connections.obtain(login, user, undefined).catch(() => undefined),
+      );
+      if (token === undefined) {
+        if (grant.mayBeRevoked) continue;
+        if (grant.isWritten) this.#counts.lost++;
+        else this.#counts.unlucky++;
+        continue;
+      }
+      const listed = await this.#await(index.list());
+      const isListed = listed.some((entry) => isOf(entry, user, backend));
+      if (!isListed) this.#counts.unlisted++;
     }
+  }
+
+  async #await<T>(promise: Promise<T>): Promise<T> {
+    let isDone = false;
+    void promise.finally(() => isDone = true).catch(() => {});
+    while (!isDone) await this.#settle();
+    return await promise;
   }
 
   /** Runs all processes until they wait for nothing. */
   async #settle(): Promise<void> {
-    while (this.#pending.length > 0 || this.#time.pending > 0) {
-      while (this.#pending.length > 0) await this.#step();
-      this.#time.advance(1000);
+    await drain();
+    while (this.steps.size > 0 || this.time.pending > 0) {
+      while (this.steps.size > 0) await this.#step();
+      this.time.advance(1000);
       await drain();
     }
   }
 
   async #step(): Promise<void> {
-    const index = Math.floor(this.#random() * this.#pending.length);
-    const [chosen] = this.#pending.splice(index, 1);
-    if (chosen === undefined) {
-      this.#time.advance(50);
-    } else if (chosen.epoch === chosen.replica.epoch) chosen.run();
+    const share = this.random();
+    if (this.steps.size > 0) this.steps.run(share);
+    else this.time.advance(50);
     await drain();
   }
 
-  /** Resolves when the schedule lets the process go on; never after a crash. */
-  #turn(replica: Replica): Promise<void> {
-    const { epoch } = replica;
-    return new Promise((run) => this.#pending.push({ replica, epoch, run }));
+  #note(value: unknown): void {
+    const { sealed = "{}" } = Object(value);
+    const { token } = JSON.parse(sealed).value ?? {};
+    if (typeof token !== "string") return;
+    const { grant, refresh } = readToken(token);
+    this.server.written(grant, refresh);
   }
 
-  #boot(): Replica {
-    const keys: VaultKeys = ["the first key of the vault, of 32 characters"];
-    const replica = { epoch: 0, skewMs: 0, keys };
-    const vault = this.#createVault(replica);
-    return Object.assign(replica, { vault });
+  #drawPairs(): readonly Pair[] {
+    const users = Array.from(
+      { length: USERS_OF_SCHEDULE },
+      () => this.#drawUser(),
+    );
+    const backends = Array.from(
+      { length: SERVERS_OF_SCHEDULE },
+      () => `default/server${Math.floor(this.random() * SERVERS)}`,
+    );
+    const pairs = users.flatMap((user) =>
+      backends.map((backend) => {
+        const owner = `${user.issuer} ${user.subject} ${backend}`;
+        return { user, backend, owner };
+      })
+    );
+    return [...new Map(pairs.map((pair) => [pair.owner, pair])).values()];
   }
 
-  #createVault(replica: Omit<Replica, "vault">): Vault {
-    const clock = this.#clockOf(replica);
-    const seal = new VaultSeal(() => replica.keys);
-    return new Vault({
-      clock,
-      maxAgeMs: MAX_AGE_MS,
-      randomId: () => `lease ${++this.#lastId}`,
-      store: new KvStore({
-        open: () => Promise.resolve(this.#openStore(replica)),
-        clock,
-        random: this.#random,
-      }),
-      seal: Object.assign(Object.create(seal), {
-        open: (id: VaultId, sealed: string) => seal.open(id, sealed),
-        seal: (id: VaultId, value: JsonObject) => {
-          const sealed = seal.seal(id, value);
-          this.#sealed.set(sealed, value);
-          return sealed;
-        },
-      }),
-    });
+  /** Half of the users have the subject of another one, at another issuer. */
+  #drawUser(): GatewayUser {
+    const number = Math.floor(this.random() * USERS);
+    const issuer = number % 2 === 0
+      ? "https://users.example/"
+      : "https://users.example";
+    return { issuer, subject: `user${Math.floor(number / 2)}` };
   }
 
-  #now({ skewMs }: Pick<Replica, "skewMs">): number {
-    return this.#time.now() + skewMs;
-  }
-
-  #clockOf(replica: Omit<Replica, "vault">): Clock {
-    const { epoch } = replica;
-    return {
-      now: () => this.#now(replica),
-      monotonic: () => this.#time.monotonic(),
-      setTimer: (callback, delayMs) =>
-        this.#time.setTimer(() => {
-          if (replica.epoch === epoch) callback();
-        }, delayMs),
-    };
-  }
-
-  /** A store whose every operation takes two turns: the process may crash before it and after it. */
-  #openStore(replica: Omit<Replica, "vault">): KvHandle {
-    const turn = () => this.#turn(replica as Replica);
-    return {
-      read: async (key) => {
-        await turn();
-        const record = this.#records.get(JSON.stringify(key));
-        return record ?? { value: null, version: null };
-      },
-      replace: async (key, version, { value }) => {
-        await turn();
-        const name = JSON.stringify(key);
-        const current = this.#records.get(name)?.version ?? null;
-        const isSame = current === version;
-        if (isSame) {
-          this.#records.set(name, { version: `${++this.#lastId}`, value });
-          this.#written(value);
-        }
-        await turn();
-        return isSame;
-      },
-      commit: () => Promise.reject(new Error("not used")),
-      list: () => Promise.resolve([]),
-      delete: () => Promise.resolve(),
-      close: () => {},
-    };
-  }
-
-  #written(value: unknown): void {
-    const sealed = Object(value)["sealed"];
-    const state = this.#sealed.get(String(sealed));
-    if (state === undefined) return;
-    this.#server.written(Number(state["grant"]), Number(state["refresh"]));
-  }
-
-  #drawId(): VaultId {
-    const draw = (count: number) => Math.floor(this.#random() * count);
-    return {
-      issuer: "https://users.example/",
-      subject: `user${draw(USERS)}`,
-      server: `default/server${draw(SERVERS)}`,
-      resource: "https://api.example/",
-      client: "gateway",
-    };
-  }
-
-  #draw<T>(list: readonly T[]): readonly [T] | readonly [] {
-    const drawn = list[Math.floor(this.#random() * list.length)];
-    return drawn === undefined ? [] : [drawn];
+  #draw<T>(list: readonly T[]): T {
+    const drawn = list[Math.floor(this.random() * list.length)];
+    if (drawn === undefined) throw new Error("nothing to draw from");
+    return drawn;
   }
 }
 
-function ownerOf({ subject, server }: VaultId): string {
-  return `${subject} ${server}`;
+function isOf(
+  { issuer, subject, server }: ListedConnection,
+  user: GatewayUser,
+  backend: string,
+): boolean {
+  return issuer === user.issuer && subject === user.subject &&
+    server === backend;
 }
 
 async function drain(): Promise<void> {
