@@ -97,7 +97,8 @@ export class Connections {
       return this.#tokenOf(next);
     } catch (error) {
       if (error instanceof EndedError) throw this.required(login, user, []);
-      const current = await this.#usable(id, rejected, error);
+      const failure = { rejected, error };
+      const current = await this.#usable(login, user, failure);
       if (current !== undefined) return this.#tokenOf(current);
       if (error instanceof GatewayError) throw error;
       log.warn("Cannot read a connection", { backend: login.backend, error });
@@ -242,23 +243,31 @@ export class Connections {
     }
   }
 
-  /** Returns a connection that still works although it cannot be renewed now. */
+  /**
+   * Returns the connection after a failure, if it still works.
+   * @throws {ConnectionRequiredError} When it has ended meanwhile.
+   */
   async #usable(
-    id: VaultId,
-    rejected: string | undefined,
-    error: unknown,
+    login: UserLogin,
+    user: GatewayUser,
+    { rejected, error }: {
+      readonly rejected: string | undefined;
+      readonly error: unknown;
+    },
   ): Promise<Connection | undefined> {
-    const { vault, clock } = this.#options;
     const isAway = error instanceof GatewayError &&
       error.code === "credentials_unavailable";
     if (!isAway) return undefined;
-    const known = readConnection(
-      await vault.read(id).catch(() => undefined) ?? {},
-    );
-    if (known === undefined || !isUsable(known, rejected, clock.now())) {
+    let known: Connection | undefined;
+    try {
+      known = await this.find(login, user);
+    } catch {
+      // The store is away, too; the first error says enough.
       return undefined;
     }
-    this.#pauses.begin(id);
+    if (known === undefined) throw this.required(login, user, []);
+    if (!isUsable(known, rejected, this.#options.clock.now())) return undefined;
+    this.#pauses.begin(connectionId(login, user));
     return known;
   }
 
