@@ -13,7 +13,7 @@ export interface ScheduleBatch {
   readonly schedules: number;
 }
 
-/** What happened. */
+/** Results of a batch. */
 export interface ScheduleReport {
   readonly counts: ModelCounts;
   /** Seed of the first schedule with a fault, which was the last one. */

@@ -23,7 +23,7 @@ import {
 export const TOKEN_MS = 600_000;
 const MAX_AGE_MS = 90 * 86_400_000;
 
-/** What the replicas of a schedule have in common. */
+/** Parts that the replicas of a schedule share. */
 export interface ModelWorld {
   readonly time: FakeClock;
   readonly steps: Steps;

@@ -12,7 +12,7 @@ export interface SteppedProcess {
   epoch: number;
 }
 
-/** What processes do next, one step at a time. */
+/** Steps of processes that wait for their turn. */
 export class Steps {
   readonly #pending: {
     readonly process: SteppedProcess;

@@ -2,6 +2,7 @@
 import type { ListedConnection } from "../../../src/identity/connections/connection_index.ts";
 import type { GatewayUser } from "../../../src/identity/connections/user_login.ts";
 import type { VaultKeys } from "../../../src/identity/vault/vault_seal.ts";
+import type { KvStore } from "../../../src/kv/kv_store.ts";
 import { createRandom } from "../clients/mutations.ts";
 import { FakeClock } from "../time/fake_clock.ts";
 import {
@@ -187,12 +188,12 @@ class Schedule implements ModelWorld {
     { user, backend, owner }: Pair,
     isRejected = false,
   ): Promise<void> {
-    const { tokens } = replica.parts;
+    const { tokens, store } = replica.parts;
     const caller = { ...user, token: "", rights: "" };
     const check = (token: string, event: number, at: number) => {
       this.#counts.tokens++;
       const read = readToken(token);
-      const isOver = this.#isOver(read.grant, { replica, event, at });
+      const isOver = this.#isOver(read.grant, { replica, store, event, at });
       if (read.owner !== owner || isOver) this.#counts.foreign++;
     };
     try {
@@ -212,8 +213,9 @@ class Schedule implements ModelWorld {
   /** Reports whether a connection had ended, as far as the replica could know, when it was asked. */
   #isOver(
     grant: number,
-    { replica, event, at }: {
+    { replica, store, event, at }: {
       readonly replica: ModelReplica;
+      readonly store: Pick<KvStore, "counters">;
       readonly event: number;
       readonly at: number;
     },
@@ -221,7 +223,7 @@ class Schedule implements ModelWorld {
     const ended = this.#ended.get(grant);
     if (ended === undefined) return false;
     if (ended.by === replica) return event > ended.event;
-    const hasFailed = replica.parts.store.counters.failures > 0;
+    const hasFailed = store.counters.failures > 0;
     return at > ended.at + (hasFailed ? UNSEEN_MS : SEEN_MS);
   }
 
