@@ -19,9 +19,10 @@ export function checkRateLimit(
   const problemsOf = problemFinder(hide);
   return [
     ...(global === undefined ? [] : serviceProblems(global)),
-    ...local.flatMap(({ key, when }, index) => [
+    ...local.flatMap(({ key, when, weight }, index) => [
       ...problemsOf(key, ["local", index, "key"], name),
       ...problemsOf(when, ["local", index, "when"], condition),
+      ...problemsOf(weight, ["local", index, "weight"], number),
     ]),
     ...(global?.descriptors ?? []).flatMap(({ when, entries }, index) => {
       const path = ["global", "descriptors", index];
@@ -56,6 +57,8 @@ const name: Accepted = {
   types: ["string", "number", "boolean"],
   text: "a string, a number or a boolean",
 };
+
+const number: Accepted = { types: ["number"], text: "a number" };
 
 function problemFinder(hide: Hide) {
   return (

@@ -33,7 +33,7 @@ export interface LimitDependencies {
 }
 
 /** Evaluates an expression of a limit. Log and trace report why a value cannot be used. */
-export class LimitExpression<T extends string | boolean | undefined> {
+export class LimitExpression<T extends string | number | boolean | undefined> {
   readonly bodyUse: BodyUse;
   readonly #expression: Expression;
   readonly #dependencies: LimitDependencies;
@@ -81,8 +81,8 @@ export class LimitExpression<T extends string | boolean | undefined> {
     return value === undefined ? "" : String(this.#show(value));
   }
 
-  #show(value: string | boolean): string | boolean {
-    if (typeof value === "boolean") return value;
+  #show(value: string | number | boolean): string | number | boolean {
+    if (typeof value !== "string") return value;
     return this.#isOpen ? this.#dependencies.hide(value) : REDACTION_MARKER;
   }
 
@@ -166,6 +166,31 @@ export function compileCondition(
     expected: "a boolean",
     fallback: true,
     consequence: "A limit applies because its condition has no value",
+    isExpected: false,
+  });
+}
+
+/**
+ * Compiles the weight of a request. One that has none takes all: leaving something out does not make it cheap.
+ * @param capacity Requests of the whole budget.
+ */
+export function compileWeight(
+  text: string,
+  capacity: number,
+  dependencies: LimitDependencies,
+): LimitExpression<number> {
+  return new LimitExpression(text, dependencies, {
+    accept: (value) => {
+      const weight = Number(value);
+      const isNumber = typeof value === "bigint" || typeof value === "number";
+      return isNumber && Number.isSafeInteger(weight) && weight >= 0
+        ? weight
+        : undefined;
+    },
+    expected: "a whole number of 0 or more",
+    fallback: capacity,
+    consequence:
+      "A request counts as the whole budget of a limit because its weight has no value",
     isExpected: false,
   });
 }

@@ -9,6 +9,7 @@ import { budgetOf } from "./rate_limit_budget.ts";
 import {
   compileCondition,
   compileKey,
+  compileWeight,
   type LimitDependencies,
   type LimitExpression,
 } from "./rate_limit_expression.ts";
@@ -28,6 +29,7 @@ interface Entry {
   readonly limit: Limit;
   readonly key: LimitExpression<string> | undefined;
   readonly when: LimitExpression<boolean> | undefined;
+  readonly weight: LimitExpression<number> | undefined;
 }
 
 /** The local limits of a route, its own and its gateway's. */
@@ -46,14 +48,18 @@ export class LocalLimits {
     dependencies: LimitDependencies & Pick<RateLimitServices, "counters">,
   ) {
     this.#entries = compileEntries(scoped, dependencies);
-    const depends = this.#entries.some(({ key, when }) => key ?? when);
+    const depends = this.#entries.some(({ key, when, weight }) =>
+      key ?? when ?? weight
+    );
     const definitions = this.#entries.map(({ limit }) => limit.definition);
     this.reserves = definitions.some(({ reserves }) => reserves === true);
     this.fixed = depends
       ? undefined
       : this.#entries.map(({ limit }) => limit.budget("", 0));
     this.bodyUse = joinBodyUses(
-      this.#entries.flatMap(({ key, when }) => [key?.bodyUse, when?.bodyUse]),
+      this.#entries.flatMap(({ key, when, weight }) =>
+        [key, when, weight].map((each) => each?.bodyUse)
+      ),
     );
     this.units = definitions.map(({ unit }) => unit);
   }
@@ -76,10 +82,10 @@ export class LocalLimits {
     now: number,
   ): readonly Budget[] {
     const budgets: Budget[] = [];
-    for (const { limit, key, when } of this.#entries) {
+    for (const { limit, key, when, weight } of this.#entries) {
       if (when?.read(variables, context) === false) continue;
       const name = key === undefined ? "" : key.read(variables, context);
-      budgets.push(limit.budget(name, now));
+      budgets.push(limit.budget(name, now, weight?.read(variables, context)));
     }
     return budgets;
   }
@@ -96,16 +102,21 @@ function compileEntries(
     limits.map((config) => {
       const words = kinds.add(describeLimitKind(config), scope);
       const name = names.add(describeLimit(config, hide), scope);
-      const { key, when } = config;
+      const { key, when, weight } = config;
+      const definition = budgetOf(config);
+      const capacity = definition.base + definition.burst;
       return {
         limit: counters.limit(
           { scope, name, words, isKeyed: key !== undefined },
-          budgetOf(config),
+          definition,
         ),
         key: key === undefined ? undefined : compileKey(key, dependencies),
         when: when === undefined
           ? undefined
           : compileCondition(when, dependencies),
+        weight: weight === undefined
+          ? undefined
+          : compileWeight(weight, capacity, dependencies),
       };
     })
   );

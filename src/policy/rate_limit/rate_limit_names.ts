@@ -18,7 +18,7 @@ export function describeLimitKind(config: LocalLimit): string {
 }
 
 function conditionsOf(
-  { overshoot, reserve, key, when }: LocalLimit,
+  { overshoot, reserve, key, when, weight }: LocalLimit,
   hide: Hide,
 ): readonly string[] {
   return [
@@ -26,6 +26,7 @@ function conditionsOf(
     ...(reserve === true ? ["reserved"] : []),
     ...(key === undefined ? [] : [`by ${hide(key)}`]),
     ...(when === undefined ? [] : [`when ${hide(when)}`]),
+    ...(weight === undefined ? [] : [`each of weight ${hide(weight)}`]),
   ];
 }
 

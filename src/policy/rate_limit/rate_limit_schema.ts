@@ -95,6 +95,7 @@ interface Window {
   readonly burst?: number | undefined;
   readonly reserve?: boolean | undefined;
   readonly concurrentRequests?: number | undefined;
+  readonly weight?: string | undefined;
 }
 const oneUnit = s.rule<Window>(
   ({ unit, cost, concurrentRequests }) =>
@@ -120,6 +121,11 @@ const reserveOfUse = s.rule<Window>(
   ({ requests, reserve }) => requests === undefined || reserve !== true,
   'expected "reserve" with tokens or money only: requests are charged when they are admitted',
   () => ["reserve"],
+);
+const weightOfRequests = s.rule<Window>(
+  ({ requests, weight }) => requests !== undefined || weight === undefined,
+  'expected "weight" with requests only',
+  () => ["weight"],
 );
 const windowless = s.rule<Window>(
   (limit) =>
@@ -150,6 +156,10 @@ const localLimit = s.refine(
       "Key (CEL), such as `jwt.sub`: each value has its own budget. Requests without a value share one.",
       s.optional(celExpression),
     ),
+    weight: s.field(
+      "Requests that one counts as (CEL), such as `has(mcp.tool) && mcp.tool.name == 'report' ? 20 : 1`: a whole number, 0 for one that is free. A request without a value counts as the whole budget.",
+      s.optional(celExpression),
+    ),
     overshoot: s.field(
       "Tokens used beyond the budget: `Forgive` drops them at the reset, `Carry` charges them to later windows.",
       s.withDefault(s.oneOf(["Forgive", "Carry"]), "Forgive"),
@@ -159,6 +169,7 @@ const localLimit = s.refine(
   oneUnit,
   zoneOfCalendar,
   reserveOfUse,
+  weightOfRequests,
   windowless,
 );
 

@@ -59,25 +59,36 @@ export function settle(
   window.used = next.used;
 }
 
-/** Returns whether a settled window has room for a request. */
+/** Returns whether a settled window has room for a request. @param weight See `Limit.budget`. */
 export function allows(
   { used, held }: BudgetWindow,
   { definition, capacity }: WindowRules,
   expected: Use,
+  weight: number,
 ): boolean {
-  return used + held + Math.max(1, heldBy(definition, expected)) <= capacity;
+  return used + held + neededBy(definition, expected, weight) <= capacity;
 }
 
-/** Counts a request in a settled window: takes 1 from a request budget, opens the window of a token budget, holds what it may use. */
+/** Returns what has to be left for a request. */
+function neededBy(
+  definition: BudgetDefinition,
+  expected: Use,
+  weight: number,
+): number {
+  return Math.max(weight, heldBy(definition, expected));
+}
+
+/** Counts a request in a settled window: takes its weight from a request budget, opens the window of a token budget, holds what it may use. */
 export function take(
   window: BudgetWindow,
   { definition }: WindowRules,
   now: number,
   expected: Use,
+  weight: number,
 ): void {
   const { unit } = definition;
   if (unit !== "concurrentRequests") {
-    charge(window, definition, unit === "requests" ? 1 : 0, now);
+    charge(window, definition, unit === "requests" ? weight : 0, now);
   }
   const held = heldBy(definition, expected);
   if (held > 0) window.addHeld(held);
@@ -101,11 +112,12 @@ export function refund(
   window: BudgetWindow,
   { definition: { unit } }: WindowRules,
   takenAt: number,
+  weight: number,
 ): void {
   const isOver = window.openedAt === CLOSED || takenAt < window.openedAt;
   if (unit !== "requests" || isOver || window.used === 0) return;
-  if (window.used === 1) window.openedAt = CLOSED;
-  window.used--;
+  if (window.used <= weight) window.openedAt = CLOSED;
+  window.used = Math.max(0, window.used - weight);
 }
 
 /** Reads a settled window. */
@@ -135,12 +147,13 @@ export function waitMs(
   rules: WindowRules,
   now: number,
   expected: Use,
+  weight: number,
 ): number {
   const { definition, capacity } = rules;
   const { base, overshoot, windowMs } = definition;
-  if (allows(window, rules, expected)) return 0;
-  const fitsAlone = window.used + heldBy(definition, expected) <= capacity;
-  if (window.used < capacity && fitsAlone) return HELD_WAIT_MS;
+  if (allows(window, rules, expected, weight)) return 0;
+  const needed = neededBy(definition, expected, weight);
+  if (window.used + needed <= capacity) return HELD_WAIT_MS;
   const debt = overshoot === "Carry" ? Math.max(0, window.used - capacity) : 0;
   return resetMs(window, definition, now) + Math.floor(debt / base) * windowMs;
 }

@@ -25,7 +25,7 @@ export interface Budget {
   readonly limit: Limit;
   /** Reports whether what the request is expected to use is left, if the budget reserves that, or else anything. */
   allows(now: number, expected?: Use): boolean;
-  /** Counts a request: takes 1 from a request budget, opens the window of a token budget; holds what `heldBy` says. */
+  /** Counts a request: takes its weight from a request budget, opens the window of a token budget; holds what `heldBy` says. */
   take(now: number, expected?: Use): void;
   /** Holds what an admitted request is expected to use further, see `heldBy`. */
   hold(expected: Use, now: number): void;
@@ -50,8 +50,11 @@ export interface Limit extends LimitPlace {
   readonly definition: BudgetDefinition;
   /** Place in the order in which threads lock several limits. */
   readonly order: number;
-  /** Returns the budget of a key; `""` for a limit without keys. */
-  budget(key: string, now: number): Budget;
+  /**
+   * Returns the budget of a key; `""` for a limit without keys.
+   * @param weight Requests that the request counts as, in a budget of requests; 1 by default.
+   */
+  budget(key: string, now: number, weight?: number): Budget;
   /** Keeps other threads away from all budgets until `unlock`, within this turn of the event loop; calls nest. */
   lock(): void;
   unlock(): void;

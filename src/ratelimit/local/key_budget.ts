@@ -34,24 +34,29 @@ export interface BudgetOwner<Key> extends Limit, WindowRules {
 export class KeyBudget<Key> implements Budget {
   readonly limit: BudgetOwner<Key>;
   readonly #key: Key | undefined;
+  readonly #weight: number;
 
-  /** @param key `undefined` for a limit without keys. */
-  constructor(limit: BudgetOwner<Key>, key: Key | undefined) {
+  /**
+   * @param key `undefined` for a limit without keys.
+   * @param weight See `Limit.budget`.
+   */
+  constructor(limit: BudgetOwner<Key>, key: Key | undefined, weight = 1) {
     this.limit = limit;
     this.#key = key;
+    this.#weight = weight;
   }
 
   allows(now: number, expected = noUse): boolean {
     return this.#with(
       "use",
       now,
-      (window) => allows(window, this.limit, expected),
+      (window) => allows(window, this.limit, expected, this.#weight),
     );
   }
 
   take(now: number, expected = noUse): void {
     this.#with("use", now, (window, time) => {
-      take(window, this.limit, time, expected);
+      take(window, this.limit, time, expected, this.#weight);
       this.limit.count("admitted", 1);
     });
   }
@@ -86,7 +91,7 @@ export class KeyBudget<Key> implements Budget {
     const { limit } = this;
     this.#with("peek", now, (window) => {
       limit.count("admitted", -1);
-      refund(window, limit, limit.time(takenAt));
+      refund(window, limit, limit.time(takenAt), this.#weight);
     });
   }
 
@@ -103,7 +108,13 @@ export class KeyBudget<Key> implements Budget {
       "peek",
       now,
       (window, time) =>
-        waitMs(window, this.limit, since(window, time), expected),
+        waitMs(
+          window,
+          this.limit,
+          since(window, time),
+          expected,
+          this.#weight,
+        ),
     );
   }
 

@@ -64,8 +64,11 @@ export class KeyLimit<Key> implements BudgetOwner<Key> {
     return this.#memory.order;
   }
 
-  budget(key: string): KeyBudget<Key> {
-    return this.#only ?? new KeyBudget(this, this.#memory.table.keyOf(key));
+  budget(key: string, _now?: number, weight = 1): KeyBudget<Key> {
+    if (this.#only !== undefined) {
+      return weight === 1 ? this.#only : new KeyBudget(this, undefined, weight);
+    }
+    return new KeyBudget(this, this.#memory.table.keyOf(key), weight);
   }
 
   lock(): void {
