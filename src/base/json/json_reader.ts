@@ -7,6 +7,7 @@ import {
   NO_TOKEN,
   skipScalar,
   skipString,
+  unfinishedAt,
 } from "./json_tokens.ts";
 import { type JsonSpan, WantedValues } from "./json_values.ts";
 import { messageWork } from "../slices.ts";
@@ -63,6 +64,8 @@ class JsonReader {
   #isObject = new Uint8Array(FIRST_LEVELS);
   readonly #maxValues: number;
   #allValues = 0;
+  /** Index to go on at, of a long string of which a part was skipped; 0 outside of one. */
+  #inString = 0;
 
   constructor(
     bytes: Uint8Array,
@@ -117,15 +120,18 @@ class JsonReader {
         expected = --depth === 0 ? NOTHING : NEXT_OR_END;
       } else {
         if (expected > VALUE_OR_END) throw malformed();
-        this.#beginValue(kind, depth, at);
+        if (this.#inString === 0) this.#beginValue(kind, depth, at);
         if (kind === KIND.OPEN_OBJECT || kind === KIND.OPEN_LIST) {
           if (++depth === isObject.length) isObject = this.#addLevels();
           isObject[depth] = kind === KIND.OPEN_OBJECT ? 1 : 0;
           expected = kind === KIND.OPEN_OBJECT ? NAME_OR_END : VALUE_OR_END;
           at++;
         } else {
-          const end = skipScalar(bytes, at, kind);
+          const end = kind === KIND.STRING
+            ? this.#skipString(at)
+            : skipScalar(bytes, at, kind);
           if (end === NO_TOKEN) throw malformed();
+          if (this.#inString > 0) break;
           wanted.endScalar(kind, depth, at, end);
           expected = depth === 0 ? NOTHING : NEXT_OR_END;
           at = end;
@@ -138,6 +144,15 @@ class JsonReader {
     if (at < bytes.length) return false;
     if (expected !== NOTHING) throw malformed();
     return true;
+  }
+
+  /** Skips a string, or a slice of a long one. */
+  #skipString(start: number): number {
+    const from = this.#inString || start + 1;
+    const stop = Math.min(this.#bytes.length, from + STEP_BYTES);
+    const end = skipString(this.#bytes, start, from, stop);
+    this.#inString = end < NO_TOKEN ? unfinishedAt(end) : 0;
+    return end;
   }
 
   #beginValue(kind: number, depth: number, at: number): void {

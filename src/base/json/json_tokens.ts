@@ -59,11 +59,20 @@ export function firstKind(bytes: Uint8Array): number {
   return kinds[bytes[at] ?? 0] ?? KIND.OTHER;
 }
 
-/** Skips a string, which begins with its quote. */
-export function skipString(bytes: Uint8Array, start: number): number {
+/**
+ * Skips a string, which begins with its quote.
+ * @param from Index to go on at, of a string that was skipped in part.
+ * @param stop Index before which it ends, or is left: then, the result is `unfinishedAt` the index to go on at.
+ */
+export function skipString(
+  bytes: Uint8Array,
+  start: number,
+  from = start + 1,
+  stop = bytes.length,
+): number {
   const { length } = bytes;
-  let at = start + 1;
-  while (at < length) {
+  let at = from;
+  while (at < stop) {
     const byte = bytes[at] ?? 0;
     if (stringStops[byte] === 0) {
       at++;
@@ -75,7 +84,12 @@ export function skipString(bytes: Uint8Array, start: number): number {
       if (at === NO_TOKEN) return NO_TOKEN;
     }
   }
-  return NO_TOKEN;
+  return at < length ? unfinishedAt(at) : NO_TOKEN;
+}
+
+/** Returns the result for a token that goes on at an index, and of that result the index. */
+export function unfinishedAt(at: number): number {
+  return -2 - at;
 }
 
 function skipEscape(bytes: Uint8Array, start: number): number {

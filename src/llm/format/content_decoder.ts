@@ -92,6 +92,11 @@ export function createDecoder(
   return decoder;
 }
 
+/** Reports whether content with a `Content-Encoding` can be decoded. */
+export function isDecodable(contentEncoding: string): boolean {
+  return createDecoder(contentEncoding, () => {}) !== undefined;
+}
+
 /** Returns the codings of `Accept-Encoding` that can be decoded: `gzip;q=0.5` of `gzip;q=0.5, dcb, *`. */
 export function decodableCodings(acceptEncoding: string): string {
   const kept = acceptEncoding.split(",").filter((item) => {

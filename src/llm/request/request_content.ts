@@ -1,6 +1,6 @@
 import { GrowingBuffer } from "../../base/bytes.ts";
 import { createDecoder } from "../format/content_decoder.ts";
-import { estimateInput, estimateUnread } from "./input_estimate.ts";
+import { estimateLongInput, estimateUnread } from "./input_estimate.ts";
 
 /** Content of a request's body. */
 export interface RequestContent {
@@ -33,5 +33,5 @@ export async function readRequestContent(
     return { bytes: undefined, input };
   }
   const bytes = content.take();
-  return { bytes, input: estimateInput(bytes) };
+  return { bytes, input: await estimateLongInput(bytes) };
 }

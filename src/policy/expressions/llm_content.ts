@@ -1,10 +1,13 @@
+import { GatewayError } from "../../base/errors.ts";
+import { showValues } from "../../base/log_text.ts";
+import { isDecodable } from "../../llm/format/content_decoder.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import {
   readRequestContent,
   type RequestContent,
 } from "../../llm/request/request_content.ts";
 import {
-  estimateInput,
+  estimateLongInput,
   estimateUnread,
 } from "../../llm/request/input_estimate.ts";
 import { peekBody } from "./peeked_body.ts";
@@ -13,7 +16,7 @@ import { assertReadableContent, contentProblem } from "./readable_content.ts";
 /**
  * Reads the body of a request to an LLM, decoded, and leaves the request unchanged.
  * @param maxBytes Longer bodies are not read, and count as this many bytes.
- * @throws {GatewayError} If servers may read the body differently.
+ * @throws {GatewayError} If servers may read the body differently, or it has a coding that nobody here knows: it may be of any length.
  */
 export async function readLlmContent(
   request: RequestMessage,
@@ -22,13 +25,24 @@ export async function readLlmContent(
   const { headers } = request;
   const coding = headers.getJoined("content-encoding") ?? "identity";
   if (coding === "identity") assertReadableContent(headers);
+  else if (!isDecodable(coding)) throw unknownCoding(coding);
   const body = await peekBody(request, maxBytes);
   if (body === undefined) {
     return { bytes: undefined, input: estimateUnread(maxBytes) };
   }
   return coding === "identity"
-    ? { bytes: body, input: estimateInput(body) }
+    ? { bytes: body, input: await estimateLongInput(body) }
     : await readRequestContent(body, coding, maxBytes);
+}
+
+function unknownCoding(coding: string): GatewayError {
+  return new GatewayError(
+    "unsupported_media_type",
+    "downstream",
+    `Cannot count the request: expected content coding gzip, deflate, br or zstd, got ${
+      showValues([coding])
+    }`,
+  );
 }
 
 /**

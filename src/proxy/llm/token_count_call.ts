@@ -6,7 +6,7 @@ import { readPathModel } from "../../llm/llm_api.ts";
 import { modelOf, targetApiOf } from "../../llm/llm_target.ts";
 import type { ProviderApi } from "../../llm/providers/llm_provider.ts";
 import type { LlmOperation } from "../../llm/providers/operation.ts";
-import { estimateInput } from "../../llm/request/input_estimate.ts";
+import { estimateLongInput } from "../../llm/request/input_estimate.ts";
 import {
   readCount,
   readCountRequest,
@@ -68,7 +68,7 @@ export async function countTokens(
   call.held?.release();
   if (tokens > 0) return respond(writeCount(counting, tokens), false);
   const bytes = new TextEncoder().encode(JSON.stringify(read));
-  return respond(writeCount(counting, estimateInput(bytes)), true);
+  return respond(writeCount(counting, await estimateLongInput(bytes)), true);
 }
 
 function serves(

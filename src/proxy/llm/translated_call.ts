@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 import { BoundedJson } from "../../base/json/bounded_json.ts";
+import { messageWork } from "../../base/slices.ts";
 import { JsonProblem } from "../../base/json/json_ambiguity.ts";
 import { readJson } from "../../base/json/json_reader.ts";
 import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
@@ -67,9 +68,10 @@ export async function sendTranslated(
   reportLosses(call, losses);
   const own = { ...place, operation: translation.operation, model, streaming };
   const path = api?.path(own) ?? "";
-  const bytes = new TextEncoder().encode(
-    JSON.stringify(adapted(call, translation.body, targetFamily)),
-  );
+  const text = JSON.stringify(adapted(call, translation.body, targetFamily));
+  await yieldAfter(text.length);
+  const bytes = new TextEncoder().encode(text);
+  await yieldAfter(bytes.length);
   const response = await sendAuthorized(
     call,
     { method: "POST", target: path + query, isOwn: true },
@@ -96,7 +98,10 @@ export async function readBody(
   try {
     // Checks it in steps; what is written for the provider is no longer ambiguous.
     await readJson(bytes, checked);
-    const body = parseJson(new TextDecoder().decode(bytes));
+    const text = new TextDecoder().decode(bytes);
+    await yieldAfter(bytes.length);
+    const body = parseJson(text);
+    await yieldAfter(bytes.length);
     if (isJsonObject(body) && Object.keys(body).length <= MAX_FIELDS) {
       return body;
     }
@@ -108,6 +113,14 @@ export async function readBody(
     family,
     `Cannot read the body: it is no object with at most ${MAX_FIELDS} fields`,
   );
+}
+
+/** Shorter bodies are handled at once. */
+const SHORT_LENGTH = 512 * 1024;
+
+/** Lets other requests go on between two steps of work on a long body; returns `undefined` for a short one. */
+function yieldAfter(length: number): Promise<void> | undefined {
+  return length > SHORT_LENGTH ? messageWork.pass() : undefined;
 }
 
 /** A request with the conversation that it refers to. */
