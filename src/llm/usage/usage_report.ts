@@ -180,15 +180,16 @@ function readCounts(
   dialect: DialectName,
   api: LlmApi | undefined,
 ): UsageReport {
-  const counts: Counts = {};
-  for (const [name, places] of dialects[dialect].places) {
-    const count = readCount(usage, places);
-    if (count !== undefined) counts[name] = count;
-  }
-  if (dialect === "gemini") Object.assign(counts, readModalities(usage));
   const cacheIsOutside = dialect === "converse" ||
     dialect === "snake" && excludesCache(usage, api);
-  return { dialect, cacheIsOutside, ...counts };
+  const report: UsageReport & Counts = { dialect, cacheIsOutside };
+  for (const [name, places] of dialects[dialect].places) {
+    const count = readCount(usage, places);
+    if (count !== undefined) report[name] = count;
+  }
+  return dialect === "gemini"
+    ? Object.assign(report, readModalities(usage))
+    : report;
 }
 
 function readCount(usage: JsonObject, places: Places): number | undefined {

@@ -92,9 +92,8 @@ export class RequestMetrics {
     const { gateway = "", listener = "", route = "", backend = "" } = request;
     const method = isKnownMethod(request.method) ? request.method : "other";
     const { status, reason } = request;
-    const key =
-      `${route}\0${backend}\0${listener}\0${gateway}\0${method}\0${status}\0${reason}`;
-    return this.#known.get(key, () => {
+    const names = [route, backend, listener, gateway, method, status, reason];
+    return this.#known.get(names, () => {
       const path = [gateway, listener, route, backend];
       const families = this.#families;
       return {
@@ -241,7 +240,7 @@ function addLlmMetrics(
     const labelsOf = (type: string) =>
       tokens.labels(route, backend, model, type);
     const series = known.get(
-      `${route}\0${backend}\0${source}\0${isPriced}\0${model}`,
+      [route, backend, source, String(isPriced), model],
       () => ({
         responses: responses.labels(route, backend, source),
         input: labelsOf("input"),
@@ -268,13 +267,33 @@ function addLlmMetrics(
 /** Series by their labels: one look-up in place of one per metric. */
 class KnownSeries<Series> {
   readonly #byKey = new Map<string, Series>();
+  /** Those of the last request: many are alike, and a key takes time to put together. */
+  #lastNames: readonly (string | number)[] = [];
+  #last: Series | undefined;
 
-  get(key: string, create: () => Series): Series {
-    const found = this.#byKey.get(key);
-    if (found !== undefined) return found;
-    if (this.#byKey.size >= MAX_KNOWN_SERIES) this.#byKey.clear();
-    const series = create();
-    this.#byKey.set(key, series);
+  get(names: readonly (string | number)[], create: () => Series): Series {
+    if (this.#last !== undefined && areSame(this.#lastNames, names)) {
+      return this.#last;
+    }
+    const key = names.join("\0");
+    let series = this.#byKey.get(key);
+    if (series === undefined) {
+      if (this.#byKey.size >= MAX_KNOWN_SERIES) this.#byKey.clear();
+      this.#byKey.set(key, series = create());
+    }
+    this.#lastNames = names;
+    this.#last = series;
     return series;
   }
+}
+
+/** Lists of the same kind have the same length. */
+function areSame(
+  some: readonly (string | number)[],
+  others: readonly (string | number)[],
+): boolean {
+  for (let i = 0; i < some.length; i++) {
+    if (some[i] !== others[i]) return false;
+  }
+  return true;
 }

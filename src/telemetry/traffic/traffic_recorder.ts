@@ -87,24 +87,22 @@ export class TrafficRecorder {
     );
   }
 
-  #nameOf(
-    { time, client, owner, route = "", backend, provider, ...use }: RequestUse,
-  ): UsageRowName {
-    const { usage, uncounted, mcp } = use;
-    const start = startOf("hour", time);
+  #nameOf(request: RequestUse): UsageRowName {
+    const { owner, backend, usage, uncounted, mcp } = request;
+    const start = startOf("hour", request.time);
     const model = uncounted === undefined
       ? usage?.responseModel
       : uncounted.model;
     const tool = mcp?.tool?.name ?? "";
     return {
       start,
-      key: client,
+      key: request.client,
       user: owner?.user ?? "",
       team: owner?.team ?? "",
       tag: owner?.tag ?? "",
       model: model ?? "",
-      provider: provider ?? "",
-      route,
+      provider: request.provider ?? "",
+      route: request.route ?? "",
       server: tool === "" ? "" : mcp?.server ?? backend ?? "",
       tool: this.#isCounted(tool, start) ? tool : OTHER,
     };
