@@ -34,6 +34,7 @@ import {
 import { failingBackends, failingEndpoints } from "./endpoint_drills.ts";
 import { failingOver, limitedProvider } from "./failover_drills.ts";
 import { failingServer, programStarts } from "./mcp_drills.ts";
+import { changedKeys } from "./key_drills.ts";
 import { abandonedSessions, killedReplicas } from "./mcp_session_drills.ts";
 import { starvedBackend } from "./share_drills.ts";
 import { vaultSchedules } from "./vault_drills.ts";
@@ -60,6 +61,7 @@ const drills: Readonly<Record<string, () => Promise<Finding[]>>> = {
   endpoints: failingEndpoints,
   failover: failingOver,
   limited: limitedProvider,
+  keys: changedKeys,
   "mcp-programs": programStarts,
   "mcp-replicas": killedReplicas,
   "mcp-servers": failingServer,

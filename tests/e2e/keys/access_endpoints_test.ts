@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
-import { keyedPolicies } from "../../harness/gateway/stored_keys.ts";
+import { keyedPolicies } from "../../harness/keys/stored_keys.ts";
 
 const adminToken = "0123456789abcdef";
 const routes = [{ name: "r", policies: keyedPolicies }];

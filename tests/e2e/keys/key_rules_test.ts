@@ -9,7 +9,7 @@ import {
   run,
   statusOf,
   untilStatus,
-} from "../../harness/gateway/stored_keys.ts";
+} from "../../harness/keys/stored_keys.ts";
 import { LlmUpstream } from "../../harness/llm/llm_upstream.ts";
 import { RawUpstream } from "../../harness/clients/raw_upstream.ts";
 import { bytesOf, json } from "../../unit/llm/llm_responses.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { gatewayCommand } from "../../harness/process/executable.ts";
 import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
-import { keyedPolicies, statusOf } from "../../harness/gateway/stored_keys.ts";
+import { keyedPolicies, statusOf } from "../../harness/keys/stored_keys.ts";
 import { LlmUpstream } from "../../harness/llm/llm_upstream.ts";
 import { bytesOf, json } from "../../unit/llm/llm_responses.ts";
 

@@ -9,7 +9,7 @@ import {
   run,
   statusOf,
   untilStatus,
-} from "../../harness/gateway/stored_keys.ts";
+} from "../../harness/keys/stored_keys.ts";
 import { RedisServer } from "../../harness/servers/redis_server.ts";
 
 const routes = [{ name: "r", policies: keyedPolicies }];

@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  keyedPolicies,
-  untilStatus,
-} from "../../harness/gateway/stored_keys.ts";
+import { keyedPolicies, untilStatus } from "../../harness/keys/stored_keys.ts";
 import { startTracedGateway } from "../../harness/gateway/traced_gateway.ts";
 import {
   accessibilityProblems,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { KeyringCommand } from "../../../src/dataplane/keyring/keyring_commands.ts";
 import type { KeyObjectView } from "../../../src/dataplane/keyring/keyring_views.ts";
 import type { KeyObjectKind } from "../../../src/policy/keys/key_objects.ts";
-import type { TestGateway } from "./gateway.ts";
+import type { TestGateway } from "../gateway/gateway.ts";
 
 /** Policies of a route that accepts stored keys, and returns who has the key. */
 export const keyedPolicies = {

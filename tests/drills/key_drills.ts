@@ -1,0 +1,46 @@
+/** Keys that are created, rotated and revoked under load at four gateways that share a store. */
+import { KeyFleet } from "../harness/keys/key_fleet.ts";
+import { RedisServer } from "../harness/servers/redis_server.ts";
+import type { Finding } from "./drill.ts";
+
+/** `KEYS=10000` makes the drill longer. */
+const KEYS = Number(Deno.env.get("KEYS") ?? 1000);
+const GATEWAYS = 4;
+const BUDGET = 4000;
+
+/** Changes keys on Redis and on Deno KV, with and without a SIGKILL of one gateway. */
+export async function changedKeys(): Promise<Finding[]> {
+  const folder = await Deno.makeTempDir();
+  await using redis = await RedisServer.start();
+  const findings: Finding[] = [];
+  for (const kills of [false, true]) {
+    const name = kills ? ", one killed" : "";
+    const stores = {
+      "Deno KV": { path: `${folder}/${kills}.db` },
+      Redis: { redis: `${redis.url}/${kills ? 1 : 0}` },
+    };
+    for (const [store, kv] of Object.entries(stores)) {
+      const startedAt = performance.now();
+      const sizes = { gateways: GATEWAYS, keys: KEYS, clients: 6, kills };
+      await using fleet = await KeyFleet.start(kv, {
+        ...sizes,
+        budget: BUDGET,
+      });
+      const { longestChangeMs, longestLateMs, unexpected, ...counts } =
+        await fleet.run();
+      findings.push({
+        drill: `${KEYS} keys at ${GATEWAYS} gateways on ${store}${name}`,
+        figures: {
+          ...counts,
+          longestChange: `${Math.round(longestChangeMs)} ms`,
+          longestLate: `${Math.round(longestLateMs)} ms`,
+          unexpected: unexpected.slice(0, 5).join(" ") || "none",
+          ofBudget: BUDGET,
+          took: `${Math.round((performance.now() - startedAt) / 1000)} s`,
+        },
+      });
+    }
+  }
+  await Deno.remove(folder, { recursive: true });
+  return findings;
+}
