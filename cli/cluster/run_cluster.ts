@@ -86,6 +86,7 @@ export async function runCluster(options: ClusterRunOptions): Promise<number> {
             cluster?.followKeys(async () =>
               (await dataPlane.call("describeState")).keySets
             );
+            cluster?.keepKeys((command) => dataPlane.call("keyring", command));
             return Promise.resolve();
           },
         }),

@@ -1,6 +1,6 @@
 import { Document } from "../../src/base/yaml_library.ts";
 import { fileSchema, withReferences } from "../../src/config/file_schema.ts";
-import { schemasOf } from "../../src/gateway/candidate.ts";
+import { clusterKeySchemas, schemasOf } from "../../src/gateway/candidate.ts";
 import { print } from "../output/output.ts";
 import { describeFile } from "./reference.ts";
 
@@ -9,7 +9,10 @@ export async function describeResourceDefinitions(): Promise<string> {
   const { createResourceDefinitions } = await import(
     "../../src/cluster/manifests/resource_definitions.ts"
   );
-  const definitions = await createResourceDefinitions(schemasOf().kinds);
+  const definitions = await createResourceDefinitions({
+    ...schemasOf().kinds,
+    ...clusterKeySchemas,
+  });
   return definitions.map((definition) =>
     new Document(definition, { aliasDuplicateObjects: false }).toString()
   ).join("---\n");

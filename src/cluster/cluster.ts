@@ -6,6 +6,7 @@ import {
   objectKey,
 } from "./client/kubernetes_object.ts";
 import { runElection } from "./client/leader_election.ts";
+import { KeyController, type RunKeyCommand } from "./keys/key_controller.ts";
 import { ProxyDelivery } from "./delivery/proxy_delivery.ts";
 import { ProxyController } from "./infrastructure/proxy_controller.ts";
 import { controllerId } from "./infrastructure/proxy_objects.ts";
@@ -56,6 +57,8 @@ export class Cluster implements AsyncDisposable {
   readonly #status: StatusController;
   readonly #delivery: ProxyDelivery | undefined;
   readonly #proxies: ProxyController | undefined;
+  readonly #keys: KeyController;
+  readonly #keyStore = Promise.withResolvers<RunKeyCommand | undefined>();
   readonly #stop = new AbortController();
   readonly #election: Promise<void>;
   #writing: Promise<unknown> = Promise.resolve();
@@ -85,6 +88,11 @@ export class Cluster implements AsyncDisposable {
       addressesOf: (gateway) => this.#addressesOf(gateway),
       conditionsOf: (gateway) => this.#proxies?.conditionsOf(gateway) ?? [],
     });
+    this.#keys = new KeyController({
+      ...options,
+      api: this.#api,
+      namespace: access.namespace,
+    });
     this.#election = options.gateway === undefined
       ? this.#takePart()
       : Promise.resolve();
@@ -101,9 +109,15 @@ export class Cluster implements AsyncDisposable {
         this.#writing = Promise.all([
           this.#status.run(ended),
           this.#proxies?.run(ended),
+          this.#runKeys(ended),
         ]);
       },
     }, this.#stop.signal);
+  }
+
+  async #runKeys(ended: AbortSignal): Promise<void> {
+    const run = await this.#keyStore.promise;
+    if (run !== undefined) await this.#keys.run(run, ended);
   }
 
   #deliver({ template, hostname }: ManagedProxies): ProxyDelivery {
@@ -158,8 +172,14 @@ export class Cluster implements AsyncDisposable {
     this.#following = this.#status.followKeys(read, this.#stop.signal);
   }
 
+  /** Makes keys, users and teams of the cluster objects of a store, while this process leads. */
+  keepKeys(run: RunKeyCommand): void {
+    this.#keyStore.resolve(run);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
+    this.#keyStore.resolve(undefined);
     await this.#writing;
     await this.#following;
     await this.#election;

@@ -32,6 +32,8 @@ import { checkDocuments } from "./openapi_documents.ts";
 import type { ApplyResult } from "../dataplane/apply_result.ts";
 import { checkTelemetry } from "../dataplane/telemetry/check_telemetry.ts";
 
+export { clusterKeySchemas } from "../policy/keys/cluster_keys.ts";
+
 /** A configuration that was read but not applied. */
 export interface Candidate {
   readonly policies: PolicyRegistry;

@@ -22,11 +22,13 @@ export interface ManagedCluster extends TestCluster {
   apply(...objects: readonly object[]): Promise<void>;
 }
 
-/** Starts a cluster with the chart, and namespaces. */
+/** Starts a cluster with the chart, and namespaces. @param values Returns more of them for `--set`, once there are addresses. */
 export async function startManagedCluster(
   namespaces: readonly string[],
+  values: () => Promise<readonly string[]> = () => Promise.resolve([]),
 ): Promise<ManagedCluster> {
   const cluster = await startTestCluster();
+  const more = await values();
   const apply = (...objects: readonly object[]) =>
     install(cluster.api, objects.map((each) => JSON.stringify(each)));
   await apply(
@@ -45,6 +47,7 @@ export async function startManagedCluster(
         ...["--set-string", "proxies.replicas=1"],
         ...["--set", "config.lameDuck=0s"],
         ...["--set", "config.workers=1"],
+        ...more.flatMap((each) => ["--set", each]),
       ],
     },
   ).output();
@@ -106,6 +109,8 @@ const versions: Readonly<Record<string, string>> = {
   ReferenceGrant: "gateway.networking.k8s.io/v1beta1",
   GatewayPolicy: POLICIES,
   GatewayBackend: POLICIES,
+  GatewayKey: POLICIES,
+  GatewayTeam: POLICIES,
   EndpointSlice: "discovery.k8s.io/v1",
 };
 

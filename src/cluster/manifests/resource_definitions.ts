@@ -1,17 +1,27 @@
 import { POLICY_API_GROUP } from "../../api/schema/group.ts";
-import type { KindSchemas } from "../../api/resources/resource_set.ts";
+import type * as s from "../../api/schema/schema.ts";
 import { toJsonDefinitions } from "../../api/schema/json_schema.ts";
 import {
   type StructuralSchema,
   toStructuralSchema,
 } from "./structural_schema.ts";
 
+/** Kinds of the gateway's own. */
+type DefinedKind =
+  | "GatewayPolicy"
+  | "GatewayBackend"
+  | "GatewayKey"
+  | "GatewayUser"
+  | "GatewayTeam";
+
 interface Definition {
-  readonly kind: "GatewayPolicy" | "GatewayBackend";
+  readonly kind: DefinedKind;
   readonly plural: string;
   readonly shortNames: readonly string[];
   readonly description: string;
   readonly columns: readonly object[];
+  /** Default: that of policies. */
+  readonly status?: object;
 }
 
 const age = {
@@ -27,6 +37,56 @@ function conditionColumn(type: string) {
     jsonPath: `.status.ancestors[0].conditions[?(@.type=="${type}")].status`,
   };
 }
+
+const condition = {
+  type: "object",
+  required: [
+    "type",
+    "status",
+    "reason",
+    "message",
+    "lastTransitionTime",
+  ],
+  properties: {
+    type: { type: "string", maxLength: 316 },
+    status: { type: "string", enum: ["True", "False", "Unknown"] },
+    reason: { type: "string", maxLength: 1024, minLength: 1 },
+    message: { type: "string", maxLength: 32768 },
+    observedGeneration: { type: "integer", format: "int64", minimum: 0 },
+    lastTransitionTime: { type: "string", format: "date-time" },
+  },
+};
+
+const conditions = {
+  type: "array",
+  maxItems: 8,
+  items: condition,
+  "x-kubernetes-list-type": "map",
+  "x-kubernetes-list-map-keys": ["type"],
+};
+
+/** Status of keys, users and teams. */
+const keyStatus = {
+  type: "object",
+  properties: {
+    id: {
+      type: "string",
+      description: "ID in the store, in usage and in expressions.",
+    },
+    conditions,
+  },
+};
+
+const keyColumns = [
+  {
+    name: "Accepted",
+    type: "string",
+    jsonPath: '.status.conditions[?(@.type=="Accepted")].status',
+  },
+  { name: "ID", type: "string", jsonPath: ".status.id" },
+  age,
+];
+const teamColumn = { name: "Team", type: "string", jsonPath: ".spec.team" };
 
 const definitions: readonly Definition[] = [
   {
@@ -56,26 +116,31 @@ const definitions: readonly Definition[] = [
       age,
     ],
   },
-];
-
-const condition = {
-  type: "object",
-  required: [
-    "type",
-    "status",
-    "reason",
-    "message",
-    "lastTransitionTime",
-  ],
-  properties: {
-    type: { type: "string", maxLength: 316 },
-    status: { type: "string", enum: ["True", "False", "Unknown"] },
-    reason: { type: "string", maxLength: 1024, minLength: 1 },
-    message: { type: "string", maxLength: 32768 },
-    observedGeneration: { type: "integer", format: "int64", minimum: 0 },
-    lastTransitionTime: { type: "string", format: "date-time" },
+  {
+    kind: "GatewayTeam",
+    plural: "gatewayteams",
+    shortNames: ["gwteam"],
+    description: "A team that users and API keys belong to.",
+    columns: keyColumns,
+    status: keyStatus,
   },
-};
+  {
+    kind: "GatewayUser",
+    plural: "gatewayusers",
+    shortNames: ["gwuser"],
+    description: "A user whom API keys belong to.",
+    columns: [teamColumn, ...keyColumns],
+    status: keyStatus,
+  },
+  {
+    kind: "GatewayKey",
+    plural: "gatewaykeys",
+    shortNames: ["gwkey"],
+    description: "An API key, which a Secret has.",
+    columns: [teamColumn, ...keyColumns],
+    status: keyStatus,
+  },
+];
 
 /** Gateway API `PolicyStatus`. */
 const policyStatus = {
@@ -98,13 +163,7 @@ const policyStatus = {
             ),
           },
           controllerName: { type: "string" },
-          conditions: {
-            type: "array",
-            maxItems: 8,
-            items: condition,
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["type"],
-          },
+          conditions,
         },
       },
     },
@@ -113,15 +172,15 @@ const policyStatus = {
 
 /** Creates the CustomResourceDefinitions of the gateway's own kinds. Loads the converter of schemas. */
 export async function createResourceDefinitions(
-  schemas: KindSchemas,
+  schemas: Readonly<Record<DefinedKind, s.GenericSchema>>,
   group: string = POLICY_API_GROUP,
 ): Promise<readonly object[]> {
-  const converted = await toJsonDefinitions({
-    GatewayPolicy: schemas.GatewayPolicy,
-    GatewayBackend: schemas.GatewayBackend,
-  });
+  const converted = await toJsonDefinitions(
+    Object.fromEntries(definitions.map(({ kind }) => [kind, schemas[kind]])),
+  );
   return definitions.map((definition) => {
     const { kind, plural, shortNames, columns, description } = definition;
+    const { status = policyStatus } = definition;
     const schema = converted[kind] ?? {};
     const spec = schema.properties?.["spec"] ?? {};
     return {
@@ -149,6 +208,7 @@ export async function createResourceDefinitions(
             openAPIV3Schema: openApiSchema(
               description,
               toStructuralSchema(spec, converted),
+              status,
             ),
           },
         }],
@@ -160,6 +220,7 @@ export async function createResourceDefinitions(
 function openApiSchema(
   description: string,
   spec: StructuralSchema,
+  status: object,
 ): StructuralSchema {
   return {
     type: "object",
@@ -170,7 +231,7 @@ function openApiSchema(
       kind: { type: "string" },
       metadata: { type: "object" },
       spec,
-      status: policyStatus,
+      status,
     },
   };
 }

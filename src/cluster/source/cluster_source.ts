@@ -28,8 +28,8 @@ import { type AddressPool, noPool } from "./address_pool.ts";
 import { ClusterCache } from "./cluster_cache.ts";
 import { keyOf } from "./cluster_feed.ts";
 import {
-  type Collection,
   collectionPath,
+  type ConfigurationCollection,
   createCollections,
 } from "./collections.ts";
 import { relevantResources } from "./relevant_resources.ts";
@@ -103,7 +103,7 @@ const MAX_DELAY_MS = 40;
 export class ClusterSource implements ObjectSource {
   readonly cache: ClusterCache;
   readonly #options: ClusterSourceOptions;
-  readonly #collections: readonly Collection[];
+  readonly #collections: readonly ConfigurationCollection[];
   /** Results by object; the cache replaces objects and never changes them. */
   readonly #read = new WeakMap<KubernetesObject, ReadObject>();
   #state: ClusterState | undefined;
@@ -215,7 +215,7 @@ export class ClusterSource implements ObjectSource {
     return this.#taken;
   }
 
-  get collections(): readonly Collection[] {
+  get collections(): readonly ConfigurationCollection[] {
     return this.#collections;
   }
 
@@ -339,7 +339,10 @@ export class ClusterSource implements ObjectSource {
     return [...reserved, ...addresses];
   }
 
-  #readOnce(object: KubernetesObject, collection: Collection): ReadObject {
+  #readOnce(
+    object: KubernetesObject,
+    collection: ConfigurationCollection,
+  ): ReadObject {
     const known = this.#read.get(object);
     if (known !== undefined) return known;
     const read = readObject(object, collection, this.#options);

@@ -2,7 +2,7 @@ import type { Kind } from "../../api/resources/resource_set.ts";
 
 /** A collection of the API server. */
 export interface Collection {
-  readonly kind: Kind | "GatewayClass";
+  readonly kind: string;
   /** Group and version: `gateway.networking.k8s.io/v1`, or `v1`. */
   readonly apiVersion: string;
   /** Name in paths: `httproutes`. */
@@ -17,10 +17,15 @@ export interface Collection {
   readonly hasStatus?: boolean;
 }
 
+/** A collection of what is a part of the configuration. */
+export interface ConfigurationCollection extends Collection {
+  readonly kind: Kind | "GatewayClass";
+}
+
 /** Returns the collections that the gateway reads; `policyApiGroup` is the group of its own kinds. */
 export function createCollections(
   policyApiGroup: string,
-): readonly Collection[] {
+): readonly ConfigurationCollection[] {
   const core = "v1";
   const gatewayApi = "gateway.networking.k8s.io/v1";
   const own = `${policyApiGroup}/v1alpha1`;
@@ -57,10 +62,10 @@ export function createCollections(
 }
 
 type Row = readonly [
-  kind: Collection["kind"],
+  kind: ConfigurationCollection["kind"],
   apiVersion: string,
   plural: string,
-  more?: Partial<Collection>,
+  more?: Partial<Omit<Collection, "kind">>,
 ];
 
 /** Returns the path of a collection, or of its part in a namespace. */

@@ -15,7 +15,7 @@ import {
   validate,
 } from "../../api/schema/validate.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
-import type { Collection } from "./collections.ts";
+import type { ConfigurationCollection } from "./collections.ts";
 import { RouteAnnotationError, withAnnotations } from "./route_annotations.ts";
 import { findFileField } from "./file_fields.ts";
 
@@ -58,7 +58,7 @@ const METADATA = [
 /** Validates an object of the API server. A listener that is invalid does not invalidate the others of its resource. */
 export function readObject(
   object: KubernetesObject,
-  { kind }: Collection,
+  { kind }: ConfigurationCollection,
   options: ReadOptions,
 ): ReadObject {
   if (kind === "GatewayClass") return { rejections: [] };

@@ -1,16 +1,25 @@
-import { createHash, randomBytes } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import { formatPath, validate } from "../../api/schema/validate.ts";
 import type { JsonObject } from "../../base/json.ts";
-import {
-  type KeyObject,
-  type KeyObjectFields,
-  type KeyObjectKind,
-  keyObjectSchemas,
-  type KeySecret,
+import type {
+  KeyObject,
+  KeyObjectKind,
 } from "../../policy/keys/key_objects.ts";
 import type { KeyObjectDraft } from "./key_object_store.ts";
+import {
+  type DeclaredKeyObject,
+  declareObject,
+  pruneDeclared,
+} from "./declared_keys.ts";
+import {
+  checkFields,
+  createId,
+  createSecret,
+  fieldsOf,
+  findMissingOwner,
+  givenSecret,
+  replaceSecret,
+} from "./key_object_fields.ts";
 import { type Keyring, revoke } from "./keyring.ts";
 import {
   type KeyObjectView,
@@ -25,7 +34,7 @@ export type KeyringCommand =
   & (
     | { readonly do: "list"; readonly selection: KeySelection }
     | { readonly do: "show"; readonly id: string }
-    /** @param fields As somebody wrote them. */
+    /** @param fields As somebody wrote them; `keyHash` is that of a key which exists, as in the file. */
     | { readonly do: "create"; readonly fields: JsonObject }
     /** Replaces the fields that are given; `null` removes one. */
     | {
@@ -36,6 +45,10 @@ export type KeyringCommand =
     | { readonly do: "suspend" | "resume" | "revoke"; readonly id: string }
     /** The keys before it are valid for a while. */
     | { readonly do: "rotate"; readonly id: string; readonly overlapMs: number }
+    /** Makes the store have what an object of a cluster says. */
+    | { readonly do: "declare"; readonly object: DeclaredKeyObject }
+    /** Revokes what was made of objects of a cluster, but these. */
+    | { readonly do: "prune"; readonly keep: readonly string[] }
   );
 
 /** Result of a command. */
@@ -56,10 +69,6 @@ export type KeyringAnswer =
     readonly result: "rejected" | "missing" | "unavailable" | "no store";
     readonly problem: string;
   };
-
-/** Keys that are valid at the same time: the current one, and those before it. */
-const MAX_SECRETS = 4;
-const PREFIX_LENGTH = 10;
 
 /** Lists or changes keys, users and teams; never rejects. */
 export async function runKeyringCommand(
@@ -106,6 +115,14 @@ async function run(
       return await update(keyring, command, now);
     case "rotate":
       return await rotate(keyring, command, now);
+    case "declare":
+      return answerOf(
+        await declareObject(keyring, kind, command.object, now),
+        now,
+      );
+    case "prune":
+      await pruneDeclared(keyring, kind, new Set(command.keep), now);
+      return { result: "found", objects: [] };
     default:
       return await setStatus(keyring, command, now);
   }
@@ -117,7 +134,8 @@ async function create(
   fields: JsonObject,
   now: number,
 ): Promise<KeyringAnswer> {
-  const checked = checkFields(kind, fields);
+  const { keyHash, ...rest } = fields;
+  const checked = checkFields(kind, rest);
   if ("problem" in checked) return rejected(checked.problem);
   const table = await keyring.table();
   if (table.isFull) return rejected("there is no room for more objects");
@@ -125,7 +143,12 @@ async function create(
   if (problem !== undefined) return rejected(problem);
   const { id = kind === "key" ? createId() : undefined } = checked.fields;
   if (id === undefined) return rejected('"id" is required');
-  const made = kind === "key" ? createSecret(now) : undefined;
+  const made = kind !== "key"
+    ? undefined
+    : keyHash === undefined
+    ? createSecret(now)
+    : givenSecret(keyHash, table, now);
+  if (made !== undefined && "problem" in made) return rejected(made.problem);
   const draft: KeyObjectDraft = {
     kind,
     ...checked.fields,
@@ -180,17 +203,11 @@ async function rotate(
 ): Promise<KeyringAnswer> {
   const { secret, stored } = createSecret(now);
   const until = now + overlapMs;
-  const answer = await edit(keyring, { kind, id, now }, (object) => {
-    const before = (object.secrets ?? []).map((each) => ({
-      ...each,
-      expiresAt: Math.min(each.expiresAt ?? until, until),
-    })).filter(({ expiresAt }) => expiresAt > now);
-    return {
-      ...object,
-      changedAt: now,
-      secrets: [...before.slice(1 - MAX_SECRETS), stored],
-    };
-  });
+  const answer = await edit(keyring, { kind, id, now }, (object) => ({
+    ...object,
+    changedAt: now,
+    secrets: replaceSecret(object.secrets, stored, { until, now }),
+  }));
   return answer.result === "changed" ? { ...answer, secret } : answer;
 }
 
@@ -223,6 +240,9 @@ async function edit(
   const change = await keyring.change(kind, id, (object) => {
     isMissing = object === undefined;
     if (object === undefined) return { problem: "" };
+    if (object.origin !== undefined) {
+      return { problem: `change it in the cluster: it is ${object.origin}` };
+    }
     return object.status === "revoked"
       ? { problem: `the ${kind} "${id}" is revoked, for good` }
       : next(object);
@@ -231,60 +251,6 @@ async function edit(
   return "problem" in change
     ? rejected(change.problem)
     : changed(change.object, now);
-}
-
-function checkFields(
-  kind: KeyObjectKind,
-  fields: JsonObject,
-): { readonly fields: KeyObjectFields } | { readonly problem: string } {
-  const checked = validate(keyObjectSchemas[kind], fields);
-  if (checked.ok) return { fields: checked.value };
-  const problems = checked.problems.slice(0, 3).map(
-    ({ path, message, got }) =>
-      `${formatPath(path)}: ${message}${
-        got === undefined ? "" : `, got ${got}`
-      }`,
-  );
-  return { problem: problems.join("; ") };
-}
-
-function fieldsOf({
-  kind: _kind,
-  sequence: _sequence,
-  createdAt: _createdAt,
-  changedAt: _changedAt,
-  status: _status,
-  secrets: _secrets,
-  ...fields
-}: KeyObject): KeyObjectFields {
-  return fields;
-}
-
-function findMissingOwner(
-  { team, user }: KeyObjectFields,
-  table: Pick<Awaited<ReturnType<Keyring["table"]>>, "find">,
-): string | undefined {
-  for (const [kind, id] of [["team", team], ["user", user]] as const) {
-    if (id === undefined) continue;
-    const owner = table.find(kind, id);
-    if (owner === undefined) return `the ${kind} "${id}" does not exist`;
-    if (owner.status === "revoked") return `the ${kind} "${id}" is revoked`;
-  }
-  return undefined;
-}
-
-/** 256 random bits: a hash of them needs no salt. */
-function createSecret(
-  now: number,
-): { readonly secret: string; readonly stored: KeySecret } {
-  const secret = `gk_${randomBytes(32).toString("base64url")}`;
-  const hash = createHash("sha256").update(secret).digest("base64url");
-  const prefix = secret.slice(0, PREFIX_LENGTH);
-  return { secret, stored: { hash, prefix, createdAt: now } };
-}
-
-function createId(): string {
-  return `key_${randomBytes(8).toString("hex")}`;
 }
 
 function changed(
@@ -305,4 +271,13 @@ function rejected(problem: string): KeyringAnswer {
 
 function missing(kind: KeyObjectKind, id: string): KeyringAnswer {
   return { result: "missing", problem: `the ${kind} "${id}" does not exist` };
+}
+
+function answerOf(
+  change: Awaited<ReturnType<typeof declareObject>>,
+  now: number,
+): KeyringAnswer {
+  return "problem" in change
+    ? rejected(change.problem)
+    : changed(change.object, now);
 }

@@ -6,6 +6,7 @@ import {
   digestOf,
   findObject,
   objectAt,
+  secretAt,
   wordsOfHash,
 } from "./decode_key_record.ts";
 import {
@@ -42,6 +43,12 @@ export class KeyringTable {
 
   find(kind: KeyObjectKind, id: string): KeyObject | undefined {
     return findObject(this.#table, kind, id);
+  }
+
+  /** Returns the ID of the key with a secret of this hash. */
+  ownerOf(hash: string): string | undefined {
+    const digest = wordsOfHash(hash);
+    return digest && secretAt(this.#table, this.#table.find(digest))?.key;
   }
 
   /** Sets an object, unless a later version of it is known. */

@@ -127,6 +127,8 @@ const storedObjectSchema = s.openObject({
   changedAt: s.number(),
   status: s.optional(s.oneOf(["suspended", "revoked"])),
   secrets: s.optional(s.array(secret)),
+  /** Object of a cluster that it was made of, such as `GatewayKey blue/ci`: only that changes it. */
+  origin: s.optional(s.string()),
 });
 
 /** An object as it is in the store; it is active without a `status`. */

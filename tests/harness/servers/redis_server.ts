@@ -1,22 +1,25 @@
 /** A real Redis server that keeps every write, also when it is killed. */
 export class RedisServer implements AsyncDisposable {
   readonly url: string;
+  readonly #host: string;
   readonly #port: number;
   readonly #folder: string;
   #process: Deno.ChildProcess;
 
-  private constructor(port: number, folder: string) {
+  private constructor(host: string, port: number, folder: string) {
+    this.#host = host;
     this.#port = port;
     this.#folder = folder;
-    this.url = `redis://127.0.0.1:${port}`;
+    this.url = `redis://${host}:${port}`;
     this.#process = this.#spawn();
   }
 
-  static async start(): Promise<RedisServer> {
-    const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  /** @param host Address of this machine. */
+  static async start(host = "127.0.0.1"): Promise<RedisServer> {
+    const probe = Deno.listen({ hostname: host, port: 0 });
     const { port } = probe.addr;
     probe.close();
-    const server = new RedisServer(port, await Deno.makeTempDir());
+    const server = new RedisServer(host, port, await Deno.makeTempDir());
     await server.#untilReady();
     return server;
   }
@@ -66,7 +69,8 @@ export class RedisServer implements AsyncDisposable {
   #spawn(): Deno.ChildProcess {
     return new Deno.Command("redis-server", {
       args: [
-        ...["--port", String(this.#port), "--bind", "127.0.0.1"],
+        ...["--port", String(this.#port), "--bind", this.#host],
+        ...["--protected-mode", "no"],
         ...["--dir", this.#folder, "--save", ""],
         ...["--appendonly", "yes", "--appendfsync", "always"],
       ],
@@ -81,7 +85,7 @@ export class RedisServer implements AsyncDisposable {
     for (let attempts = 0; attempts < 600; attempts++) {
       try {
         using connection = await Deno.connect({
-          hostname: "127.0.0.1",
+          hostname: this.#host,
           port: this.#port,
         });
         await connection.write(ping);

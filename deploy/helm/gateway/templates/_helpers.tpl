@@ -44,7 +44,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
     - referencegrants
   verbs: [get, list, watch]
 - apiGroups: [{{ .Values.config.policyApiGroup | default "policy.gateway.internal" }}]
-  resources: [gatewaybackends, gatewaypolicies]
+  resources: [gatewaybackends, gatewaykeys, gatewaypolicies, gatewayteams, gatewayusers]
   verbs: [get, list, watch]
 - apiGroups: [""]
   resources: [configmaps, secrets, services]
@@ -75,7 +75,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
     - listenersets/status
   verbs: [patch, update]
 - apiGroups: [{{ .Values.config.policyApiGroup | default "policy.gateway.internal" }}]
-  resources: [gatewaypolicies/status]
+  resources:
+    - gatewaykeys/status
+    - gatewaypolicies/status
+    - gatewayteams/status
+    - gatewayusers/status
   verbs: [patch, update]
 - apiGroups: ["", events.k8s.io]
   resources: [events]

@@ -1,0 +1,178 @@
+import type { ImportedConfiguration } from "./agentgateway.ts";
+import { closed, type RouteImport } from "./imported_routes.ts";
+import { type Consumer, importPlugins, readConsumers } from "./kong_plugins.ts";
+import type { SourceNode } from "./source_node.ts";
+
+/** Port of Kong's proxy. */
+const PORT = 8000;
+
+interface KongService {
+  readonly source: SourceNode;
+  readonly backend: Readonly<Record<string, unknown>> | undefined;
+  readonly path: string;
+}
+
+/** What routes have besides their service. */
+interface Surroundings {
+  /** Plugins of the whole file. */
+  readonly plugins: readonly SourceNode[];
+  readonly consumers: readonly Consumer[];
+  readonly names: Set<string>;
+}
+
+/** Imports a file of Kong's decK: a route for each of its routes, with the keys of consumers. */
+export function importKong(root: SourceNode): ImportedConfiguration {
+  root.get("_format_version");
+  const surroundings = {
+    plugins: root.get("plugins")?.items() ?? [],
+    consumers: readConsumers(root),
+    names: new Set<string>(),
+  };
+  const services = new Map<string, KongService>();
+  const routes: RouteImport[] = [];
+  for (const source of root.get("services")?.items() ?? []) {
+    const service = importService(source);
+    services.set(source.get("name")?.text() ?? "", service);
+    for (const route of source.get("routes")?.items() ?? []) {
+      routes.push(importRoute(route, service, surroundings));
+    }
+  }
+  for (const route of root.get("routes")?.items() ?? []) {
+    const reference = route.get("service");
+    const name = reference?.text() ?? reference?.get("name")?.text();
+    routes.push(importRoute(route, services.get(name ?? ""), surroundings));
+  }
+  return { config: undefined, gateways: { default: { port: PORT } }, routes };
+}
+
+function importService(source: SourceNode): KongService {
+  const text = source.get("url")?.text();
+  const url = text === undefined ? undefined : URL.parse(text);
+  const protocol = source.get("protocol")?.text() ??
+    url?.protocol.slice(0, -1) ?? "http";
+  const host = source.get("host")?.text() ?? url?.hostname;
+  const port = source.get("port")?.number() ?? url?.port;
+  const path = source.get("path")?.text() ?? url?.pathname ?? "/";
+  if (host === undefined || !/^https?$/.test(protocol)) {
+    source.reject("service: expected a host and the protocol http or https");
+    return { source, backend: undefined, path };
+  }
+  const isTls = protocol === "https";
+  const known = port === undefined || port === "" ? isTls ? 443 : 80 : port;
+  return {
+    source,
+    path,
+    backend: { host: `${host}:${known}`, ...isTls && { tls: {} } },
+  };
+}
+
+function importRoute(
+  source: SourceNode,
+  service: KongService | undefined,
+  { plugins, consumers, names }: Surroundings,
+): RouteImport {
+  const sets = [
+    plugins.filter((plugin) => isForAll(plugin)),
+    service?.source.get("plugins")?.items() ?? [],
+    source.get("plugins")?.items() ?? [],
+  ];
+  const imported = importPlugins(sets, consumers);
+  const start = {
+    name: nameOf(source.get("name")?.text() ?? "route", names),
+    gateways: ["default"],
+    ...listOf("hostnames", source.get("hosts")?.texts()),
+    ...listOf("matches", importMatches(source)),
+  };
+  const backend = imported.backend ?? service?.backend;
+  const rewrite = imported.backend === undefined
+    ? importRewrite(source, service?.path ?? "/")
+    : { policies: {} };
+  const missing = [
+    ...imported.missing,
+    ...rewrite.missing === undefined ? [] : [rewrite.missing],
+    ...backend === undefined ? ["service"] : [],
+  ];
+  if (missing.length > 0) return { source, route: closed(start, missing) };
+  const policies = { ...imported.policies, ...rewrite.policies };
+  return {
+    source,
+    route: {
+      ...start,
+      ...Object.keys(policies).length > 0 && { policies },
+      backends: [backend],
+    },
+  };
+}
+
+/** Plugins at the top of the file may be about one service, route or consumer. */
+function isForAll(plugin: SourceNode): boolean {
+  const scope = ["service", "route", "consumer", "consumer_group"]
+    .find((name) => plugin.has(name));
+  if (scope === undefined) return true;
+  plugin.get(scope);
+  plugin.get("name");
+  plugin.note(`plugins: write this one below its ${scope}`);
+  return true;
+}
+
+function importMatches(source: SourceNode): readonly object[] {
+  const paths = (source.get("paths")?.texts() ?? []).map((path) => ({
+    path: path.startsWith("~")
+      ? { type: "RegularExpression", value: path.slice(1) }
+      : { type: "PathPrefix", value: path },
+  }));
+  const methods = source.get("methods")?.texts() ?? [];
+  const headers = (source.get("headers")?.members() ?? []).map((
+    [name, values],
+  ) => ({ name, value: values.texts()[0] }));
+  const withHeaders = (paths.length === 0 ? [{}] : paths)
+    .map((match) => ({ ...match, ...headers.length > 0 && { headers } }));
+  return methods.length === 0
+    ? withHeaders
+    : withHeaders.flatMap((match) =>
+      methods.map((method) => ({ ...match, method }))
+    );
+}
+
+/** Imports what becomes of the path: Kong removes the one that matched, unless `strip_path` is false. */
+function importRewrite(
+  source: SourceNode,
+  path: string,
+): { readonly policies: object; readonly missing?: string } {
+  const isStripped = source.get("strip_path")?.text() !== "false";
+  const paths = source.get("paths")?.texts() ?? [];
+  const keepsHost = source.get("preserve_host")?.isTrue() ?? false;
+  if (keepsHost) {
+    source.get("preserve_host")?.note(
+      "preserve_host: the host of the backend is sent; set urlRewrite.hostname",
+    );
+  }
+  const base = path.replace(/\/$/, "");
+  if (paths.length === 0 && base === "") return { policies: {} };
+  if (!isStripped && base === "") return { policies: {} };
+  if (!isStripped || paths.some((each) => each.startsWith("~"))) {
+    source.reject(
+      "paths: a path of the service without strip_path, or strip_path with a regular expression, has no counterpart; write urlRewrite",
+    );
+    return { policies: {}, missing: "paths" };
+  }
+  const replacePrefixMatch = base === "" ? "/" : base;
+  return {
+    policies: {
+      urlRewrite: { path: { type: "ReplacePrefixMatch", replacePrefixMatch } },
+    },
+  };
+}
+
+function listOf(name: string, items: readonly unknown[] | undefined) {
+  return items === undefined || items.length === 0 ? {} : { [name]: items };
+}
+
+function nameOf(text: string, names: Set<string>): string {
+  const plain = text.toLowerCase().replaceAll(/[^a-z0-9-]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "") || "route";
+  let name = plain;
+  for (let count = 2; names.has(name); count++) name = `${plain}-${count}`;
+  names.add(name);
+  return name;
+}
