@@ -10,6 +10,8 @@ import {
   type RunningServer,
 } from "./listen.ts";
 import { Profiles } from "./profiles/profiles.ts";
+import { withLogin, withRoles } from "./access/check_login.ts";
+import { text } from "./http/admin_responses.ts";
 import { guard } from "./http/request_guard.ts";
 import { createRouter, type Handler, type PeerHandler } from "./http/router.ts";
 import { statsEndpoints } from "./endpoints/stats_endpoints.ts";
@@ -17,6 +19,7 @@ import type { AdminTarget } from "./target/target.ts";
 import { AuditLog } from "./access/audit_log.ts";
 import { FailedAttempts } from "./access/failed_attempts.ts";
 import {
+  isProtected,
   readAdminToken,
   type TokenRejection,
   withToken,
@@ -47,7 +50,9 @@ export async function startAdminServer(
   const { settings } = target;
   const address = readAddress("adminAddr", settings.adminAddr);
   const token = await readAdminToken(settings);
-  if (token === undefined && isExposed(address)) warnOfExposure(log, settings);
+  if (!isProtected(settings) && isExposed(address)) {
+    warnOfExposure(log, settings);
+  }
   if (address.kind === "off") return disabledServer;
   await using cleanup = new AsyncDisposableStack();
   const profiles = cleanup.use(new Profiles(clock, target.dataPlane));
@@ -55,7 +60,9 @@ export async function startAdminServer(
   const { addresses, close } = await listen({
     name: nameOf("adminAddr", settings.adminAddr),
     address,
-    handler: address.kind === "tcp" ? guarded(next, address.hosts) : next,
+    handler: address.kind === "tcp"
+      ? guarded(next, address.hosts, target.login?.host)
+      : next,
     clock,
     log,
     reusePort: settings.reusePort,
@@ -92,7 +99,7 @@ export async function startStatsServer(
   });
 }
 
-/** Requires the token for all paths except the static files of the web UI, which asks for the token itself. */
+/** Requires the token or a login for all paths except the static files of the web UI, which asks for the token itself. */
 function adminHandler(
   { target, log, clock, audit = new AuditLog(clock, log) }: AdminOptions,
   { handlers: profiles, pageHandlers }: Profiles,
@@ -106,13 +113,16 @@ function adminHandler(
   const ui = createUi({ target, clock, log, ...access });
   const endpoints = adminEndpoints({ target, clock, profiles, ui, audit });
   const route = withUi(ui, createRouter(endpoints, log));
-  if (token === undefined) return audit.record("none", route);
+  const { login } = target;
+  const next = audit.record("none", withRoles(route));
+  if (token === undefined && login === undefined) return next;
   const attempts = new FailedAttempts(clock);
   const count = (reason: TokenRejection) => target.countRejection(reason);
-  return withPage(
-    ui,
-    withToken({ token, attempts, log, count }, audit.record("token", route)),
-  );
+  const byToken = token === undefined
+    ? undefined
+    : withToken({ token, attempts, log, count }, next);
+  const byLogin = login && withLogin(login, byToken, next);
+  return withPage(ui, byLogin ?? byToken ?? denyAll);
 }
 
 /** Routes paths below `/ui/` to the web UI. */
@@ -121,6 +131,11 @@ function withUi(ui: Handler, next: Handler): Handler {
     new URL(request.url).pathname.startsWith("/ui/")
       ? ui(request)
       : next(request);
+}
+
+/** Nobody gets in without a token or a login. */
+function denyAll(): Response {
+  return text(401, "unauthorized");
 }
 
 function withPage(ui: Handler, next: PeerHandler): PeerHandler {
@@ -133,8 +148,10 @@ function withPage(ui: Handler, next: PeerHandler): PeerHandler {
 function guarded(
   next: PeerHandler,
   boundHosts: readonly string[],
+  ownHost?: string,
 ): PeerHandler {
-  return (request, peer) => guard(request, boundHosts) ?? next(request, peer);
+  return (request, peer) =>
+    guard(request, boundHosts, ownHost) ?? next(request, peer);
 }
 
 function isExposed(address: Address): boolean {

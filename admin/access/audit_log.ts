@@ -1,6 +1,9 @@
 import type { Clock } from "../../src/base/clock.ts";
 import type { Log } from "../../src/base/log.ts";
 import { escapeControls } from "../../src/base/log_text.ts";
+import type { AdminRole } from "../../src/api/admin_login_schema.ts";
+import type { AdminUser } from "../../src/gateway/admin_login/admin_login_types.ts";
+import { callerOf } from "./admin_caller.ts";
 import type { PeerHandler } from "../http/router.ts";
 
 /** Changes that are kept; new ones replace the oldest. */
@@ -13,8 +16,11 @@ export interface AuditEntry {
   readonly at: string;
   /** IP address of the client, or `unix:<path>`. */
   readonly address: string;
-  /** Proof of the client: `token`, `none` where no token is required, or `gateway` for the web UI on a gateway, whose policies decide. */
+  /** Proof of the client: `token`, `login` of a user, `none` where no token is required, or `gateway` for the web UI on a gateway, whose policies decide. */
   readonly access: AuditAccess;
+  /** User who is logged in. */
+  readonly user?: AdminUser;
+  readonly role?: AdminRole;
   /** Request, such as `POST /logging?level=debug`. */
   readonly action: string;
   /** Status of the response. */
@@ -24,7 +30,7 @@ export interface AuditEntry {
 }
 
 /** See `AuditEntry`. */
-export type AuditAccess = "token" | "none" | "gateway";
+export type AuditAccess = "token" | "login" | "none" | "gateway";
 
 /** Posts that change nothing: of the page as its user types, comparisons and trials. */
 const readingPosts: ReadonlySet<string> = new Set([
@@ -71,14 +77,14 @@ export class AuditLog {
     };
   }
 
-  /** Records the changes that requests to `next` make. */
+  /** Records the changes that requests to `next` make. @param access Of requests whose caller is not known. */
   record(access: AuditAccess, next: PeerHandler): PeerHandler {
     return async (request, peer) => {
       if (!isChange(request)) return await next(request, peer);
       const { pathname, search } = new URL(request.url);
       const what = {
         address: peer,
-        access,
+        ...describeCaller(request, access),
         action: short(`${request.method} ${pathname}${search}`),
       };
       // Afterwards, the log may be off.
@@ -100,6 +106,14 @@ export class AuditLog {
     const at = new Date(this.#clock.now()).toISOString();
     this.#entries.push({ at, ...entry });
   }
+}
+
+/** Says who a caller is: issuer and subject of a user, since names may change. */
+function describeCaller(request: Request, fallback: AuditAccess) {
+  const caller = callerOf(request);
+  if (caller?.user === undefined) return { access: caller?.access ?? fallback };
+  const { access, role, user } = caller;
+  return { access, role, user };
 }
 
 function isChange({ method, url }: Request): boolean {

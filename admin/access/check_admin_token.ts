@@ -7,6 +7,7 @@ import {
   readFileText,
 } from "../../src/base/regular_file.ts";
 import { text } from "../http/admin_responses.ts";
+import { setCaller } from "./admin_caller.ts";
 import type { FailedAttempts } from "./failed_attempts.ts";
 import type { PeerHandler } from "../http/router.ts";
 
@@ -19,7 +20,12 @@ export class AdminTokenError extends Error {
   }
 }
 
-/** Reports whether the admin interface requires a token. */
+/** Reports whether the admin interface requires a token or a login. */
+export function isProtected(settings: Settings): boolean {
+  return hasToken(settings) || settings.adminLogin !== undefined;
+}
+
+/** Reports whether the admin interface has a token. */
 export function hasToken({ adminToken, adminTokenFile }: Settings): boolean {
   return adminToken !== undefined || adminTokenFile !== undefined;
 }
@@ -83,6 +89,7 @@ export function withToken(
     // Digests have equal lengths, so that the comparison takes constant time.
     if (timingSafeEqual(digest(given), expected)) {
       attempts.succeeded(peer);
+      setCaller(request, { access: "token", role: "admin" });
       return next(request, peer);
     }
     count("invalid_token");

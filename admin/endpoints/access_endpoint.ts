@@ -52,7 +52,7 @@ function endpointsOf(
   target: AdminTarget,
   kind: KeyObjectKind,
 ): readonly Endpoint[] {
-  const path = `/access/${kind}s`;
+  const path = `/access/${kind}s` as const;
   const others = {
     400: "Invalid body",
     ...storeProblems,
@@ -80,18 +80,26 @@ function endpointsOf(
       }),
     ),
     both(
-      get(`${path}/*`, (request) => showAccess(target, kind, request), {
-        summary: `Shows a ${kind}`,
-        ok: `The ${kind}`,
-        others: { 404: `No such ${kind}`, ...storeProblems },
-      }),
-      post(`${path}/*`, (request) => changeAccess(target, kind, request), {
-        summary: `Changes a ${kind}: the body has "action" (update, ${
-          kind === "key" ? "rotate, " : ""
-        }suspend, resume or revoke), and the fields to update`,
-        ok: `The ${kind}`,
-        others: { ...others, 404: `No such ${kind}` },
-      }),
+      get(
+        `${path}/*` as const,
+        (request) => showAccess(target, kind, request),
+        {
+          summary: `Shows a ${kind}`,
+          ok: `The ${kind}`,
+          others: { 404: `No such ${kind}`, ...storeProblems },
+        },
+      ),
+      post(
+        `${path}/*` as const,
+        (request) => changeAccess(target, kind, request),
+        {
+          summary: `Changes a ${kind}: the body has "action" (update, ${
+            kind === "key" ? "rotate, " : ""
+          }suspend, resume or revoke), and the fields to update`,
+          ok: `The ${kind}`,
+          others: { ...others, 404: `No such ${kind}` },
+        },
+      ),
     ),
   ];
 }

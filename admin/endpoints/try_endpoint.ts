@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import { MAX_TRIED, type Trial } from "../../src/gateway/trials.ts";
 import { json, text } from "../http/admin_responses.ts";
-import { hasToken } from "../access/check_admin_token.ts";
+import { isProtected } from "../access/check_admin_token.ts";
 import { InvalidParameter } from "../http/query_parameters.ts";
 import type { AdminTarget } from "../target/target.ts";
 import { readTypedJson, textMember } from "../http/request_body.ts";
@@ -15,7 +15,7 @@ export async function tryChange(
   const trial = readTrial(body);
   // The answers of rules in files tell about the environment, which files may refer to.
   const isOpen = trial.kind === "rule" || trial.kind === "limit";
-  if (!isOpen && !hasToken(settings)) {
+  if (!isOpen && !isProtected(settings)) {
     return text(
       403,
       'forbidden: trials of configurations require "config.adminToken"',

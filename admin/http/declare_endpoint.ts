@@ -1,9 +1,10 @@
+import type { PathOf } from "./roles.ts";
 import type { OperationText } from "./operation_text.ts";
 import type { Endpoint, Handler } from "./router.ts";
 
 /** Declares an endpoint that is read. */
 export function get(
-  path: string,
+  path: PathOf<"GET">,
   handler: Handler,
   text: OperationText,
 ): Endpoint {
@@ -12,7 +13,7 @@ export function get(
 
 /** Declares an endpoint that is read, and whose response is endless or expensive. */
 export function stream(
-  path: string,
+  path: PathOf<"GET">,
   handler: Handler,
   text: OperationText,
 ): Endpoint {
@@ -21,7 +22,7 @@ export function stream(
 
 /** Declares an endpoint that changes something. */
 export function post(
-  path: string,
+  path: PathOf<"POST">,
   handler: Handler,
   text: OperationText,
 ): Endpoint {

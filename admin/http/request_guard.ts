@@ -10,13 +10,15 @@ const wildcards = new Set(["0.0.0.0", "::"]);
  *
  * Detects DNS rebinding by `Host`, cross-origin posts by `Origin`, and images and frames in other pages, even of this machine,
  * by `Sec-Fetch-Site`.
+ * @param ownHost Host and port under which a proxy in front of the server is known.
  */
 export function guard(
   request: Request,
   boundHosts: readonly string[],
+  ownHost?: string,
 ): Response | undefined {
   const host = request.headers.get("host") ?? new URL(request.url).host;
-  if (!isOwnHost(host, boundHosts)) {
+  if (host !== ownHost && !isOwnHost(host, boundHosts)) {
     return text(
       403,
       "forbidden: Host must be localhost or the address that this server is bound to",
@@ -40,7 +42,14 @@ function isOwnHost(host: string, boundHosts: readonly string[]): boolean {
 }
 
 /** Pages that other sites may link to or redirect to; their responses start nothing, unlike a profile. */
-const linkedPages = new Set(["/", "/ui", "/ui/callback"]);
+const linkedPages = new Set([
+  "/",
+  "/ui",
+  "/ui/",
+  "/ui/callback",
+  "/ui/login",
+  "/ui/login/callback",
+]);
 
 /** Reports whether a page of another site or port causes the request, other than by a link to a page. */
 function isFromOtherPage({ method, headers, url }: Request): boolean {

@@ -7,6 +7,7 @@ import type {
   GatewayStatus,
   Readiness,
 } from "../../src/gateway/gateway_status.ts";
+import type { AdminLogin } from "../../src/gateway/admin_login/admin_login.ts";
 import type { SystemMemory } from "./linux_memory.ts";
 
 /** The gateway as seen by the admin and stats servers. */
@@ -31,6 +32,8 @@ export interface AdminTarget {
   readonly editor?: ConfigurationEditor;
   /** Tries changes on requests that have ended; omitted where there is no source. */
   readonly trials?: Trials;
+  /** Logs users in; omitted where the token is the only access. */
+  readonly login?: Pick<AdminLogin, "find" | "host" | "serve">;
   /** Counts a request that the admin interface rejected for its token. */
   countRejection(reason: string): void;
   /** Starts a graceful shutdown and returns immediately. */

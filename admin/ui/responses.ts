@@ -1,4 +1,6 @@
 /** JSON of the endpoints that the page uses. The page imports these types, so that both sides agree. */
+import type { AdminRole } from "../../src/api/admin_login_schema.ts";
+import type { AdminUser } from "../../src/gateway/admin_login/admin_login_types.ts";
 import type { PartsResult } from "../../src/policy/cel/evaluate_parts.ts";
 import type { HttpMatch } from "../../src/api/rules/http_match.ts";
 import type {
@@ -98,6 +100,10 @@ export interface UiStatus extends Pick<GatewayStatus, "hash" | "appliedAt"> {
   readonly server: "admin" | "gateway";
   /** The page cannot change anything. */
   readonly readOnly: boolean;
+  /** Of the user; `admin` where no login says otherwise. */
+  readonly role: AdminRole;
+  /** User who is logged in; `null` without a login. */
+  readonly user: AdminUser | null;
   /** Names of the profiles that can be taken. */
   readonly profiles: readonly string[];
   /** The process has the store of `config.kv`, which keys can be in. */

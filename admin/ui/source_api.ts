@@ -6,7 +6,7 @@ import type {
 import { isError } from "../../src/config/diagnostics/located_diagnostic.ts";
 import { withOutcome } from "../access/audit_log.ts";
 import { json, text } from "../http/admin_responses.ts";
-import { hasToken } from "../access/check_admin_token.ts";
+import { isProtected } from "../access/check_admin_token.ts";
 import { readJsonBody, textMember } from "../http/request_body.ts";
 import type { Handler } from "../http/router.ts";
 import type { UiSource } from "./responses.ts";
@@ -28,7 +28,7 @@ export function sourceHandlers(
   { settings }: AdminTarget,
   editor: ConfigurationEditor,
 ): SourceHandlers {
-  const isAllowed = hasToken(settings);
+  const isAllowed = isProtected(settings);
   return {
     show: async () => {
       const source = await editor.read();

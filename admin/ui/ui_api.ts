@@ -30,8 +30,14 @@ import type { ProfileHandlers } from "../profiles/profiles.ts";
 import { playgroundHandlers } from "./playground/playground_api.ts";
 import { sourceHandlers } from "./source_api.ts";
 import type { Endpoint, Handler } from "../http/router.ts";
+import { callerOf } from "../access/admin_caller.ts";
+import { includesRole, type PathOf } from "../http/roles.ts";
+import type { AdminRole } from "../../src/api/admin_login_schema.ts";
 import type { AdminTarget } from "../target/target.ts";
 import { traceRequests } from "../endpoints/trace_endpoint.ts";
+
+const profileNames = ["cpu", "heap"] as const;
+const profileRoles = { cpu: "operator", heap: "admin" } as const;
 
 /** Dependencies and access of the web UI. */
 export interface UiOptions {
@@ -51,7 +57,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
   const { target, clock, readOnly, profiles } = options;
   const { dataPlane } = target;
   return [
-    get("status", () => json(describeStatus(options))),
+    get("status", (request) => json(describeStatus(options, request))),
     get("config", () => dumpConfig(target)),
     get("metrics", (request) => showMetrics(dataPlane, request)),
     get("budgets", async (request) => {
@@ -71,9 +77,10 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
     ...access(options),
     ...source(options),
     ...playground(options),
-    ...Object.entries(profiles ?? {}).map(([name, handler]) =>
-      stream(`profiles/${name}`, handler)
-    ),
+    ...profileNames.flatMap((name) => {
+      const handler = profiles?.[name];
+      return handler === undefined ? [] : [stream(`profiles/${name}`, handler)];
+    }),
   ];
 }
 
@@ -91,12 +98,14 @@ function readNames({ url }: Request): ReadonlySet<string> | undefined {
   return names.length === 0 ? undefined : new Set(names);
 }
 
-function get(path: string, handler: Handler): Endpoint {
+type UiPath<Method extends "GET" | "POST"> = PathOf<Method, "/ui/api/">;
+
+function get(path: UiPath<"GET">, handler: Handler): Endpoint {
   return { path: `/ui/api/${path}`, methods: { GET: handler } };
 }
 
 /** Creates an endpoint that accepts posts of the page only. */
-function post(path: string, handler: Handler): Endpoint {
+function post(path: UiPath<"POST">, handler: Handler): Endpoint {
   const checked: Handler = (request) =>
     isFromPage(request)
       ? handler(request)
@@ -104,7 +113,7 @@ function post(path: string, handler: Handler): Endpoint {
   return { path: `/ui/api/${path}`, methods: { POST: checked } };
 }
 
-function stream(path: string, handler: Handler): Endpoint {
+function stream(path: UiPath<"GET">, handler: Handler): Endpoint {
   return { ...get(path, handler), isStream: true };
 }
 
@@ -173,7 +182,10 @@ function playground({ target, server }: UiOptions): readonly Endpoint[] {
 
 function describeStatus(
   { target, server, readOnly, profiles }: UiOptions,
+  request: Request,
 ): UiStatus {
+  const { role = "admin", user } = callerOf(request) ?? {};
+  const may = (needed: AdminRole) => includesRole(role, needed);
   const { hash, appliedAt, lastRejected } = target.status();
   return {
     version: target.version,
@@ -182,10 +194,15 @@ function describeStatus(
     appliedAt,
     lastRejected: lastRejected ?? null,
     server,
-    readOnly,
-    profiles: Object.keys(profiles ?? {}),
+    readOnly: readOnly || !may("operator"),
+    role,
+    user: user ?? null,
+    profiles: profileNames.filter((name) =>
+      profiles?.[name] !== undefined && may(profileRoles[name])
+    ),
     hasStore: target.settings.kv !== undefined,
-    hasSource: target.editor !== undefined,
+    hasSource: target.editor !== undefined &&
+      (server === "gateway" || may("admin")),
   };
 }
 

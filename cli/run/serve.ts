@@ -2,8 +2,9 @@ import { MemoryFiles } from "../../admin/target/linux_memory.ts";
 import { AdminServers } from "../../admin/admin_servers.ts";
 import type { AdminTarget } from "../../admin/target/target.ts";
 import { preparePage } from "../../admin/ui/page_files.ts";
-import { tickingClock } from "../../src/base/clock.ts";
+import { type Clock, tickingClock } from "../../src/base/clock.ts";
 import type { ConfigurationSource } from "../../src/config/configuration_source.ts";
+import type { AdminLogin } from "../../src/gateway/admin_login/admin_login.ts";
 import { Gateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
 import { keepDebuggerClosed } from "../process/debugger_signal.ts";
 import { exitCodes } from "../process/exit.ts";
@@ -61,6 +62,7 @@ export async function serve(
   await using output = new LogOutput(clock);
   // Opened before the first request is accepted and closed after the last one, as they report draining.
   await using servers = new AdminServers();
+  await using logins = new AsyncDisposableStack();
   const writeLog = (line: string) => output.writeLog(line);
   const starting = Gateway.start({
     config: typeof source === "function" ? source(writeLog) : source,
@@ -78,12 +80,15 @@ export async function serve(
       onLost: () => shutdown.request(exitCodes.failure),
     },
     webUi: (request, access) => servers.webUi(request, access),
-    beforeListening: (gateway) =>
-      servers.start({
-        target: adminTarget({ gateway, shutdown, output, memory }),
+    beforeListening: async (gateway) => {
+      const login = await openLogin(gateway, clock);
+      if (login !== undefined) logins.defer(() => login.close());
+      await servers.start({
+        target: adminTarget({ gateway, shutdown, output, memory, login }),
         clock,
         log: gateway.log("admin"),
-      }),
+      });
+    },
   });
   // Starting may block forever, for example on standard input; before it has started, there is nothing to drain.
   const gateway = await Promise.race([starting, shutdown.requested]);
@@ -93,6 +98,22 @@ export async function serve(
   ignore = (signal) => gateway.log("process").info("Ignored", { signal });
   hangups?.follow(() => onHangup(gateway, hangup));
   return await serveUntilShutdown(gateway, servers, shutdown, onStarted);
+}
+
+/** Opens the login of users at the admin interface, with its code; most gateways have none. */
+async function openLogin(
+  { settings, logger }: Gateway,
+  clock: Clock,
+): Promise<AdminLogin | undefined> {
+  if (settings.adminLogin === undefined) return undefined;
+  const { createAdminLogin } = await import(
+    "../../src/gateway/admin_login/admin_login.ts"
+  );
+  return await createAdminLogin(settings.adminLogin, {
+    settings,
+    clock,
+    logger,
+  });
 }
 
 /** Requests must never be able to start programs, unless servers of the operator are programs. */
@@ -140,11 +161,12 @@ function onHangup(gateway: Gateway, hangup: ServeOptions["hangup"]): void {
 }
 
 function adminTarget(
-  { gateway, shutdown, output, memory }: {
+  { gateway, shutdown, output, memory, login }: {
     readonly gateway: Gateway;
     readonly shutdown: Shutdown;
     readonly output: LogOutput;
     readonly memory: MemoryFiles;
+    readonly login: AdminLogin | undefined;
   },
 ): AdminTarget {
   return {
@@ -161,6 +183,7 @@ function adminTarget(
     trials: gateway.trials,
     countRejection: (reason) =>
       gateway.metrics.adminRejections.labels(reason).inc(),
+    ...(login !== undefined && { login }),
     shutdown: () => shutdown.request(),
     readiness: () => gateway.readiness(),
     problem: () => gateway.problem(),

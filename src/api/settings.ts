@@ -1,3 +1,4 @@
+import { adminLoginSchema } from "./admin_login_schema.ts";
 import { isAdminToken } from "./admin_token.ts";
 import * as s from "./schema/schema.ts";
 import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
@@ -365,6 +366,10 @@ export const settingsSchema = s.refine(
     adminTokenFile: s.field(
       "File with `adminToken` as its only line; read at startup.",
       s.optional(s.text(4096)),
+    ),
+    adminLogin: s.field(
+      "Login of users at the admin interface and its web UI, with roles; besides `adminToken`, which has all rights.",
+      s.optional(adminLoginSchema),
     ),
     lameDuck: s.field(
       "Time that the gateway goes on accepting requests when it stops, while readiness fails and responses end their connections, so that load balancers stop sending first.",

@@ -255,6 +255,10 @@ export class Gateway {
     return formatLogFilter(this.#logger.filter);
   }
 
+  get logger(): Logger {
+    return this.#logger;
+  }
+
   /** Returns the log of a module, such as `admin`. */
   log(module: string): Log {
     return this.#logger.module(module);

@@ -1,3 +1,4 @@
+import { adminRoles } from "../../api/admin_login_schema.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { Problem } from "../../api/schema/validate.ts";
 import { describeError } from "../../base/errors.ts";
@@ -39,8 +40,14 @@ export async function checkTelemetry(
 }
 
 function* expressionsOf(
-  { tracing, accessLog }: Settings,
+  { tracing, accessLog, adminLogin }: Settings,
 ): Iterable<SettingsExpression> {
+  for (const role of adminRoles) {
+    const text = adminLogin?.roles[role];
+    if (text === undefined) continue;
+    const path = ["adminLogin", "roles", role];
+    yield { path, text, place: "claims", types: ["boolean"] };
+  }
   for (const field of ["randomSampling", "clientSampling"] as const) {
     const text = tracing?.[field];
     if (typeof text !== "string") continue;

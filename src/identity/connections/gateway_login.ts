@@ -3,7 +3,7 @@ import { stringMember } from "../../base/json.ts";
 import type { ClientAuthentication } from "../backend_tokens/backend_credentials.ts";
 import type { ServerRequestOptions } from "../backend_tokens/server_requests.ts";
 import { OAuthError } from "../oauth/protocol/oauth_error.ts";
-import { LOGIN_MS, OpenIdClient } from "../openid/openid_client.ts";
+import { LOGIN_MS, nameOfUser, OpenIdClient } from "../openid/openid_client.ts";
 import type { ConnectionLinks } from "./connection_links.ts";
 import type { GatewayUser } from "./user_login.ts";
 
@@ -34,8 +34,6 @@ export interface StartedLogin {
   readonly location: string;
   readonly cookie: string;
 }
-
-const MAX_NAME_LENGTH = 256;
 
 /** Logins of users at the gateway, bound to the browser. */
 export class GatewayLogin {
@@ -106,7 +104,7 @@ export class GatewayLogin {
       { answer, cancellation },
     );
     const subject = String(claims["sub"]);
-    return { user: { issuer, subject, name: nameOf(claims) }, returnTo };
+    return { user: { issuer, subject, name: nameOfUser(claims) }, returnTo };
   }
 
   #clientAt(issuer: string): OpenIdClient {
@@ -117,12 +115,4 @@ export class GatewayLogin {
       "users of this identity provider cannot log in here; whoever runs the gateway adds it to config.connections.logins",
     );
   }
-}
-
-/** Returns the name of a user for people; the subject if the provider sends none. */
-function nameOf(claims: Readonly<Record<string, unknown>>): string {
-  const [name] = ["preferred_username", "email", "name", "sub"]
-    .map((each) => claims[each])
-    .filter((each) => typeof each === "string" && each !== "");
-  return String(name).slice(0, MAX_NAME_LENGTH);
 }

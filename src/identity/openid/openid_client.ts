@@ -320,6 +320,16 @@ function readTokens(
   };
 }
 
+const MAX_NAME_LENGTH = 256;
+
+/** Returns the name of a user for people; the subject if the provider sends none. */
+export function nameOfUser(claims: JsonObject): string {
+  const [name] = ["preferred_username", "email", "name", "sub"]
+    .map((each) => claims[each])
+    .filter((each) => typeof each === "string" && each !== "");
+  return String(name).slice(0, MAX_NAME_LENGTH);
+}
+
 function isWebUrl(url: string): boolean {
   const protocol = URL.parse(url)?.protocol;
   return protocol === "https:" || protocol === "http:";

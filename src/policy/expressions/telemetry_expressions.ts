@@ -13,7 +13,7 @@ import { typeProblem } from "./expression_checks.ts";
 import { RequestVariables } from "./request_variables.ts";
 
 /** Place of an expression: it decides which variables have values. */
-export type ExpressionPlace = "arrival" | "end";
+export type ExpressionPlace = "arrival" | "end" | "claims";
 
 /** Variables that have values when a request arrives. */
 const known: ReadonlySet<string> = new Set(["request", "source", "env"]);
@@ -35,8 +35,15 @@ export function telemetryProblem(
     return `Cannot use "${body}" here: only transformations read bodies`;
   }
   const unknown = [...compiled.variables].find((name) =>
-    place === "arrival" ? !known.has(name) : name === "backend"
+    place === "claims"
+      ? name !== "jwt"
+      : place === "arrival"
+      ? !known.has(name)
+      : name === "backend"
   );
+  if (unknown !== undefined && place === "claims") {
+    return `Cannot use "${unknown}" here: roles depend on "jwt", the claims of the user`;
+  }
   if (unknown !== undefined) {
     return place === "arrival"
       ? `Cannot use "${unknown}" here, before all policies: use "request", "source" and "env"`

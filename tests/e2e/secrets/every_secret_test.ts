@@ -39,6 +39,8 @@ const secrets: Readonly<Record<string, string>> = {
   "config.connections.logins.*.clientSecret": "planted/pages+secret-88e1",
   "config.vault.keys.*": "planted/vault+key-0f6b1ce2-0f6b1ce2-771c",
   "config.sessionSecret": 'planted/"session"+secret-0f6b1ce2-0f6b1ce2',
+  "config.adminLogin.clientSecret": "planted/admin+client-6a10",
+  "config.adminLogin.cookieSecret": 'planted/"admin"+cookies-0f6b1ce2-0f6b1ce2',
   "config.budgetWebhook.authorization": "planted/webhook+token-3b81",
   "config.otlp.headers.*": "planted/collector+key-5521",
   "jwtAuthentication.providers.*.introspection.clientSecret":
@@ -130,6 +132,13 @@ function configuration(collector: string, provider: string) {
     config: {
       adminToken: secrets["config.adminToken"],
       sessionSecret: secrets["config.sessionSecret"],
+      adminLogin: {
+        issuer: "http://127.0.0.1:1",
+        clientId: "admin",
+        clientSecret: secrets["config.adminLogin.clientSecret"],
+        cookieSecret: secrets["config.adminLogin.cookieSecret"],
+        roles: { admin: "jwt.sub == 'anna'" },
+      },
       budgetWebhook: {
         url: "http://127.0.0.1:9/hook",
         authorization: secrets["config.budgetWebhook.authorization"],

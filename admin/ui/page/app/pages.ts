@@ -21,7 +21,13 @@ export const pages: readonly Page[] = [
   { id: "overview", title: "Overview", group: "Observe", View: Overview },
   { id: "traffic", title: "Traffic", group: "Observe", View: Traffic },
   { id: "requests", title: "Requests", group: "Observe", View: Requests },
-  { id: "trace", title: "Trace", group: "Observe", View: LiveTrace },
+  {
+    id: "trace",
+    title: "Trace",
+    group: "Observe",
+    View: LiveTrace,
+    isAvailable: (status) => status.role !== "viewer",
+  },
   { id: "failures", title: "Failures", group: "Observe", View: Failures },
   { id: "topology", title: "Topology", group: "Understand", View: Topology },
   {
@@ -36,7 +42,8 @@ export const pages: readonly Page[] = [
     title: "Playground",
     group: "Understand",
     View: Playground,
-    isAvailable: (status) => status.server === "admin",
+    isAvailable: (status) =>
+      status.server === "admin" && status.role !== "viewer",
   },
   { id: "mcp", title: "MCP servers", group: "Govern", View: McpServers },
   { id: "limits", title: "Limits", group: "Govern", View: Limits },

@@ -116,8 +116,21 @@ function Navigation({ pages, page }: NavigationProps) {
           <Icon name="theme" />
           Theme: {theme.value}
         </button>
+        <Account />
       </nav>
     </header>
+  );
+}
+
+/** The user who is logged in. */
+function Account() {
+  const { user, role } = status.value ?? {};
+  if (!user) return null;
+  return (
+    <p class="account">
+      <span title={`${user.subject} at ${user.issuer}`}>{user.name}</span>{" "}
+      <Badge>{role ?? ""}</Badge> <a href="login/logout">Sign out</a>
+    </p>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from "../kit/framework.ts";
 import { tokenPrompt } from "../server/token_prompt.ts";
 
-/** The dialog for the admin token. It cannot be dismissed: without a token there is nothing to show. */
+/** The dialog for the admin token or the login. It cannot be dismissed: without access there is nothing to show. */
 export function TokenDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const input = useRef<HTMLInputElement>(null);
@@ -23,7 +23,12 @@ export function TokenDialog() {
         else prompt?.answer(token);
       }}
     >
-      <form method="dialog">
+      {prompt?.access.login !== undefined && (
+        <p>
+          <a class="button main" href={prompt.access.login}>Log in</a>
+        </p>
+      )}
+      <form method="dialog" hidden={prompt?.access.hasToken === false}>
         <h2 id="login-title">Admin token</h2>
         <p>
           The admin interface requires a token:{" "}

@@ -1,7 +1,7 @@
 /** Sends requests to the gateway. All URLs are relative, so that the page works under any prefix. */
 import type { TraceEvent } from "../../../../src/telemetry/trace/trace_event.ts";
 import type { UiResponses } from "../../responses.ts";
-import { promptForToken } from "./token_prompt.ts";
+import { type Access, promptForToken } from "./token_prompt.ts";
 
 const TOKEN_KEY = "gateway-admin-token";
 const TIMEOUT_MS = 10_000;
@@ -96,14 +96,17 @@ export async function request(
   for (let problem = "";;) {
     const response = await send(path, options);
     if (response.ok) return response;
-    if (!requiresToken(response)) {
+    const access = requiredAccess(response);
+    if (access === undefined) {
       // The other lines describe the endpoint to users of curl.
       const [text] = (await response.text()).trim().split("\n");
       throw new ApiError(response.status, text || `status ${response.status}`);
     }
     await response.body?.cancel();
     if (sessionStorage.getItem(TOKEN_KEY) !== null) problem = "Invalid token.";
-    sessionStorage.setItem(TOKEN_KEY, await promptForToken(problem));
+    // It would be sent in place of a login.
+    sessionStorage.removeItem(TOKEN_KEY);
+    sessionStorage.setItem(TOKEN_KEY, await promptForToken(problem, access));
   }
 }
 
@@ -128,12 +131,17 @@ async function send(
   }
 }
 
-/** Reports whether the admin token is required, as opposed to the token of a gateway's policy. */
-function requiresToken({ status, headers }: Response): boolean {
-  return status === 401 &&
-    /^bearer realm="gateway admin"/i.test(
-      headers.get("www-authenticate") ?? "",
-    );
+/** Returns how to get in, if the admin interface requires that, as opposed to a policy of a gateway. */
+function requiredAccess({ status, headers }: Response): Access | undefined {
+  const challenge = headers.get("www-authenticate") ?? "";
+  const [, scheme] =
+    /^(bearer|cookie) realm="gateway admin"/i.exec(challenge) ??
+      [];
+  if (status !== 401 || scheme === undefined) return undefined;
+  return {
+    hasToken: scheme.toLowerCase() === "bearer",
+    login: /login="([\w/]+)"/.exec(challenge)?.[1],
+  };
 }
 
 /** Yields the events of the requests that `query` selects; calls `onReady` when the server is ready. @throws {ApiError} */

@@ -26,8 +26,8 @@ const tones: Readonly<Record<ApiKey["status"], Tone>> = {
   expired: "quiet",
 };
 
-/** The section of API keys. */
-export function ApiKeys() {
+/** The section of API keys. @param canChange Without it, keys and teams are only shown. */
+export function ApiKeys({ canChange }: { readonly canChange: boolean }) {
   const keys = usePolled("access/keys?limit=1000", 3000);
   const teams = usePolled("access/teams?limit=1000", 3000);
   const [problem, setProblem] = useState("");
@@ -53,7 +53,7 @@ export function ApiKeys() {
       about="In force in all processes within a second, on routes with apiKeyAuthentication: { stored: true }."
     >
       <Problem>{problem || keys.error.value}</Problem>
-      {objects && (
+      {objects && canChange && (
         <CreateForms
           teams={teamIds}
           onChange={(each) => void change(each)}
@@ -66,12 +66,17 @@ export function ApiKeys() {
       {objects !== undefined && objects.length > 0 && (
         <KeyTable
           keys={objects}
+          canChange={canChange}
           onEdit={setEdited}
           onChange={(each) => void change(each)}
         />
       )}
       {teams.data.value && (
-        <TeamTable teams={teams.data.value.objects} onEdit={setEdited} />
+        <TeamTable
+          teams={teams.data.value.objects}
+          canChange={canChange}
+          onEdit={setEdited}
+        />
       )}
       {edited && (
         <AccessForm
@@ -217,11 +222,12 @@ function NewKey({ made: { object, secret = "" }, onDismiss }: NewKeyProps) {
 }
 
 interface TeamTableProps {
+  readonly canChange: boolean;
   readonly teams: readonly ApiKey[];
   readonly onEdit: (object: ApiKey) => void;
 }
 
-function TeamTable({ teams, onEdit }: TeamTableProps) {
+function TeamTable({ teams, canChange, onEdit }: TeamTableProps) {
   if (teams.length === 0) return null;
   return (
     <Table<ApiKey>
@@ -235,26 +241,28 @@ function TeamTable({ teams, onEdit }: TeamTableProps) {
           ({ status }) => <Badge tone={tones[status]}>{status}</Badge>,
         ],
         ["Budgets", (team) => budgetsOf(team) || "–"],
-        ["Actions", (team) => (
-          <Button
-            label={`Edit ${team.id}`}
-            onPress={() => onEdit(team)}
-          >
-            Edit
-          </Button>
-        )],
+        ["Actions", (team) =>
+          canChange && (
+            <Button
+              label={`Edit ${team.id}`}
+              onPress={() => onEdit(team)}
+            >
+              Edit
+            </Button>
+          )],
       ]}
     />
   );
 }
 
 interface KeyTableProps {
+  readonly canChange: boolean;
   readonly onEdit: (object: ApiKey) => void;
   readonly keys: readonly ApiKey[];
   readonly onChange: (change: Change) => void;
 }
 
-function KeyTable({ keys, onChange, onEdit }: KeyTableProps) {
+function KeyTable({ keys, canChange, onChange, onEdit }: KeyTableProps) {
   const columns: readonly Column<ApiKey>[] = [
     ["ID", ({ id }) => id],
     ["Name", ({ name }) => name ?? "–"],
@@ -270,7 +278,10 @@ function KeyTable({ keys, onChange, onEdit }: KeyTableProps) {
     ["Budgets", (each) => budgetsOf(each) || "–"],
     [
       "Actions",
-      (each) => <Actions object={each} onChange={onChange} onEdit={onEdit} />,
+      (each) =>
+        canChange && (
+          <Actions object={each} onChange={onChange} onEdit={onEdit} />
+        ),
     ],
   ];
   return (

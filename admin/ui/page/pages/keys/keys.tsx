@@ -21,7 +21,9 @@ export function IdentityProviders({ status }: PageProps) {
         about="API keys in the store, and documents of identity providers, with which tokens are verified."
       />
       {status.server === "admin" &&
-        (status.hasStore ? <ApiKeys /> : <NoStore />)}
+        (status.hasStore
+          ? <ApiKeys canChange={!status.readOnly} />
+          : <NoStore />)}
       <Problem>{error}</Problem>
       {keys && keys.keySets.length + keys.providerMetadata.length === 0 && (
         <Empty title="No policy verifies tokens" isPanel>

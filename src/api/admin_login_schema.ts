@@ -1,0 +1,83 @@
+import { duration } from "./schema/duration.ts";
+import { celExpression, httpUrl } from "./schema/scalars.ts";
+import * as s from "./schema/schema.ts";
+
+/** Roles of users of the admin interface, each with the rights of those before it. */
+export const adminRoles = ["viewer", "operator", "admin"] as const;
+
+/** A role of a user of the admin interface. */
+export type AdminRole = typeof adminRoles[number];
+
+const roles = s.refine(
+  s.object({
+    viewer: s.field("Sees everything but secrets.", s.optional(celExpression)),
+    operator: s.field(
+      "Changes keys, budgets, approved tools and log levels, too.",
+      s.optional(celExpression),
+    ),
+    admin: s.field(
+      "Changes the configuration and stops the gateway, too.",
+      s.optional(celExpression),
+    ),
+  }),
+  s.atLeastOne("viewer", "operator", "admin"),
+);
+
+/** Login of users at the admin interface. */
+export const adminLoginSchema = s.refine(
+  s.object({
+    issuer: s.field("Issuer of the OpenID provider.", httpUrl),
+    clientId: s.field(
+      "Client ID of the gateway at the provider, with the redirect URI `<url>/ui/login/callback`.",
+      s.text(2048),
+    ),
+    clientSecret: s.field(
+      "Secret of the client, usually as `${NAME}`.",
+      s.optional(s.secret()),
+    ),
+    clientSecretFile: s.field(
+      "File with the secret, read at startup.",
+      s.optional(s.text(4096)),
+    ),
+    scopes: s.field(
+      "Scopes besides `openid`, such as `groups`.",
+      s.withDefault(s.list(s.text(256), { max: 16 }), []),
+    ),
+    url: s.field(
+      "URL at which users reach the admin interface, such as `https://admin.example.com`, if a proxy is in front of it. Default: as the browser names it.",
+      s.optional(s.refine(
+        httpUrl,
+        s.rule(
+          (text) => new URL(text).pathname === "/" && !/[?#]/.test(text),
+          "must have no path and no query",
+        ),
+      )),
+    ),
+    roles: s.field(
+      "Roles, each by an expression over the claims of the ID token, such as `'staff' in jwt.groups`. Of several, the highest counts; users without one get 403.",
+      roles,
+    ),
+    idleTimeout: s.field(
+      "A session ends so long after its last request.",
+      s.withDefault(duration, "1h"),
+    ),
+    absoluteTimeout: s.field(
+      "A session ends so long after the login.",
+      s.withDefault(duration, "12h"),
+    ),
+    cookieSecret: s.field(
+      "Seals cookies, at least 32 characters. Without it, `config.kv` keeps a secret, or sessions end with the process.",
+      s.optional(s.refine(
+        s.secret(),
+        s.rule(
+          (secret) => secret.length >= 32,
+          "must have at least 32 characters",
+        ),
+      )),
+    ),
+  }),
+  s.atMostOne("clientSecret", "clientSecretFile"),
+);
+
+/** Login of users at the admin interface. */
+export type AdminLoginSettings = s.Infer<typeof adminLoginSchema>;

@@ -1,0 +1,82 @@
+import type { Idp } from "../../../cli/dev/idp/idp.ts";
+import { ConnectingUser } from "../login/connecting_user.ts";
+import { startGenericIdp } from "../login/generic_idp.ts";
+import { freePort } from "../process/free_port.ts";
+import { GatewayProcess } from "./gateway_process.ts";
+
+/** Token of the admin interface. */
+export const ADMIN_TOKEN = "0123456789abcdef";
+
+/** A gateway whose admin interface has a login: `vera` is a viewer, `olga` an operator, and `anna` an admin. */
+export interface AdminLoginSite extends AsyncDisposable {
+  readonly idp: Idp;
+  readonly gateway: GatewayProcess;
+  /** Origin of the admin interface. */
+  readonly admin: string;
+  user(name: string): ConnectingUser;
+  /** Logs a user in; returns its cookies. */
+  logIn(name: string): Promise<string>;
+}
+
+/** Starts the provider and the gateway. @param config Further settings. */
+export async function startAdminLoginSite(
+  config: Readonly<Record<string, unknown>> = {},
+): Promise<AdminLoginSite> {
+  await using opening = new AsyncDisposableStack();
+  const port = freePort();
+  const admin = `http://127.0.0.1:${port}`;
+  const secret = "planted/admin+secret-91ce";
+  const idp = opening.use(
+    await startGenericIdp({
+      sendsIssuer: true,
+      clients: [{
+        client_id: "admin",
+        client_secret: secret,
+        redirect_uris: [`${admin}/ui/login/callback`],
+        backchannel_logout_uri: `${admin}/ui/login/backchannel`,
+        backchannel_logout_session_required: true,
+      }],
+    }),
+  );
+  const gateway = opening.use(
+    await GatewayProcess.start({
+      config: {
+        config: {
+          adminAddr: `127.0.0.1:${port}`,
+          adminToken: ADMIN_TOKEN,
+          kv: { path: ":memory:" },
+          workers: 1,
+          adminLogin: {
+            issuer: idp.issuer,
+            clientId: "admin",
+            clientSecret: secret,
+            roles: {
+              viewer: "jwt.sub in ['vera', 'victor'] || jwt.groups == 'x'",
+              operator: "jwt.sub == 'olga'",
+              admin: "jwt.sub == 'anna'",
+            },
+          },
+          ...config,
+        },
+        routes: [{
+          name: "hello",
+          policies: { directResponse: { status: 200, body: "hello" } },
+        }],
+      },
+    }),
+  );
+  const site = opening.move();
+  const user = (name: string) => new ConnectingUser(name, admin, idp.origin);
+  return {
+    idp,
+    gateway,
+    admin,
+    user,
+    async logIn(name) {
+      const browser = user(name);
+      await browser.open(`${admin}/ui/login`);
+      return browser.jar.fieldFor(new URL(admin));
+    },
+    [Symbol.asyncDispose]: () => site.disposeAsync(),
+  };
+}
