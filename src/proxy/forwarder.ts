@@ -13,8 +13,8 @@ import { type Body, BytesBody } from "../http/body.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import type { BackendTokens } from "../identity/backend_tokens/backend_tokens.ts";
 import {
-  apiKeyIdentity,
   callerOf,
+  distinctCaller,
 } from "../policy/authentication/request_identity.ts";
 import type { Backend, Route } from "../snapshot/snapshot.ts";
 import { Attempts, type BackendAttempt } from "./request/attempts.ts";
@@ -321,7 +321,7 @@ export class Forwarder {
         media: this.#options.media,
         responses: new ClientResponses(
           this.#options.responses,
-          `${request.owners?.at(-1)} ${slots?.get(apiKeyIdentity) ?? ""}`,
+          storageOwnerOf(exchange),
         ),
         models: () => modelSources(exchange, route, upstreams),
       });
@@ -345,6 +345,13 @@ export class Forwarder {
       },
     });
   }
+}
+
+/** Returns a name that no other client has, in whatever route. */
+function storageOwnerOf({ request, slots }: Exchange): string {
+  const caller = distinctCaller(slots);
+  const address = ["address", request.owners?.at(-1)];
+  return JSON.stringify(caller.length > 0 ? caller : address);
 }
 
 /** Returns the hash by which a request keeps its endpoint; `undefined` when any will do. */

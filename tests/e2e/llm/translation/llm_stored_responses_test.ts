@@ -3,6 +3,11 @@ import { startTestGateway } from "../../../harness/gateway/gateway.ts";
 import { startProvider } from "../../../harness/llm/provider_server.ts";
 import { RedisServer } from "../../../harness/servers/redis_server.ts";
 import { translationTargets } from "../../../harness/llm/translation_targets.ts";
+import {
+  createTokenIssuer,
+  jwksOf,
+  type TokenIssuer,
+} from "../../../harness/login/tokens.ts";
 
 const anthropic = translationTargets.find(({ provider }) =>
   provider === "Anthropic"
@@ -116,4 +121,51 @@ Deno.test("nobody goes on after the response of another user, nor after one that
   assert.equal((await after(idOf(unstored), "anna")).status, 400);
   assert.equal((await after(idOf(stored), "anna")).status, 200);
   assert.equal((await after(idOf(streamed), "anna")).status, 200);
+});
+
+Deno.test("a user of one issuer does not go on after the response of a user of another with the same name", async () => {
+  await using provider = startProvider(() => Response.json(anthropic?.text));
+  const issuers = await Promise.all(
+    ["a", "b"].map((name) =>
+      createTokenIssuer({ issuer: `https://${name}.example/`, kid: name })
+    ),
+  );
+  await using gateway = await startTestGateway({
+    routes: issuers.map((issuer) => ({
+      name: `of-${issuer.jwk.kid}`,
+      matches: [{ path: { type: "PathPrefix", value: `/${issuer.jwk.kid}` } }],
+      policies: {
+        jwtAuthentication: {
+          providers: [{
+            issuer: issuer.issuer,
+            audiences: ["https://gw.example/mcp"],
+            jwks: { inline: jwksOf(issuer) },
+          }],
+        },
+      },
+      backends: [{
+        llm: { provider: "Anthropic", host: provider.host, plainText: true },
+      }],
+    })),
+  });
+  const ask = async (issuer: TokenIssuer, previous?: string) => {
+    const response = await fetch(
+      `${gateway.origin}/${issuer.jwk.kid}/v1/responses`,
+      {
+        method: "POST",
+        headers: { authorization: `Bearer ${await issuer.sign()}` },
+        body: JSON.stringify({
+          ...{ model: "m", input: "Hi", previous_response_id: previous },
+        }),
+      },
+    );
+    return { status: response.status, body: await response.json() };
+  };
+  const [one, other] = issuers;
+  assert.ok(one && other);
+  const { status, body: { id } } = await ask(one);
+
+  assert.equal(status, 200);
+  assert.equal((await ask(one, id)).status, 200);
+  assert.equal((await ask(other, id)).status, 400);
 });
