@@ -4,6 +4,7 @@ import { addAccessCommands, addAccountCommands } from "./access_commands.ts";
 import { withGatewayOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";
 import {
+  addArmsCommand,
   addKeysCommands,
   addLimitsCommand,
   addProfileCommands,
@@ -39,6 +40,7 @@ export function addControlCommands(
   addView(proxy, "mcp", name);
   addView(proxy, "memory", name);
   addView(proxy, "audit", name);
+  addArmsCommand(proxy, name);
   addTasksCommands(proxy, name);
   addTraceCommand(proxy, name, call);
   addTraceCommand(program, name, call, true);

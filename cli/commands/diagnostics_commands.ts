@@ -9,6 +9,7 @@ import { printsTables, worksOnProxies } from "./proxy_command.ts";
 
 /** Commands that show a part of the state of a running gateway. */
 const descriptions: Readonly<Record<ViewName, string>> = {
+  arms: "Compare backends of a route: errors, latency, tokens and cost",
   audit: "Show the last administrative changes: who, what, and the outcome",
   backends: "Show backends: health, checks and connections of their endpoints",
   connections: "Show connected clients: who, for how long, and what they do",
@@ -97,6 +98,16 @@ export function addKeysCommands(
     async () => (await import("../ctl/change_state.ts")).refreshKeys,
     { finish },
   );
+}
+
+/** Adds `arms`. */
+export function addArmsCommand(proxy: Command, name: string): void {
+  addView(proxy, "arms", name)
+    .addOption(
+      new Option("--range <range>", "span of time that ends now")
+        .choices(["15m", "1h", "24h"]).default("1h"),
+    )
+    .option("--route <name>", "only the backends of this route");
 }
 
 /** Adds `connections` and `tasks`. */

@@ -190,6 +190,13 @@ stream of events; others are idle.
 Examples:
   ${name} proxy connections
   ${name} proxy connections -o json | jq '.[] | select(.ageMs > 3600000)'`,
+  arms: (name: string) => `
+An arm is a route with one of its backends; "(mirror)" marks one that gets
+copies of requests, whose latency is that until the head of the response.
+
+Examples:
+  ${name} proxy arms --route smart
+  ${name} proxy arms --range 24h -o json | jq '.[] | [.name, .costUsd / .requests]'`,
   tasks: (name: string) => `
 Examples:
   ${name} proxy tasks

@@ -3,12 +3,14 @@ import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
 import { print } from "../output/output.ts";
 import { printAs, type TableOptions } from "../output/print_as.ts";
 import { type Column, tableOfJson } from "../output/table.ts";
+import { armsOf, type ArmsOptions, armsPath, armsTable } from "./arms.ts";
 import { connectionsOf, connectionsTable, tasksPath } from "./connections.ts";
 import { usagePath, type UsageQueryOptions, usageTable } from "./usage.ts";
 import { backendsJson, backendsTable } from "./backends.ts";
 
 /** Options of all views. */
-export interface ViewOptions extends TableOptions, UsageQueryOptions {
+export interface ViewOptions
+  extends TableOptions, UsageQueryOptions, ArmsOptions {
   /** Of `connections` and `tasks`: maximum number of connections and requests. */
   readonly limit?: number;
 }
@@ -20,12 +22,18 @@ interface View {
   /** A field that the response always has. */
   readonly field: string;
   /** Selects what is printed as YAML and JSON; by default, the whole response. */
-  readonly select?: (response: unknown) => unknown;
+  readonly select?: (response: unknown, options: ViewOptions) => unknown;
   readonly table: (response: unknown, options: ViewOptions) => string;
 }
 
 /** The views by the names of their commands. */
 export const views = {
+  arms: {
+    path: armsPath,
+    field: "rows",
+    select: armsOf,
+    table: armsTable,
+  },
   audit: {
     path: "/audit",
     field: "changes",
@@ -100,9 +108,10 @@ export async function printView(
 ): Promise<void> {
   const { select, table }: View = views[name];
   const { output } = options;
-  await (output === "table"
-    ? print(table(response, options))
-    : printAs(output, select === undefined ? response : select(response)));
+  await (output === "table" ? print(table(response, options)) : printAs(
+    output,
+    select === undefined ? response : select(response, options),
+  ));
 }
 
 function auditTable(audit: unknown): string {

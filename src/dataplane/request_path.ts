@@ -146,10 +146,7 @@ function createForwarder(
     llm: { prices, clock, counted, media, maxBufferBytes: maxLlmBodyBytes },
     onAnswer: (route, answer) => {
       metrics.recordMirror({ route, ...answer });
-      const { usage } = answer;
-      if (usage === undefined) return;
-      // Nobody's: the caller did not ask for it.
-      traffic.recordPart({ time: clock.now(), client: "", route, usage });
+      traffic.recordCopy({ time: clock.now(), route, ...answer });
     },
   });
   return new Forwarder({

@@ -43,7 +43,10 @@ export function createSums(): RequestSums {
 /** Adds a request. */
 export function addRequest(
   sums: RequestSums,
-  { status, usage, uncounted }: FinishedRequest,
+  { status, usage, uncounted }: Pick<
+    FinishedRequest,
+    "status" | "usage" | "uncounted"
+  >,
 ): void {
   sums.requests++;
   if (status >= 500) sums.serverErrors++;

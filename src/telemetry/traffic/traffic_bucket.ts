@@ -1,11 +1,13 @@
 import type { FinishedRequest } from "../log/finished_request.ts";
-import { binOf } from "./histogram.ts";
+import type { TokenUsage } from "../../llm/usage/token_usage.ts";
+import { addToBin, binOf } from "./histogram.ts";
 import {
   createNamedPoints,
   mergeNamedPoints,
   type NamedPoints,
   pointOf,
 } from "./named_points.ts";
+import { addRequest } from "./request_sums.ts";
 import {
   countRequest,
   createPoint,
@@ -17,6 +19,7 @@ import {
 export const trafficDimensions = [
   "route",
   "backend",
+  "arm",
   "model",
   "key",
   "server",
@@ -45,6 +48,7 @@ export function createBucket(start: number): TrafficBucket {
     by: {
       route: createNamedPoints(),
       backend: createNamedPoints(),
+      arm: createNamedPoints(),
       model: createNamedPoints(),
       key: createNamedPoints(),
       server: createNamedPoints(),
@@ -67,6 +71,9 @@ export function countInBucket(
   count(total);
   count(pointOf(by.route, route));
   count(pointOf(by.backend, backend));
+  if (route !== "" && backend !== "") {
+    count(pointOf(by.arm, `${route}: ${backend}`));
+  }
   const model = usage?.responseModel ?? uncounted?.model;
   if (model !== undefined) {
     count(pointOf(by.model, model.slice(0, MAX_NAME_LENGTH)));
@@ -79,6 +86,35 @@ export function countInBucket(
   if (mcp.tool !== undefined) {
     count(pointOf(by.tool, mcp.tool.name.slice(0, MAX_NAME_LENGTH)));
   }
+}
+
+/** The response of an LLM to the copy of a request. */
+export interface CopiedRequest {
+  /** Time of the response, in milliseconds since the epoch. */
+  readonly time: number;
+  readonly route: string;
+  /** That of the copy. */
+  readonly backend: string;
+  /** Status, or the code of an error. */
+  readonly status: string;
+  /** Time until the head of the response, or the error. */
+  readonly latencyMs: number;
+  /** Time until the first output of a stream. */
+  readonly firstTokenMs: number | undefined;
+  readonly usage: TokenUsage | undefined;
+}
+
+/** Adds a copy, which counts among the arms of its route and nowhere else: no client has sent it. */
+export function countCopy(
+  { by }: TrafficBucket,
+  { route, backend, status, usage, latencyMs, firstTokenMs }: CopiedRequest,
+): void {
+  const point = pointOf(by.arm, `${route}: ${backend} (mirror)`);
+  const number = /^\d{3}$/.test(status) ? Number(status) : 599;
+  addRequest(point, { status: number, usage, uncounted: undefined });
+  addToBin(point.durations, binOf(latencyMs), 1);
+  if (firstTokenMs === undefined) return;
+  addToBin(point.firstTokens, binOf(firstTokenMs), 1);
 }
 
 /** Adds another bucket. */

@@ -2,6 +2,8 @@ import type { Clock } from "../../base/clock.ts";
 import type { FinishedRequest, RequestUse } from "../log/finished_request.ts";
 import { addRequest, addTokens } from "./request_sums.ts";
 import {
+  type CopiedRequest,
+  countCopy,
   countInBucket,
   createBucket,
   type TrafficBucket,
@@ -47,6 +49,13 @@ export class TrafficRecorder {
     countInBucket(this.#bucketOf(end - end % stepMs), request);
     this.#recordUsage(request);
     this.#sendSoon();
+  }
+
+  /** Counts the copy of a request, also among what nobody in particular used. */
+  recordCopy(copy: CopiedRequest): void {
+    const { time, route, usage } = copy;
+    countCopy(this.#bucketOf(time - time % stepMs), copy);
+    this.recordPart({ time, client: "", route, usage });
   }
 
   /** Counts a part of what a request uses that is still open: `countedInParts` of its record is true. */
