@@ -149,13 +149,13 @@ function requestEndpoints(
     }),
     get("/traffic", (request) => showTraffic(target, request), {
       summary:
-        "Traffic of the last minutes or hours: rates, errors, latencies, tokens and cost, with sums by route, backend, arm of an experiment, model, key, MCP server or tool",
+        "Traffic of the last minutes or hours: rates, errors, latencies, tokens and cost, with sums by route, backend, arm, model, key, MCP server or tool",
       parameters: [
         choice("range", "Span of time that ends now", trafficRanges, "15m"),
         choice("by", "Whose sums to list", trafficDimensions, "route"),
         text(
           "name",
-          "Only the traffic of this route, backend, arm, model or key",
+          "Only the traffic of this route, backend, model or key",
         ),
       ],
       ok: "Curves and sums",

@@ -11,6 +11,13 @@ export class BoundedJson {
     this.#left = maxValues;
   }
 
+  /** Parses one text, which is not even looked at if it is too short for so many values. */
+  static parse(text: string, maxValues: number): unknown {
+    return text.length < maxValues
+      ? parseJson(text)
+      : new BoundedJson(maxValues).parse(text);
+  }
+
   /** Parses a text; returns `undefined` when it is invalid, or the values have reached the limit. */
   parse(text: string): unknown {
     this.#left -= countValues(text, this.#left);

@@ -127,10 +127,7 @@ class JsonReader {
           expected = kind === KIND.OPEN_OBJECT ? NAME_OR_END : VALUE_OR_END;
           at++;
         } else {
-          const end = kind === KIND.STRING
-            ? this.#skipString(at)
-            : skipScalar(bytes, at, kind);
-          if (end === NO_TOKEN) throw malformed();
+          const end = this.#skipScalar(kind, at);
           if (this.#inString > 0) break;
           wanted.endScalar(kind, depth, at, end);
           expected = depth === 0 ? NOTHING : NEXT_OR_END;
@@ -146,11 +143,15 @@ class JsonReader {
     return true;
   }
 
-  /** Skips a string, or a slice of a long one. */
-  #skipString(start: number): number {
+  /** Skips a scalar, or a slice of a long string. */
+  #skipScalar(kind: number, start: number): number {
+    const bytes = this.#bytes;
     const from = this.#inString || start + 1;
-    const stop = Math.min(this.#bytes.length, from + STEP_BYTES);
-    const end = skipString(this.#bytes, start, from, stop);
+    const stop = Math.min(bytes.length, from + STEP_BYTES);
+    const end = kind === KIND.STRING
+      ? skipString(bytes, start, from, stop)
+      : skipScalar(bytes, start, kind);
+    if (end === NO_TOKEN) throw malformed();
     this.#inString = end < NO_TOKEN ? unfinishedAt(end) : 0;
     return end;
   }

@@ -63,7 +63,7 @@ export async function callJson(
     return { error: await translateError(response, form) };
   }
   const text = await readText(response, MAX_ANSWER_BYTES);
-  const answer = text && new BoundedJson(MAX_VALUES).parse(text);
+  const answer = text && BoundedJson.parse(text, MAX_VALUES);
   if (isJsonObject(answer)) return { answer, headers: response.headers };
   throw toInvalidResponse(new UnknownAnswerError("no JSON object"));
 }

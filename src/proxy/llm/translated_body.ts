@@ -94,7 +94,7 @@ export class TranslatedBody implements Body {
 
   #take(data: string): void {
     if (data === "" || data.trim() === "[DONE]") return;
-    const event = new BoundedJson(MAX_EVENT_VALUES).parse(data);
+    const event = BoundedJson.parse(data, MAX_EVENT_VALUES);
     if (!isJsonObject(event)) throw new UnknownAnswerError("no JSON object");
     this.#write(this.#translation.reader.event(event));
   }

@@ -246,7 +246,7 @@ async function translateResponse(
   }
   headers.set("content-type", "application/json");
   const text = await readText(response, MAX_ANSWER_BYTES, held);
-  const answer = text && new BoundedJson(MAX_VALUES).parse(text);
+  const answer = text && BoundedJson.parse(text, MAX_VALUES);
   try {
     if (!isJsonObject(answer)) throw new UnknownAnswerError("no JSON object");
     const events = translation.reader.whole(answer);

@@ -93,7 +93,7 @@ export interface CopiedRequest {
   /** Time of the response, in milliseconds since the epoch. */
   readonly time: number;
   readonly route: string;
-  /** That of the copy. */
+  /** Backend that got the copy. */
   readonly backend: string;
   /** Status, or the code of an error. */
   readonly status: string;

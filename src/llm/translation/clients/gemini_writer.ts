@@ -98,7 +98,7 @@ export class GeminiWriter implements AnswerWriter {
     const { id, name, signature } = this.#call;
     const value = this.#input === ""
       ? {}
-      : new BoundedJson(MAX_QUOTED_VALUES).parse(this.#input);
+      : BoundedJson.parse(this.#input, MAX_QUOTED_VALUES);
     this.#call = undefined;
     this.#input = "";
     return [{

@@ -219,9 +219,7 @@ function writeBlock(block: Block): JsonObject {
   if (type === "text") return { type, text };
   if (type === "redacted_thinking") return { type, data: signature };
   if (type === "thinking") return { type, thinking: text, signature };
-  const input = text === ""
-    ? {}
-    : new BoundedJson(MAX_QUOTED_VALUES).parse(text);
+  const input = text === "" ? {} : BoundedJson.parse(text, MAX_QUOTED_VALUES);
   return {
     type,
     id,

@@ -15,7 +15,8 @@ export class FieldReader {
   readonly losses: Losses;
   readonly #object: JsonObject;
   readonly #path: string;
-  readonly #read = new Set<string>();
+  /** Fields of the object that were read: few, as an object has few of those that an API knows. */
+  readonly #read: string[] = [];
 
   /** @param path Of the object in the body, such as `messages[0]`; empty for the body. */
   constructor(value: unknown, losses: Losses, path = "") {
@@ -32,10 +33,9 @@ export class FieldReader {
 
   /** Returns the value; `undefined` for `null` too. */
   value(name: string): unknown {
-    this.#read.add(name);
-    return Object.hasOwn(this.#object, name)
-      ? this.#object[name] ?? undefined
-      : undefined;
+    if (!Object.hasOwn(this.#object, name)) return undefined;
+    this.#read.push(name);
+    return this.#object[name] ?? undefined;
   }
 
   text(name: string): string | undefined {
@@ -109,8 +109,9 @@ export class FieldReader {
 
   /** The same for fields that have values with no effect, by name. */
   hints(fields: Readonly<Record<string, readonly unknown[]>>): void {
-    for (const [name, values] of Object.entries(fields)) {
-      if (!this.#isOneOf(name, values)) this.hint(name);
+    for (const name of Object.keys(this.#object)) {
+      const values = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      if (values !== undefined && !this.#isOneOf(name, values)) this.hint(name);
     }
   }
 
@@ -126,15 +127,14 @@ export class FieldReader {
 
   /** Reads fields that have no effect on the answer. */
   ignore(...names: readonly string[]): void {
-    for (const name of names) this.#read.add(name);
+    this.#read.push(...names);
   }
 
   /** @throws {UntranslatableError} If a field that is set was not read. */
   end(): void {
-    for (const [name, value] of Object.entries(this.#object)) {
-      if (!this.#read.has(name) && value !== null) {
-        throw noCounterpart(this.at(name));
-      }
+    for (const name of Object.keys(this.#object)) {
+      if (this.#read.includes(name) || this.#object[name] === null) continue;
+      throw noCounterpart(this.at(name));
     }
   }
 }

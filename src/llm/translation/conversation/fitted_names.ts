@@ -26,6 +26,7 @@ export function fitNames(
   request: ChatRequest,
   { tool, id, maxLength }: NameLimits,
 ): FittedRequest {
+  if (!hasNames(request)) return { request, restore: (event) => event };
   const toolOf = (name: string) => fitted(name, tool, maxLength);
   const idOf = (name: string) => fitted(name, id, maxLength);
   const originals = new Map(
@@ -60,6 +61,14 @@ export function fitNames(
         ? { ...event, name: originals.get(event.name) ?? event.name }
         : event,
   };
+}
+
+/** Reports whether a request has tools or calls. */
+function hasNames({ tools, toolChoice, turns }: ChatRequest): boolean {
+  return tools.length > 0 || typeof toolChoice === "object" ||
+    turns.some(({ parts }) =>
+      parts.some(({ type }) => type === "toolCall" || type === "toolResult")
+    );
 }
 
 function fitted(name: string, pattern: RegExp, maxLength: number): string {

@@ -81,6 +81,7 @@ export function knownTools({ tools, turns }: ChatRequest): readonly Tool[] {
 
 /** Keeps the last marks for the prompt cache: the next turn reads what they cover. */
 export function limitMarks(request: ChatRequest, max: number): ChatRequest {
+  if (!hasMarks(request)) return request;
   let left = max;
   const keepLast = <Item extends object>(items: readonly Item[]) =>
     items.toReversed().map((item) => {
@@ -97,6 +98,10 @@ export function limitMarks(request: ChatRequest, max: number): ChatRequest {
 
 /** Reports whether a request has a mark for the prompt cache. */
 export function hasMarks({ tools, system, turns }: ChatRequest): boolean {
-  return [...tools, ...system, ...turns.flatMap(({ parts }) => parts)]
-    .some((item) => "cache" in item && item.cache !== undefined);
+  return tools.some(isMarked) || system.some(isMarked) ||
+    turns.some(({ parts }) => parts.some(isMarked));
+}
+
+function isMarked(item: object): boolean {
+  return "cache" in item && item.cache !== undefined;
 }
