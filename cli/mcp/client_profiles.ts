@@ -1,9 +1,12 @@
+import { rejectionIds } from "./explain_rejection.ts";
 import type { Findings } from "./finding.ts";
 
 /** Verdict about one kind of client. */
 export interface ClientVerdict {
   readonly client: string;
   readonly getsIn: boolean;
+  /** Nobody has tried: it follows from the metadata. */
+  readonly isProbable: boolean;
   /** Failed checks that prevent its login, such as `issuer-mismatch`. */
   readonly because: readonly string[];
 }
@@ -17,6 +20,7 @@ interface ClientProfile {
 /** Failed checks that prevent the login of every client. */
 const fatal = [
   "unreachable",
+  "unknown-certificate",
   "not-protected",
   "redirected",
   "forbidden-not-challenged",
@@ -25,15 +29,21 @@ const fatal = [
   "no-challenge",
   "no-resource-metadata",
   "resource-mismatch",
+  "resource-scheme",
+  "resource-internal",
   "no-authorization-server",
   "issuer-is-no-url",
   "no-server-metadata",
+  "provider-unreachable",
   "bad-authorization-endpoint",
   "bad-token-endpoint",
   "no-registration",
+  "registration-closed",
   "registration-refused",
   "registration-unreachable",
   "authorization-rejected",
+  "callback-not-registered",
+  "unknown-client",
   "authorization-unreachable",
   "authorization-invalid-scope",
   "authorization-invalid-target",
@@ -41,7 +51,7 @@ const fatal = [
   "authorization-server-error",
   "authorization-invalid-request",
   "login-failed",
-  "token-refused",
+  ...rejectionIds,
 ];
 
 /** Checks of clients that compare issuers: RFC 8414 section 3.3 and RFC 9207 section 2.4. */
@@ -68,8 +78,18 @@ const profiles: readonly ClientProfile[] = [
 
 /** Decides from the findings which kinds of clients can log in. */
 export function judgeClients(findings: Findings): readonly ClientVerdict[] {
+  const hasLoggedIn = findings.all.some(({ id, verdict }) =>
+    id === "token-accepted" && verdict === "ok"
+  );
   return profiles.map(({ name, failsOn }) => {
-    const because = [...fatal, ...failsOn].filter((id) => findings.has(id));
-    return { client: name, getsIn: because.length === 0, because };
+    const failed = [...fatal, ...failsOn].flatMap((id) =>
+      findings.failed(id) ?? []
+    );
+    const getsIn = failed.length === 0;
+    const isProbable = getsIn
+      ? !hasLoggedIn
+      : failed.every(({ isProbable }) => isProbable);
+    const because = failed.map(({ id }) => id);
+    return { client: name, getsIn, isProbable, because };
   });
 }

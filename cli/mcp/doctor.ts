@@ -61,8 +61,9 @@ function textOf({ url, findings, clients }: Examination): string {
     const own = findings.filter((finding) => finding.step === step);
     if (own.length === 0) continue;
     lines.push("", step);
-    for (const { verdict, rule, source, seen, fix } of own) {
-      lines.push(`  ${marks[verdict]} ${rule}`);
+    for (const { verdict, rule, source, seen, fix, isProbable } of own) {
+      const guess = isProbable ? " (probably not)" : "";
+      lines.push(`  ${marks[verdict]} ${rule}${guess}`);
       if (verdict === "ok") continue;
       lines.push(`      seen  ${printable(seen)}`);
       if (source !== "") lines.push(`      rule  ${source}`);
@@ -70,9 +71,14 @@ function textOf({ url, findings, clients }: Examination): string {
     }
   }
   lines.push("", "clients");
-  for (const { client, getsIn, because } of clients) {
+  for (const { client, getsIn, isProbable, because } of clients) {
+    const guess = isProbable ? "  probably" : "";
     const reason = getsIn ? "" : `  ${because.join(", ")}`;
-    lines.push(`  ${getsIn ? marks.ok : marks.error} ${client}${reason}`);
+    const mark = getsIn ? marks.ok : marks.error;
+    lines.push(`  ${mark} ${client}${guess}${reason}`);
+  }
+  if (clients.some(({ getsIn, isProbable }) => getsIn && isProbable)) {
+    lines.push("", "With --login, a login and a call show whether they do.");
   }
   return lines.join("\n") + "\n";
 }

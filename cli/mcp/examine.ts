@@ -17,7 +17,9 @@ import {
   LoginError,
   type Tokens,
 } from "./log_in.ts";
+import { explainRejection } from "./explain_rejection.ts";
 import { McpError, McpSession } from "./mcp_session.ts";
+import { predictIssuer } from "./predict_issuer.ts";
 import { ProbeError } from "./probe.ts";
 
 /** Options of an examination. */
@@ -74,6 +76,7 @@ async function takeSteps(
     findings.at("server metadata"),
   );
   if (server === undefined) return undefined;
+  await predictIssuer(server, findings.at("server metadata"));
   await using listener = openBrowser && listenForCallback();
   const redirectUri = listener?.redirectUri ?? REDIRECT_URI;
   const registered = await inspectRegistration(
@@ -177,13 +180,7 @@ async function callServer(
     if (!(error instanceof McpError || error instanceof ProbeError)) {
       throw error;
     }
-    findings.check(false, {
-      ...common,
-      id: "token-refused",
-      seen: error.message,
-      fix:
-        "Compare issuer, audience and rules with the token; on this gateway, `gwctl explain` says which check failed.",
-    });
+    findings.check(false, { ...common, ...explainRejection(error) });
   }
 }
 

@@ -27,6 +27,8 @@ export interface Finding {
   readonly source: string;
   readonly seen: string;
   readonly fix?: string;
+  /** It follows from what the metadata say, and was not tried. */
+  readonly isProbable?: true;
 }
 
 /** A check, without its step and result. */
@@ -42,7 +44,12 @@ export class Findings {
 
   /** Returns whether a check with this ID failed. */
   has(id: string): boolean {
-    return this.#all.some((finding) =>
+    return this.failed(id) !== undefined;
+  }
+
+  /** Returns the failed check with this ID. */
+  failed(id: string): Finding | undefined {
+    return this.#all.find((finding) =>
       finding.id === id && finding.verdict !== "ok"
     );
   }
@@ -82,14 +89,16 @@ export class StepFindings {
   /** Returns what a request results in; adds a failed check and returns `undefined` if the server cannot be reached. */
   async reach<T>(
     request: () => Promise<T>,
-    check: Omit<Check, "seen">,
+    check: Omit<Check, "seen"> | ((message: string) => Omit<Check, "seen">),
     place = "",
   ): Promise<T | undefined> {
     try {
       return await request();
     } catch (error) {
       if (!(error instanceof ProbeError)) throw error;
-      this.check(false, { ...check, seen: place + error.message });
+      const { message } = error;
+      const failed = typeof check === "function" ? check(message) : check;
+      this.check(false, { ...failed, seen: place + message });
       return undefined;
     }
   }

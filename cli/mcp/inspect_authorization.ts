@@ -1,6 +1,6 @@
 import { type JsonObject, stringMember } from "../../src/base/json.ts";
 import type { StepFindings } from "./finding.ts";
-import { describeProbe, probe } from "./probe.ts";
+import { describeProbe, type Probe, probe } from "./probe.ts";
 
 /** An authorization request as MCP clients make it. */
 export interface AuthorizationRequest {
@@ -63,23 +63,45 @@ export async function inspectAuthorization(
     : undefined;
   findings.check(
     error === undefined && response.status < 400,
-    error === undefined
-      ? {
-        ...common,
-        id: "authorization-rejected",
-        seen: describeProbe(response),
-        fix:
-          "The provider shows an error page: compare client ID and redirect URI with those registered there, and see its log.",
-      }
-      : {
-        ...common,
-        id: `authorization-${
-          error.replace(/[^a-z_]/g, "").replaceAll("_", "-")
-        }`,
-        seen: `error ${error}: ${back?.searchParams.get("error_description")}`,
-        fix: fixOf(error),
-      },
+    error === undefined ? { ...common, ...explainPage(response, request) } : {
+      ...common,
+      id: `authorization-${error.replace(/[^a-z_]/g, "").replaceAll("_", "-")}`,
+      seen: `error ${error}: ${back?.searchParams.get("error_description")}`,
+      fix: fixOf(error),
+    },
   );
+}
+
+/** Explains an error page: the provider does not send the browser back when it knows neither the client nor its redirect URI. */
+function explainPage(
+  response: Probe,
+  { clientId, redirectUri }: AuthorizationRequest,
+) {
+  const seen = describeProbe(response);
+  if (/redirect.?ur[il]/i.test(response.text)) {
+    return {
+      id: "callback-not-registered",
+      seen: `${seen}, about ${redirectUri}`,
+      fix:
+        `Register the callback of each client for "${clientId}" at the provider; clients on a user's machine use http://127.0.0.1 or http://localhost with an ephemeral port.`,
+    };
+  }
+  if (
+    /invalid.client|client.{0,40}(?:not found|invalid|unknown)/i
+      .test(response.text)
+  ) {
+    return {
+      id: "unknown-client",
+      seen,
+      fix: `The provider does not know the client ID "${clientId}".`,
+    };
+  }
+  return {
+    id: "authorization-rejected",
+    seen,
+    fix:
+      "The provider shows an error page: compare client ID and redirect URI with those registered there, and see its log.",
+  };
 }
 
 function fixOf(error: string): string {

@@ -25,13 +25,24 @@ export async function inspectChallenge(
     resourceMetadata: undefined,
     scope: undefined,
   };
-  const response = await findings.reach(() => probe(url, initializeRequest()), {
-    id: "unreachable",
-    rule: "The server can be reached",
-    source: "",
-    fix:
-      "Check host, port, scheme and certificate; the address is that of the MCP endpoint, such as https://mcp.example.com/mcp.",
-  });
+  const response = await findings.reach(
+    () => probe(url, initializeRequest()),
+    (message) => ({
+      rule: "The server can be reached",
+      source: "",
+      ...(/certificate/i.test(message)
+        ? {
+          id: "unknown-certificate",
+          fix:
+            "No authority that this machine trusts has issued the certificate, or it is for another name. Run the command with `DENO_CERT=ca.pem` to trust yours; clients need it, too, such as with NODE_EXTRA_CA_CERTS.",
+        }
+        : {
+          id: "unreachable",
+          fix:
+            "Check host, port, scheme and certificate; the address is that of the MCP endpoint, such as https://mcp.example.com/mcp.",
+        }),
+    }),
+  );
   if (response === undefined) return none;
   if (!checkStatus(response, findings)) return none;
   const header = response.headers.get("www-authenticate") ?? "";

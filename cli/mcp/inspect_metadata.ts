@@ -5,6 +5,8 @@ import {
   stringMember,
   stringsAt,
 } from "../../src/base/json.ts";
+import { lookup } from "node:dns/promises";
+import { describeError } from "../../src/base/errors.ts";
 import type { StepFindings } from "./finding.ts";
 import {
   describeProbe,
@@ -45,17 +47,17 @@ export async function inspectResource(
     source: "RFC 9728 section 3",
     fix:
       "Serve the document at this address. In the gateway, a route that matches the well-known paths must not belong to another server.",
+    ...(candidates.some((each) => URL.parse(each)?.origin !== origin) && {
+      whenUnreachable: { id: "resource-internal", fix: internalFix(url) },
+    }),
   });
   if (found === undefined) return undefined;
   const { json: document, headers } = found;
   const resource = stringMember(document, "resource") ?? "";
   findings.check(isResourceOf(resource, url), {
-    id: "resource-mismatch",
     rule: "`resource` is the URL of the MCP server, or its beginning",
     source: "RFC 9728 section 3.3",
-    seen: resource === "" ? "missing" : resource,
-    fix:
-      `Set resource to ${url}, in the gateway resourceMetadata.resource; behind a proxy, list it in config.trustedProxies.`,
+    ...await explainResource(resource, url),
   });
   const [issuer] = stringsAt(document, "authorization_servers");
   checkCors(headers, findings);
@@ -91,6 +93,11 @@ export async function inspectServer(
     source: "RFC 8414 section 3",
     fix:
       "Serve the metadata at the first of these addresses, or correct authorization_servers.",
+    whenUnreachable: {
+      id: "provider-unreachable",
+      fix:
+        "Clients have to reach the authorization server from where they are: start it, or correct authorization_servers (this gateway: issuerMode Proxied, if only the gateway reaches it).",
+    },
   });
   if (found === undefined) return undefined;
   const { json: document, headers } = found;
@@ -178,15 +185,18 @@ interface Expectation {
   readonly rule: string;
   readonly source: string;
   readonly fix: string;
+  /** Replaces these when no address can be reached. */
+  readonly whenUnreachable?: { readonly id: string; readonly fix: string };
 }
 
 /** Returns the first JSON document among the addresses. */
 async function findDocument(
   urls: readonly string[],
   findings: StepFindings,
-  expectation: Expectation,
+  { whenUnreachable, ...expectation }: Expectation,
 ): Promise<(Probe & { readonly json: JsonObject }) | undefined> {
   const seen: string[] = [];
+  let responses = 0;
   for (const url of urls) {
     try {
       const response = await probe(url, {
@@ -196,6 +206,7 @@ async function findDocument(
           origin: "https://client.example.com",
         },
       });
+      responses++;
       const { json } = response;
       if (response.status === 200 && json !== undefined) {
         findings.check(true, { ...expectation, seen: url });
@@ -210,8 +221,65 @@ async function findDocument(
       seen.push(`${url}: ${error.message}`);
     }
   }
-  findings.check(false, { ...expectation, seen: seen.join("; ") });
+  findings.check(false, {
+    ...expectation,
+    ...(responses === 0 && whenUnreachable),
+    seen: seen.join("; "),
+  });
   return undefined;
+}
+
+/** Explains a `resource` that is not that of the URL. */
+async function explainResource(resource: string, url: string) {
+  const own = new URL(url);
+  const named = URL.parse(resource);
+  const seen = resource === "" ? "missing" : resource;
+  if (named?.host === own.host && named.protocol !== own.protocol) {
+    return {
+      id: "resource-scheme",
+      seen,
+      fix: `${internalFix(url)} Have it send X-Forwarded-Proto, too.`,
+    };
+  }
+  const problem = named === null || named.hostname === own.hostname
+    ? undefined
+    : await resolutionProblem(named.hostname);
+  if (named !== null && (problem !== undefined || isInternal(named, own))) {
+    return {
+      id: "resource-internal",
+      seen: problem === undefined ? seen : `${seen}: ${problem}`,
+      fix: internalFix(url),
+    };
+  }
+  return {
+    id: "resource-mismatch",
+    seen,
+    fix:
+      `Set resource to ${url}, in the gateway resourceMetadata.resource; behind a proxy, list it in config.trustedProxies.`,
+  };
+}
+
+function internalFix(url: string): string {
+  return `It is the address inside: set resource to ${url} (this gateway: resourceMetadata.resource), or list the proxy in front in config.trustedProxies.`;
+}
+
+/** Says why a hostname has no address; `undefined` if it has one. */
+async function resolutionProblem(
+  hostname: string,
+): Promise<string | undefined> {
+  try {
+    await lookup(hostname.replace(/^\[|\]$/g, ""));
+    return undefined;
+  } catch (error) {
+    return `the host "${hostname}" cannot be resolved: ${describeError(error)}`;
+  }
+}
+
+/** Reports whether a URL is of this machine or of a private network, other than the one that clients use. */
+function isInternal({ hostname }: URL, own: URL): boolean {
+  return hostname !== own.hostname &&
+    /^(?:localhost|\[|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)|^[^.]+$|\.(?:internal|local|svc|cluster\.local)$/
+      .test(hostname);
 }
 
 /** Returns whether clients accept a `resource` for their URL: the same URL, or a parent path of the same origin. */

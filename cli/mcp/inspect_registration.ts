@@ -55,15 +55,17 @@ async function register(
   if (response === undefined) return undefined;
   const { status, json = {} } = response;
   const id = stringMember(json, "client_id");
+  const isClosed = [401, 403, 404, 405].includes(status);
   const isRegistered = findings.check(
     [200, 201].includes(status) && id !== undefined,
     {
-      id: "registration-refused",
+      id: isClosed ? "registration-closed" : "registration-refused",
       rule: "A registration gets 201 and a client ID",
       source: "RFC 7591 section 3.2.1",
       seen: describeProbe(response),
-      fix:
-        "Allow dynamic registration at the provider, give each client a client ID, or use issuerMode Proxied.",
+      fix: isClosed
+        ? "The provider does not let clients register: allow it there (this gateway: mcp.clients.registration), give each client an ID (`--client-id` here), or use issuerMode Proxied."
+        : "See the log of the provider: it may not accept the redirect URI, which has an ephemeral port of this machine.",
     },
   );
   if (!isRegistered) return undefined;

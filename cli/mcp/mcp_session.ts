@@ -15,6 +15,11 @@ import {
 /** An error of the MCP server; the message is for the user. */
 export class McpError extends Error {
   override readonly name = "McpError";
+
+  /** @param status HTTP status of the response. */
+  constructor(readonly status: number, message: string) {
+    super(message);
+  }
 }
 
 /** A session with an MCP server over streamable HTTP, for tool calls. */
@@ -117,16 +122,18 @@ function resultOf({ status, headers, text, json }: Probe): JsonObject {
   const isStream = headers.get("content-type")?.startsWith("text/event-stream");
   const message = isStream ? findResponse(text) : json;
   if (!isJsonObject(message)) {
-    throw new McpError(`status ${status} without a JSON-RPC response`);
+    throw new McpError(status, `status ${status} without a JSON-RPC response`);
   }
   const { error, result } = message;
   if (isJsonObject(error)) {
     throw new McpError(
+      status,
       `status ${status}, error ${error["code"]}: ${error["message"]}`,
     );
   }
   if (isJsonObject(result)) return result;
   throw new McpError(
+    status,
     `status ${status}: ${message["error_description"] ?? error ?? "no result"}`,
   );
 }

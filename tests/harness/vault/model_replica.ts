@@ -49,8 +49,7 @@ export function readToken(token: string) {
 }
 
 /** A replica, which loses all that it has in memory when it crashes. */
-export class ModelReplica implements SteppedProcess {
-  epoch = 0;
+export class ModelReplica {
   /** Difference of its clock to the time. */
   skewMs = 0;
   keys: VaultKeys;
@@ -70,7 +69,7 @@ export class ModelReplica implements SteppedProcess {
 
   /** Ends the process, and starts another one. */
   crash(): void {
-    this.epoch++;
+    this.#parts.process.isRunning = false;
     this.#parts = this.start();
   }
 
@@ -82,10 +81,11 @@ export class ModelReplica implements SteppedProcess {
   /** Starts a process with nothing in memory. */
   start() {
     const { store: shared, uniqueName, random } = this.#world;
-    const clock = this.#clock();
+    const process: SteppedProcess = { isRunning: true };
+    const clock = this.#clockOf(process);
     const seal = new ModelSeal(() => this.keys);
     const store = new KvStore({
-      open: () => Promise.resolve(shared.open(this)),
+      open: () => Promise.resolve(shared.open(process)),
       clock,
       random,
     });
@@ -103,8 +103,9 @@ export class ModelReplica implements SteppedProcess {
       index,
       links: { urlFor: () => "https://gateway.example/connections" },
       grants: {
-        renew: (_, before, cancellation) => this.#renew(before, cancellation),
-        revoke: (_, { token }) => this.#revoke(token),
+        renew: (_, before, cancellation) =>
+          this.#renew(process, before, cancellation),
+        revoke: (_, { token }) => this.#revoke(process, token),
       },
       clock,
       log: discardLog,
@@ -116,19 +117,20 @@ export class ModelReplica implements SteppedProcess {
       connections,
       onRequested: () => {},
     });
-    return { store, index, connections, tokens };
+    return { process, store, index, connections, tokens };
   }
 
   async #renew(
+    process: SteppedProcess,
     before: Connection,
     cancellation: Cancellation,
   ): Promise<Connection> {
     const { steps, server, random, onRenewed } = this.#world;
-    await steps.turn(this);
+    await steps.turn(process);
     if (cancellation.cancelled) throw cancellation.reason;
     const { owner, grant } = readToken(before.token);
     const next = server.refresh(grant, Number(before.refreshToken));
-    await steps.turn(this);
+    await steps.turn(process);
     if (next === undefined) throw new EndedError("invalid_grant");
     onRenewed();
     // The response is lost on its way.
@@ -137,24 +139,23 @@ export class ModelReplica implements SteppedProcess {
     return { ...before, ...tokenOf(owner, grant, next), endsAt };
   }
 
-  async #revoke(token: string): Promise<boolean> {
+  async #revoke(process: SteppedProcess, token: string): Promise<boolean> {
     const { steps, server, onRevoked } = this.#world;
     const { grant } = readToken(token);
     onRevoked(grant, this);
-    await steps.turn(this);
+    await steps.turn(process);
     server.revoke(grant);
     return true;
   }
 
-  #clock(): Clock {
-    const { epoch } = this;
+  #clockOf(process: SteppedProcess): Clock {
     const { time } = this.#world;
     return {
       now: () => this.now(),
       monotonic: () => time.monotonic(),
       setTimer: (callback, delayMs) =>
         time.setTimer(() => {
-          if (this.epoch === epoch) callback();
+          if (process.isRunning) callback();
         }, delayMs),
     };
   }

@@ -8,15 +8,13 @@ import {
 
 /** A process that may end at any time: nothing that it has begun goes on then. */
 export interface SteppedProcess {
-  /** Number of its crashes. */
-  epoch: number;
+  isRunning: boolean;
 }
 
 /** Steps of processes that wait for their turn. */
 export class Steps {
   readonly #pending: {
     readonly process: SteppedProcess;
-    readonly epoch: number;
     run(): void;
   }[] = [];
 
@@ -27,15 +25,14 @@ export class Steps {
 
   /** Resolves when the schedule lets the process go on; never after a crash. */
   turn(process: SteppedProcess): Promise<void> {
-    const { epoch } = process;
-    return new Promise((run) => this.#pending.push({ process, epoch, run }));
+    return new Promise((run) => this.#pending.push({ process, run }));
   }
 
   /** Lets one of them go on. @param share In [0, 1), which one. */
   run(share: number): void {
     const index = Math.floor(share * this.#pending.length);
     const [chosen] = this.#pending.splice(index, 1);
-    if (chosen?.epoch === chosen?.process.epoch) chosen?.run();
+    if (chosen?.process.isRunning) chosen.run();
   }
 }
 

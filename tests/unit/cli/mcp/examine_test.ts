@@ -103,7 +103,7 @@ const brokenServers: Readonly<Record<string, BrokenServer>> = {
         },
       }),
     },
-    cause: "resource-mismatch",
+    cause: "resource-internal",
     clients: 0,
   },
   "names no authorization server": {
@@ -168,7 +168,7 @@ const brokenServers: Readonly<Record<string, BrokenServer>> = {
         json: { error: "access_denied" },
       }),
     },
-    cause: "registration-refused",
+    cause: "registration-closed",
     clients: 0,
   },
   "forgets the redirect URIs": {
