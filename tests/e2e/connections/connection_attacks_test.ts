@@ -330,3 +330,32 @@ for (const [name, { prm, expected }] of Object.entries(lies)) {
     );
   });
 }
+
+Deno.test("users are not sent to an authorization server without PKCE (S256)", async () => {
+  await using stage = await startStage();
+  const { site, service } = stage;
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    ({ url }) => {
+      const { origin } = new URL(url);
+      return Response.json({
+        issuer: origin,
+        authorization_endpoint: `${origin}/authorize`,
+        token_endpoint: `${origin}/token`,
+        registration_endpoint: `${origin}/register`,
+        response_types_supported: ["code"],
+        code_challenge_methods_supported: ["plain"],
+      });
+    },
+  );
+  service.describe = ({ resource }) => ({
+    resource,
+    authorization_servers: [`http://127.0.0.1:${server.addr.port}`],
+  });
+
+  const page = await site.user("anna").connect(
+    (await sendAs(site, "anna")).link,
+  );
+
+  assert.match(page.text, /does not support PKCE with S256/);
+});
