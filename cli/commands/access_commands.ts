@@ -5,9 +5,11 @@ import type {
   ListOptions,
 } from "../ctl/access.ts";
 import type { AccountOptions } from "../ctl/accounts.ts";
+import type { ImportKeysOptions } from "../ctl/import_keys.ts";
 import type { TableOptions } from "../output/print_as.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import {
+  type Call,
   collect,
   type Command,
   formatOption,
@@ -23,7 +25,11 @@ function load() {
 }
 
 /** Adds `keys`, `users` and `teams`: the objects in the store of `config.kv`. */
-export function addAccessCommands(program: Command, name: string): void {
+export function addAccessCommands(
+  program: Command,
+  name: string,
+  call: Call,
+): void {
   for (const kind of kinds) {
     const command = program.command(`${kind}s`)
       .description(`Create, list and change ${kind}s in the store`)
@@ -31,7 +37,19 @@ export function addAccessCommands(program: Command, name: string): void {
     addReading(command, kind);
     addWriting(command, kind);
     addActions(command, kind);
+    if (kind === "key") addImport(command, call);
   }
+}
+
+function addImport(parent: Command, { finish }: Call): void {
+  withAdminOptions(parent.command("import"))
+    .description("Create the keys, users and teams of a table of LiteLLM")
+    .argument("<file>", "JSON or CSV, or - for standard input")
+    .option("--dry-run", "only print what would be created")
+    .action(async (file: string, options: ImportKeysOptions) => {
+      const { importKeys } = await import("../ctl/import_keys.ts");
+      finish(await importKeys(file, options));
+    });
 }
 
 /** Adds `accounts`: what users have connected at services. */

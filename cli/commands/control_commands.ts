@@ -46,7 +46,7 @@ export function addControlCommands(
   addTraceCommand(program, name, call, true);
   addExplainCommand(program, name);
   addTryCommands(program, name);
-  addAccessCommands(program, name);
+  addAccessCommands(program, name, call);
   addAccountCommands(program, name);
   addMcpCommands(program, name, call);
   addResourceCommands(program, call);

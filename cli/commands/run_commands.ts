@@ -38,7 +38,7 @@ export function addRunCommands(program: Command, call: Call): void {
 function addImportCommand(program: Command, call: Call): void {
   program.command("import")
     .description(
-      "Convert a configuration of agentgateway, or mcpServers of a client",
+      "Convert a configuration of agentgateway, LiteLLM or Kong, or mcpServers",
     )
     .argument("<file>", "YAML or JSON, or - for standard input")
     .option("-o, --output <file>", "new file to write (default: print it)")

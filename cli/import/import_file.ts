@@ -11,9 +11,15 @@ import { printable } from "../output/printable.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 import { readInput } from "../process/read_input.ts";
 import { importAgentgateway } from "./agentgateway.ts";
+import { importKong } from "./kong.ts";
+import { importLitellm } from "./litellm.ts";
 import { importMcpServers } from "./imported_mcp_servers.ts";
 import { closed, type RouteImport } from "./imported_routes.ts";
-import { type ImportNote, SourceDocument } from "./source_node.ts";
+import {
+  type ImportNote,
+  SourceDocument,
+  type SourceNode,
+} from "./source_node.ts";
 
 /** A configuration of this gateway, made of another one. */
 export interface ImportResult {
@@ -57,12 +63,10 @@ export async function importText(
     const { line, column, message } = error;
     throw new Failure(`${name}:${line}:${column}: error: ${message}`);
   }
-  const { config, gateways, routes } = document.root.has("mcpServers")
-    ? importMcpServers(document.root)
-    : importAgentgateway(document.root);
+  const { config, gateways, routes } = importRoot(document.root);
   if (Object.keys(gateways).length === 0) {
     throw new Failure(
-      `Cannot import "${name}": expected a configuration of agentgateway with "binds", "gateways", "llm" or "mcp", or of a desktop client with "mcpServers"`,
+      `Cannot import "${name}": expected a configuration of agentgateway with "binds", "gateways", "llm" or "mcp", of LiteLLM with "model_list", of Kong with "_format_version", or of a desktop client with "mcpServers"`,
     );
   }
   document.root.reportUnread();
@@ -70,6 +74,13 @@ export async function importText(
   const valid = await withoutInvalid(document, rest, routes);
   const converted = printConfiguration(valid.rest, valid.routes);
   return { text: converted, notes: document.notes() };
+}
+
+function importRoot(root: SourceNode) {
+  if (root.has("mcpServers")) return importMcpServers(root);
+  if (root.has("model_list")) return importLitellm(root);
+  if (root.has("_format_version")) return importKong(root);
+  return importAgentgateway(root);
 }
 
 /** Closes the routes that this gateway would reject, such as for an unknown name in an expression, and drops such settings. */

@@ -45,9 +45,22 @@ export function importMcpLogin(source: SourceNode) {
       provider: name === undefined ? undefined : providers[name],
       clientId: source.get("clientId")?.text(),
       clientSecret: source.get("clientSecret")?.text(),
-      resourceMetadata: source.get("resourceMetadata")?.plain(),
+      resourceMetadata: importMetadata(source.get("resourceMetadata")),
     },
   };
+}
+
+/** Members are those of RFC 9728 in snake case, but for the three that this gateway knows in camel case. */
+function importMetadata(source: SourceNode | undefined) {
+  const known = ["resource", "scopesSupported", "bearerMethodsSupported"];
+  return source && Object.fromEntries(
+    source.members().map(([name, member]) => [
+      known.includes(name)
+        ? name
+        : name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      member.plain(),
+    ]),
+  );
 }
 
 function importProvider(source: SourceNode) {

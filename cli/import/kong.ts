@@ -12,7 +12,7 @@ interface KongService {
   readonly path: string;
 }
 
-/** What routes have besides their service. */
+/** Surroundings of routes besides their service. */
 interface Surroundings {
   /** Plugins of the whole file. */
   readonly plugins: readonly SourceNode[];

@@ -1,5 +1,8 @@
-import { importDeployment } from "./litellm_deployments.ts";
-import { fromEnvironment, windowOf } from "./litellm_values.ts";
+import {
+  fromEnvironment,
+  importDeployment,
+  windowOf,
+} from "./litellm_deployments.ts";
 import type { ImportedConfiguration } from "./agentgateway.ts";
 import { closed, type RouteImport } from "./imported_routes.ts";
 import type { SourceNode } from "./source_node.ts";
@@ -23,10 +26,12 @@ interface Group {
   readonly deployments: readonly SourceNode[];
 }
 
-/** What all routes have. */
+/** Settings that all routes have. */
 interface Common {
   readonly policies: Readonly<Record<string, unknown>>;
   readonly settings: Readonly<Record<string, unknown>>;
+  /** Of routes with several backends. */
+  readonly loadBalancing: object;
   /** Reasons why routes would be open or unlimited. */
   readonly missing: readonly string[];
 }
@@ -128,9 +133,10 @@ function readCommon(root: SourceNode): Common {
         { timeouts: { request: `${timeout}s` } },
       ...typeof retries === "number" && retries > 0 &&
         { retry: { attempts: retries } },
-      ...policy !== undefined && policy !== "Weighted" &&
-        { loadBalancing: { policy } },
     },
+    loadBalancing: policy === undefined || policy === "Weighted"
+      ? {}
+      : { loadBalancing: { policy } },
   };
 }
 
@@ -184,12 +190,13 @@ function importGroup(
     ...name !== "*" && { matches: [{ model: name }] },
   };
   if (missing.length > 0) return { source, route: closed(start, missing) };
-  const { policies, settings } = common;
+  const { policies, settings, loadBalancing } = common;
   return {
     source,
     route: {
       ...start,
       ...settings,
+      ...imported.length > 1 && loadBalancing,
       ...Object.keys(policies).length > 0 && { policies },
       backends: imported.map(({ backend }) => backend),
     },

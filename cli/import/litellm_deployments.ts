@@ -1,4 +1,3 @@
-import { fromEnvironment } from "./litellm_values.ts";
 import { importProvider } from "./imported_backends.ts";
 import type { SourceNode } from "./source_node.ts";
 
@@ -97,4 +96,29 @@ function splitModel(text: string): readonly [provider: string, model: string] {
     return [text.startsWith("claude") ? "anthropic" : "openai", text];
   }
   return [text.slice(0, slash), text.slice(slash + 1)];
+}
+
+/** Calendar windows by `budget_duration`. */
+const windows: Readonly<Record<string, string>> = {
+  "1s": "Seconds",
+  "60s": "Minutes",
+  "1m": "Minutes",
+  "60m": "Hours",
+  "1h": "Hours",
+  "24h": "Days",
+  "1d": "Days",
+  "7d": "Weeks",
+  "30d": "Months",
+  "1mo": "Months",
+};
+
+/** Returns the unit of a window of LiteLLM; `undefined` for one without a counterpart. */
+export function windowOf(duration: string | undefined): string | undefined {
+  return windows[duration ?? ""];
+}
+
+/** Writes `os.environ/NAME` as `${NAME}`. */
+export function fromEnvironment(text: string): string {
+  const [, name] = /^os\.environ\/(\w+)$/.exec(text) ?? [];
+  return name === undefined ? text : `\${${name}}`;
 }

@@ -119,6 +119,11 @@ export class SourceNode {
     return typeof scalar === "string" ? withReferences(scalar) : scalar;
   }
 
+  /** Returns where this part begins. */
+  place(): Location {
+    return this.#document.locate(this.#start);
+  }
+
   /** Reports something about this part. */
   note(message: string): void {
     this.#document.note(this.#start, message);
@@ -166,8 +171,18 @@ export class SourceDocument {
     this.root = new SourceNode(this, roots[0], 0);
   }
 
+  /** Returns the place of an offset. */
+  locate(offset: number): Location {
+    return this.#locate(offset);
+  }
+
   note(offset: number, message: string): void {
-    this.#notes.push({ ...this.#locate(offset), message });
+    const note = { ...this.#locate(offset), message };
+    const isKnown = this.#notes.some((each) =>
+      each.line === note.line && each.column === note.column &&
+      each.message === message
+    );
+    if (!isKnown) this.#notes.push(note);
   }
 
   /** Returns all notes in the order of the file. */
