@@ -34,7 +34,7 @@ import {
 import { failingBackends, failingEndpoints } from "./endpoint_drills.ts";
 import { failingOver, limitedProvider } from "./failover_drills.ts";
 import { failingServer, programStarts } from "./mcp_drills.ts";
-import { changedKeys } from "./key_drills.ts";
+import { changedKeys, manyKeyLookUps } from "./key_drills.ts";
 import { abandonedSessions, killedReplicas } from "./mcp_session_drills.ts";
 import { starvedBackend } from "./share_drills.ts";
 import { vaultSchedules } from "./vault_drills.ts";
@@ -62,6 +62,7 @@ const drills: Readonly<Record<string, () => Promise<Finding[]>>> = {
   failover: failingOver,
   limited: limitedProvider,
   keys: changedKeys,
+  "key-lookups": manyKeyLookUps,
   "mcp-programs": programStarts,
   "mcp-replicas": killedReplicas,
   "mcp-servers": failingServer,

@@ -1,4 +1,7 @@
 /** Keys that are created, rotated and revoked under load at four gateways that share a store. */
+import { cpuUsage } from "node:process";
+import { KeyringReader } from "../../src/dataplane/keyring/keyring_reader.ts";
+import { manyKeys } from "../harness/keys/many_keys.ts";
 import { KeyFleet } from "../harness/keys/key_fleet.ts";
 import { RedisServer } from "../harness/servers/redis_server.ts";
 import type { Finding } from "./drill.ts";
@@ -43,4 +46,33 @@ export async function changedKeys(): Promise<Finding[]> {
   }
   await Deno.remove(folder, { recursive: true });
   return findings;
+}
+
+/** Looks up 100,000 keys, each for the first time, and then those that a thread knows; times of the processor. */
+export async function manyKeyLookUps(): Promise<Finding[]> {
+  const count = 100_000;
+  const { table, digestOf } = manyKeys(count);
+  const reader = new KeyringReader(() => Promise.resolve(table.memory));
+  await reader.ready();
+  const digests = Array.from({ length: count }, (_, index) => digestOf(index));
+  const microseconds = (some: readonly string[]) => {
+    const before = cpuUsage();
+    for (const digest of some) reader.find(digest);
+    return `${(cpuUsage(before).user / some.length).toFixed(2)} µs`;
+  };
+  const first = microseconds(digests);
+  const known = digests.slice(-5000);
+  microseconds(known);
+  const figures = {
+    memory: `${Math.round(table.bytes / 1e6)} MB`,
+    first,
+    known: microseconds(known),
+    unknown: microseconds(
+      known.map((digest) => [...digest].reverse().join("")),
+    ),
+  };
+  return [{
+    drill: `${count} keys in memory, look-up after the hash`,
+    figures,
+  }];
 }
