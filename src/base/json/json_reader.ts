@@ -113,9 +113,8 @@ class JsonReader {
       } else if (kind === KIND.CLOSE_OBJECT || kind === KIND.CLOSE_LIST) {
         const end = kind === KIND.CLOSE_OBJECT ? NAME_OR_END : VALUE_OR_END;
         const isOwn = (isObject[depth] === 1) === (kind === KIND.CLOSE_OBJECT);
-        if (!isOwn || expected !== end && expected !== NEXT_OR_END) {
-          throw malformed();
-        }
+        const isExpected = expected === end || expected === NEXT_OR_END;
+        if (!isOwn || !isExpected) throw malformed();
         wanted.close(depth, ++at);
         expected = --depth === 0 ? NOTHING : NEXT_OR_END;
       } else {
@@ -138,8 +137,11 @@ class JsonReader {
     this.#at = at;
     this.#expected = expected;
     this.#depth = depth;
-    if (at < bytes.length) return false;
-    if (expected !== NOTHING) throw malformed();
+    return at === bytes.length && this.#isComplete();
+  }
+
+  #isComplete(): true {
+    if (this.#expected !== NOTHING) throw malformed();
     return true;
   }
 

@@ -4,7 +4,7 @@ import { load, percentile } from "../measure.ts";
 import { pinning, untilListening } from "../neighbours.ts";
 import { chat } from "../requests.ts";
 
-/** How long V8 stopped the gateway each time that it collected garbage, in milliseconds. */
+/** Pauses of the gateway while V8 collected garbage, in milliseconds. */
 export interface Pauses {
   readonly p50: number;
   readonly p99: number;
@@ -37,7 +37,7 @@ export async function measurePauses(
 
 interface TracedGateway extends AsyncDisposable {
   readonly pid: number;
-  /** What V8 has printed so far. */
+  /** Returns what V8 has printed so far. */
   output(): string;
 }
 
