@@ -42,6 +42,7 @@ export interface CatalogOptions {
 }
 
 const MAX_KNOWN = 10_000;
+const MAX_NAMED = 1000;
 
 /** Tools, prompts and resources of the servers of an endpoint, under names that clients can tell apart. */
 export class Catalog {
@@ -52,6 +53,8 @@ export class Catalog {
   readonly #collisions: Collisions;
   /** Places where items were found last, by kind and exposed name. */
   readonly #known = new Map<string, Place>();
+  /** Places of tools that their names say, which no list changes. */
+  readonly #named = new Map<string, Place>();
 
   constructor({ servers, backend, pins, log }: CatalogOptions) {
     this.#servers = servers;
@@ -99,20 +102,44 @@ export class Catalog {
     exposed: string,
     reader: CatalogReader,
   ): Place | undefined | Promise<Place | undefined> {
-    const candidates = this.#servers.filter(({ server }) =>
+    const candidates = this.#candidates(exposed);
+    const [only] = candidates;
+    if (only === undefined) return undefined;
+    const key = keyInName(candidates, kind, exposed);
+    if (key !== undefined) {
+      const { server } = only;
+      const isHidden = kind === "tools" && !allowsTool(server.settings, key);
+      return isHidden ? undefined : { server, key };
+    }
+    return this.#findListed(
+      candidates,
+      kind,
+      exposed,
+      reader,
+      isLocked(only, kind),
+    );
+  }
+
+  /** Returns the place of a tool whose name says it all, whatever servers list; `undefined` for any other, also if there is none. */
+  placeInName(exposed: string): Place | undefined {
+    const known = this.#named.get(exposed);
+    if (known !== undefined) return known;
+    const candidates = this.#candidates(exposed);
+    const [only] = candidates;
+    const key = keyInName(candidates, "tools", exposed);
+    if (only === undefined || key === undefined) return undefined;
+    const { server } = only;
+    if (!allowsTool(server.settings, key)) return undefined;
+    const place = { server, key };
+    if (this.#named.size >= MAX_NAMED) this.#named.clear();
+    this.#named.set(exposed, place);
+    return place;
+  }
+
+  #candidates(exposed: string): readonly CatalogServer[] {
+    return this.#servers.filter(({ server }) =>
       hasPrefix(server.settings.prefix, exposed)
     );
-    const [only, ...others] = candidates;
-    if (only === undefined) return undefined;
-    const { server } = only;
-    const original = originalName(server.settings.prefix, exposed);
-    const isLocked = server.settings.approval !== undefined && kind === "tools";
-    if (others.length === 0 && original !== undefined && !isLocked) {
-      const isHidden = kind === "tools" &&
-        !allowsTool(server.settings, original);
-      return isHidden ? undefined : { server, key: original };
-    }
-    return this.#findListed(candidates, kind, exposed, reader, isLocked);
   }
 
   async #findListed(
@@ -162,6 +189,12 @@ export class Catalog {
       const { message } = error;
       return { ...about, items: new Map(), lock: undefined, error: message };
     }
+  }
+
+  /** Reports whether a tool is listed, and clients repeat no argument of it in headers. */
+  hasPlainHeaders({ server, key }: Place): boolean {
+    const owner = this.#servers.find((each) => each.server === server);
+    return owner?.lists.knownHeaders(key)?.length === 0;
   }
 
   /** As `ServerEntries.knowsTool`. */
@@ -243,4 +276,22 @@ export class Catalog {
     }
     return found;
   }
+}
+
+function isLocked(
+  { server: { settings: { approval } } }: CatalogServer,
+  kind: ListKind,
+): boolean {
+  return approval !== undefined && kind === "tools";
+}
+
+/** Returns the server's name of an item, if it follows from the exposed name; see `originalName`. */
+function keyInName(
+  [only, ...others]: readonly CatalogServer[],
+  kind: ListKind,
+  exposed: string,
+): string | undefined {
+  return only === undefined || others.length > 0 || isLocked(only, kind)
+    ? undefined
+    : originalName(only.server.settings.prefix, exposed);
 }

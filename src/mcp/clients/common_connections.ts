@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../base/json.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import type { ServerConnection } from "../servers/server_connection.ts";
 import type { ConnectingClient } from "../servers/server_connector.ts";
@@ -15,12 +16,17 @@ export class CommonConnections {
     server: McpServer,
     client: ConnectingClient,
   ): Promise<ServerConnection> {
-    const key = JSON.stringify([
-      server.name,
-      client.capabilities,
-      server.scopeOf(client.user),
-    ]);
+    const key = keyOf(server, client);
     return await this.#open.get(key, server, () => server.connect(client));
+  }
+
+  /** Returns the same, if it is open and may be used for calls of several clients. */
+  current(
+    server: McpServer,
+    client: ConnectingClient,
+  ): ServerConnection | undefined {
+    const open = this.#open.current(keyOf(server, client), server);
+    return open?.isShareable === true ? open : undefined;
   }
 
   /**
@@ -40,6 +46,18 @@ export class CommonConnections {
   async close(): Promise<void> {
     await this.#open.close();
   }
+}
+
+/** JSON of the capabilities of clients, which are the same objects for many requests. */
+const written = new WeakMap<JsonObject, string>();
+
+function keyOf(server: McpServer, client: ConnectingClient): string {
+  const { capabilities, user } = client;
+  const text = written.getOrInsertComputed(
+    capabilities,
+    () => JSON.stringify(capabilities),
+  );
+  return `${server.name}\n${text}\n${server.scopeOf(user)}`;
 }
 
 /** Others go on to use it. */

@@ -40,6 +40,11 @@ export class ConnectTools {
       }));
   }
 
+  /** Reports whether a name is that of one of them. */
+  has(name: string): boolean {
+    return this.#servers.has(name);
+  }
+
   /** Calls a tool; returns `undefined` if it is another one. @throws {ServerFailure} While the user has to log in. */
   async call(client: Client, name: string): Promise<JsonObject | undefined> {
     const server = this.#servers.get(name);

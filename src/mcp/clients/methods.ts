@@ -117,6 +117,27 @@ export class Methods {
     throw new RpcFailure(RPC.METHOD_NOT_FOUND, "Method not found");
   }
 
+  /**
+   * Returns the place of a tool if a call of it can go to its server as it is: its name says all, the server is well, and
+   * the tool does not have to run as a task.
+   */
+  ordinaryPlace(name: string): Place | undefined {
+    if (this.#roleOf(name) !== undefined || this.#connects.has(name)) {
+      return undefined;
+    }
+    const place = this.#catalog.placeInName(name);
+    const isOrdinary = place !== undefined &&
+      place.server.health.failure === undefined &&
+      !this.#tasks.mayRequireTask(place);
+    return isOrdinary ? place : undefined;
+  }
+
+  /** As `ObserveCall`, for a call of a tool under the name that clients use. */
+  observe(name: string, place: Place): ReturnType<ObserveCall> {
+    const isKnown = this.#catalog.knowsTool(place, name);
+    return this.#observe(place.server.name, isKnown ? name : "");
+  }
+
   /** Returns the arguments of a tool that clients repeat in headers; none for a tool that does not exist, or whose server fails. */
   async parameterHeaders(
     name: string,
@@ -220,6 +241,7 @@ export class Methods {
       return await this.#observed(
         name,
         place,
+        side.begun?.end,
         () =>
           this.#converse(client, place, "tools/call", {
             ...call,
@@ -238,10 +260,10 @@ export class Methods {
   async #observed(
     name: string,
     place: Place,
+    begun: ReturnType<ObserveCall> | undefined,
     call: () => Promise<JsonObject>,
   ): Promise<JsonObject> {
-    const isKnown = this.#catalog.knowsTool(place, name);
-    const end = this.#observe(place.server.name, isKnown ? name : "");
+    const end = begun ?? this.observe(name, place);
     try {
       const result = await call();
       end(result["isError"] === true ? "tool_error" : "ok");

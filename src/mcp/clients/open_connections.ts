@@ -4,6 +4,8 @@ import type { ServerConnection } from "../servers/server_connection.ts";
 /** Conversations that are in use, by key: requests that need the same one at the same time open it once. */
 export class OpenConnections<K> {
   readonly #open = new Map<K, Promise<ServerConnection>>();
+  /** Those of `#open` that are ready. */
+  readonly #ready = new Map<K, ServerConnection>();
 
   /**
    * Returns the conversation of a key; opens it if there is none, or if the server has changed its era.
@@ -23,6 +25,12 @@ export class OpenConnections<K> {
     }
   }
 
+  /** Returns the conversation of a key, if it is open and the server has not changed its era. */
+  current(key: K, server: McpServer): ServerConnection | undefined {
+    const ready = this.#ready.get(key);
+    return ready === undefined || server.isStale(ready) ? undefined : ready;
+  }
+
   /** Returns what is open or being opened. */
   entries(): MapIterator<[K, Promise<ServerConnection>]> {
     return this.#open.entries();
@@ -32,6 +40,7 @@ export class OpenConnections<K> {
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
+    this.#ready.clear();
     await Promise.allSettled(
       open.map(async (connection) => await (await connection).close()),
     );
@@ -44,11 +53,15 @@ export class OpenConnections<K> {
     const opening = open();
     this.#open.set(key, opening);
     // The caller gets the error as well.
-    opening.catch(() => this.#forget(key, opening));
+    opening.then((connection) => {
+      if (this.#open.get(key) === opening) this.#ready.set(key, connection);
+    }, () => this.#forget(key, opening));
     return opening;
   }
 
   #forget(key: K, connection: Promise<ServerConnection>): void {
-    if (this.#open.get(key) === connection) this.#open.delete(key);
+    if (this.#open.get(key) !== connection) return;
+    this.#open.delete(key);
+    this.#ready.delete(key);
   }
 }

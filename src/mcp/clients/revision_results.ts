@@ -25,20 +25,27 @@ export function resultForEra(
   method: string,
   result: JsonObject,
 ): JsonObject {
-  const meta = passingMeta(result);
+  const meta = metaForEra(era, result);
   if (era === "legacy") {
     const { resultType: _, ttlMs: __, cacheScope: ___, ...rest } = result;
-    const related = metaOf(result)[META.RELATED_TASK];
-    return withMeta(forLegacy(method, rest), {
-      ...meta,
-      ...(related !== undefined && { [META.RELATED_TASK]: related }),
-    });
+    return withMeta(forLegacy(method, rest), meta);
   }
   return withMeta({
     resultType: "complete",
     ...(cacheable.has(method) && { ttlMs: 0, cacheScope: "private" }),
     ...forModern(method, result),
-  }, { ...meta, [META.SERVER_INFO]: gatewayInfo });
+  }, meta);
+}
+
+/** Returns `_meta` of a result as clients of an era read it; empty for none. */
+export function metaForEra(era: Era, result: JsonObject): JsonObject {
+  const meta = passingMeta(result);
+  if (era === "modern") return { ...meta, [META.SERVER_INFO]: gatewayInfo };
+  const related = metaOf(result)[META.RELATED_TASK];
+  return {
+    ...meta,
+    ...(related !== undefined && { [META.RELATED_TASK]: related }),
+  };
 }
 
 /** Structured results that are no objects, and schemas of such results, are new in 2026-07-28. */

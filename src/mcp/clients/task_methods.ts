@@ -83,11 +83,7 @@ export class TaskMethods {
       this.#remember(client, server.name, result);
       return result;
     }
-    const lists = this.#servers.find((each) => each.server === server)?.lists;
-    const execution = lists?.knownTool(key)?.["execution"];
-    const isRequired = hasTasks && isJsonObject(execution) &&
-      execution["taskSupport"] === "required";
-    return isRequired
+    return hasTasks && this.mayRequireTask({ server, key })
       ? await runLegacyTask(
         (...request) => connection.request(...request),
         own,
@@ -95,6 +91,13 @@ export class TaskMethods {
         this.#clock,
       )
       : await connection.request("tools/call", own, side);
+  }
+
+  /** Reports whether a tool has to run as a task, at a server of 2025-11-25 that runs tools so. */
+  mayRequireTask({ server, key }: Place): boolean {
+    const lists = this.#servers.find((each) => each.server === server)?.lists;
+    const execution = lists?.knownTool(key)?.["execution"];
+    return isJsonObject(execution) && execution["taskSupport"] === "required";
   }
 
   /** Sends any other request. @throws {RpcFailure} For a task of a server whose clients see tasks in another form. */

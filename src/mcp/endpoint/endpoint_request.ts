@@ -1,12 +1,8 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import {
-  readMessage,
-  RPC,
-  type RpcMessage,
-  type RpcText,
-} from "../protocol/rpc_messages.ts";
+import { readMessage, RPC, type RpcMessage } from "../protocol/rpc_messages.ts";
+import type { RpcText } from "../direct/rpc_text.ts";
 import type { SeesTools } from "../servers/server_connection.ts";
 import { headerOf } from "./arrival.ts";
 import { failed } from "./endpoint_responses.ts";
@@ -33,12 +29,18 @@ export type RelayRequest = (
   request: EndpointRequest,
 ) => Promise<ResponseMessage | undefined>;
 
+/** Reports whether the body of a request says that it is JSON. */
+export function isJson(headers: HeaderList): boolean {
+  const type = headerOf(headers, "content-type") ?? "";
+  return type === "application/json" ||
+    /^application\/json\s*(?:;|$)/i.test(type);
+}
+
 /** Reads the messages of a `POST`; there is at least one. Returns the response to a body without. */
 export function readMessages(
   { headers, text }: EndpointRequest,
 ): readonly RpcMessage[] | ResponseMessage {
-  const type = headerOf(headers, "content-type") ?? "";
-  if (!/^application\/json\s*(?:;|$)/i.test(type)) {
+  if (!isJson(headers)) {
     return failed(
       415,
       RPC.SERVER_ERROR,

@@ -49,6 +49,7 @@ import {
   type RelayRequest,
 } from "./endpoint_request.ts";
 import { newNonce, type SessionFacts } from "../sessions/session_id.ts";
+import { DirectCalls } from "./direct_calls.ts";
 import { ClientSessions } from "../sessions/client_sessions.ts";
 
 /** One MCP endpoint in front of several servers, for clients of both eras (Streamable HTTP). */
@@ -56,6 +57,7 @@ export class McpEndpoint {
   readonly #services: EndpointServices;
   readonly #sessions: ClientSessions;
   readonly #modern: ModernRequests;
+  readonly #direct: DirectCalls;
   readonly #relay: RelayRequest | undefined;
   readonly #home: number | undefined;
 
@@ -72,14 +74,26 @@ export class McpEndpoint {
     this.#home = relay && home;
     this.#sessions = new ClientSessions(services);
     this.#modern = new ModernRequests(services);
+    this.#direct = new DirectCalls(services, this.#sessions, this.#modern);
     this.#relay = relay;
   }
 
   /** Handles a request; failures are responses. */
-  async handle(request: EndpointRequest): Promise<ResponseMessage> {
-    if (this.#home !== undefined && this.#home !== this.#services.worker) {
-      return await this.#relay?.(this.#home, request) ?? restarting();
-    }
+  handle(request: EndpointRequest): Promise<ResponseMessage> {
+    const home = this.#home ?? this.#services.worker;
+    return home === this.#services.worker
+      ? this.#direct.handle(request) ?? this.#handle(request)
+      : this.#handleAt(home, request);
+  }
+
+  async #handleAt(
+    home: number,
+    request: EndpointRequest,
+  ): Promise<ResponseMessage> {
+    return await this.#relay?.(home, request) ?? restarting();
+  }
+
+  async #handle(request: EndpointRequest): Promise<ResponseMessage> {
     switch (request.method) {
       case "POST":
         return await this.#post(request);

@@ -31,7 +31,8 @@ export function originalName(
 
 /** Reports whether a name has a prefix. */
 export function hasPrefix(prefix: string, exposed: string): boolean {
-  return prefix === "" || exposed.startsWith(`${prefix}_`);
+  return prefix === "" ||
+    exposed[prefix.length] === "_" && exposed.startsWith(prefix);
 }
 
 function mayBeHashed(exposed: string): boolean {

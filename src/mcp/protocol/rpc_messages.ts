@@ -75,7 +75,7 @@ export class RpcFailure extends Error implements RpcError {
 }
 
 /** Deeper messages are rejected: writing them would overflow the stack. */
-const MAX_DEPTH = 128;
+export const MAX_DEPTH = 128;
 
 /** Parses a JSON text; `undefined` if it is invalid, or nested more than 128 deep. */
 export function parseRpc(text: string): unknown {
@@ -85,22 +85,6 @@ export function parseRpc(text: string): unknown {
   } catch {
     // The error would quote the text, which may contain a secret.
     return undefined;
-  }
-}
-
-/** A text that is parsed once, when its value is needed. */
-export class RpcText {
-  readonly text: string;
-  #parsed: { readonly value: unknown } | undefined;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-
-  /** As `parseRpc` returns it. */
-  get value(): unknown {
-    this.#parsed ??= { value: parseRpc(this.text) };
-    return this.#parsed.value;
   }
 }
 

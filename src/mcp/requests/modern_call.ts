@@ -45,7 +45,8 @@ interface Question extends InputRequest {
 }
 
 /** Options of a call. */
-export interface CallOptions extends Pick<RequestSide, "owners" | "sees"> {
+export interface CallOptions
+  extends Pick<RequestSide, "owners" | "sees" | "begun"> {
   readonly services: EndpointServices;
   readonly user: string;
   readonly request: ModernRequest;
@@ -97,6 +98,7 @@ export class ModernCall {
     this.#answer = answer;
     const { method, params } = this.#options.request;
     const outcome = await this.#handle(method, params);
+    this.#options.begun?.leave();
     this.#stopGathering?.();
     this.#outcome = outcome;
     this.#deliver();
@@ -168,6 +170,7 @@ export class ModernCall {
       client: this,
       owners: this.#options.owners,
       sees: this.#options.sees,
+      begun: this.#options.begun,
       cancellation: this.cancellation,
       progressToken: typeof token === "string" || typeof token === "number"
         ? token

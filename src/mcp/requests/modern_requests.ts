@@ -37,7 +37,7 @@ const MAX_SUBSCRIPTIONS = 1024;
 
 /** A request as it arrived. */
 export interface ModernArrival
-  extends ModernRequest, Pick<RequestSide, "owners" | "sees"> {
+  extends ModernRequest, Pick<RequestSide, "owners" | "sees" | "begun"> {
   readonly user: string;
   readonly acceptsEvents: boolean;
   readonly cancellation: Cancellation;
@@ -111,7 +111,8 @@ export class ModernRequests {
   }
 
   async #call(arrival: ModernArrival): Promise<ResponseMessage> {
-    const { id, method, params, user, owners, sees, cancellation } = arrival;
+    const { id, method, params, user, owners, sees, begun, cancellation } =
+      arrival;
     const { requestState, inputResponses } = params;
     const digest = () => digestOf(method, params);
     const state = requestState === undefined ? undefined : this.#parked.open(
@@ -129,6 +130,7 @@ export class ModernRequests {
       services: this.#services,
       owners,
       sees,
+      begun,
       user,
       request: { id, method, params: own },
       park: (waiting) => this.#parked.park(waiting, user, digest()),

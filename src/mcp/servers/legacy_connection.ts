@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
@@ -22,11 +23,14 @@ import {
   withMeta,
 } from "../protocol/revisions.ts";
 import { MessageLimit } from "./failures/message_limit.ts";
+import { writeRawCall } from "../protocol/raw_messages.ts";
+import { BegunCall } from "./begun_call.ts";
 import type { LegacyLink } from "./server_links.ts";
 import {
   type Listener,
   type ListenFilter,
   passNotification,
+  type RawCall,
   type RequestSide,
   type ServerAbout,
   type ServerConnection,
@@ -137,6 +141,22 @@ export class LegacyConnection implements ServerConnection {
     }
   }
 
+  begin({ tool, args, meta, owners, end }: RawCall): BegunCall | undefined {
+    const { begin } = this.#link;
+    if (begin === undefined) return undefined;
+    const id = ++this.#nextId;
+    const written = Object.keys(meta).length === 0
+      ? undefined
+      : Buffer.from(JSON.stringify(meta));
+    const content = writeRawCall(id, tool, args, written);
+    return new BegunCall(
+      id,
+      this.#options.clock.monotonic(),
+      end,
+      (cancellation) => begin({ content, tool, owners }, cancellation),
+    );
+  }
+
   async notify(method: string, params: JsonObject): Promise<void> {
     await this.#post(writeNotification(method, params));
   }
@@ -186,13 +206,15 @@ export class LegacyConnection implements ServerConnection {
     side: RequestSide,
   ): Promise<JsonObject> {
     const { settings, clock } = this.#options;
-    const id = ++this.#nextId;
+    const begun = side.begun?.take();
+    const id = begun?.id ?? ++this.#nextId;
     const limit = new MessageLimit(
       side.cancellation,
       clock,
       settings.timeouts.callMs,
       () =>
         new ServerFailure(settings.name, "timeout", "did not respond in time"),
+      begun,
     );
     const cancelled = limit.cancellation.onCancel(() =>
       void this.#post(
@@ -218,7 +240,13 @@ export class LegacyConnection implements ServerConnection {
           ask,
         });
       }
-      const messages = link.exchange(text, id, limit.cancellation, side);
+      const messages = link.exchange(
+        text,
+        id,
+        limit.cancellation,
+        side,
+        begun?.response,
+      );
       for await (const message of messages) {
         limit.restart();
         if (message.kind === "request") {

@@ -1,4 +1,6 @@
+import { Buffer } from "node:buffer";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { writeRawCall } from "../protocol/raw_messages.ts";
 import { RpcFailure, type RpcMessage } from "../protocol/rpc_messages.ts";
 import {
   gatewayInfo,
@@ -9,6 +11,7 @@ import {
   withMeta,
 } from "../protocol/revisions.ts";
 import { finishModernTask, needsTasks, takesTasks } from "./awaited_tasks.ts";
+import { BegunCall } from "./begun_call.ts";
 import type { ModernLink } from "./server_links.ts";
 import { MessageLimit } from "./failures/message_limit.ts";
 import type { ConnectionOptions } from "./legacy_connection.ts";
@@ -18,6 +21,7 @@ import {
   type Listener,
   type ListenFilter,
   passNotification,
+  type RawCall,
   type RequestSide,
   type ServerAbout,
   type ServerConnection,
@@ -43,6 +47,8 @@ export class ModernConnection implements ServerConnection {
   readonly session = undefined;
   readonly #options: ModernOptions;
   readonly #link: ModernLink;
+  /** JSON of the `_meta` of requests, by what comes from the client: that is the same for many. */
+  readonly #metas = new WeakMap<JsonObject, Uint8Array>();
 
   constructor(link: ModernLink, options: ModernOptions) {
     this.#link = link;
@@ -110,6 +116,24 @@ export class ModernConnection implements ServerConnection {
     return Promise.resolve();
   }
 
+  begin({ tool, args, meta, owners, end }: RawCall): BegunCall | undefined {
+    const { begin } = this.#link;
+    if (begin === undefined) return undefined;
+    const { capabilities, clock } = this.#options;
+    const id = ++lastId;
+    const written = this.#metas.getOrInsertComputed(
+      meta,
+      () => Buffer.from(JSON.stringify(envelopeOf(capabilities, meta))),
+    );
+    const content = writeRawCall(id, tool, args, written);
+    return new BegunCall(
+      id,
+      clock.monotonic(),
+      end,
+      (cancellation) => begin({ content, tool, owners }, cancellation),
+    );
+  }
+
   async listen(filter: ListenFilter, listener: Listener): Promise<void> {
     const { resourceUris, taskIds, ...lists } = filter;
     const notifications = {
@@ -145,13 +169,15 @@ export class ModernConnection implements ServerConnection {
     capabilities: JsonObject,
   ): Promise<JsonObject> {
     const { settings, clock } = this.#options;
-    const id = ++lastId;
+    const begun = side.begun?.take();
+    const id = begun?.id ?? ++lastId;
     const limit = new MessageLimit(
       side.cancellation,
       clock,
       settings.timeouts.callMs,
       () =>
         new ServerFailure(settings.name, "timeout", "did not respond in time"),
+      begun,
     );
     const { cancellation } = limit;
     const meta = {
@@ -164,6 +190,7 @@ export class ModernConnection implements ServerConnection {
         { id, method, params: withEnvelope(params, capabilities, meta) },
         cancellation,
         side,
+        begun?.response,
       );
       for await (const message of messages) {
         limit.restart();
@@ -188,12 +215,16 @@ export function withEnvelope(
   capabilities: JsonObject,
   meta: JsonObject = {},
 ): JsonObject {
-  return withMeta(params, {
+  return withMeta(params, envelopeOf(capabilities, meta));
+}
+
+function envelopeOf(capabilities: JsonObject, meta: JsonObject): JsonObject {
+  return {
     ...meta,
     [META.VERSION]: MODERN_REVISION,
     [META.CLIENT_INFO]: gatewayInfo,
     [META.CLIENT_CAPABILITIES]: capabilities,
-  });
+  };
 }
 
 /** Returns the result, once it is there. */

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { RPC, RpcFailure, type RpcMessage } from "../protocol/rpc_messages.ts";
 import { type Era, isAtLeast } from "../protocol/revisions.ts";
 
+import type { BegunCall } from "./begun_call.ts";
 import type { RequestSender } from "./server_links.ts";
 
 /** Declarations of a server. */
@@ -27,8 +28,22 @@ export type SeesTools = (
   names: readonly string[],
 ) => Promise<readonly boolean[]>;
 
+/** A call of a tool whose parts are written already. */
+export interface RawCall {
+  /** Name of the tool at the server: letters, digits, `_` and `-`. */
+  readonly tool: string;
+  /** JSON of the arguments; `undefined` without. */
+  readonly args: Uint8Array | undefined;
+  /** Members of `_meta` that are meant for the server, and the level of log messages. */
+  readonly meta: JsonObject;
+  readonly owners: readonly string[];
+  readonly end: BegunCall["end"];
+}
+
 /** The client side of a request to a server. */
 export interface RequestSide extends RequestSender {
+  /** The request, if it has been sent already; for the connection that has begun it. */
+  readonly begun?: BegunCall | undefined;
   /** `undefined` if the client may see all tools. */
   readonly sees: SeesTools | undefined;
   /** The client does not want the result any more. */
@@ -113,6 +128,11 @@ export interface ServerConnection {
     params: JsonObject,
     side: RequestSide,
   ): Promise<JsonObject>;
+  /**
+   * Sends a call whose answer is up to the caller, or to `request` with the call as `begun`. Absent, or `undefined`, where messages
+   * share a stream.
+   */
+  begin?(call: RawCall): BegunCall | undefined;
   /** Sends a notification; failures do not matter to the client. */
   notify(method: string, params: JsonObject): Promise<void>;
   /** Receives what the server sends by itself, until that ends; returns at once if it sends nothing. */

@@ -1,5 +1,6 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
+import type { ResponseMessage } from "../../http/message.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { RpcMessage } from "../protocol/rpc_messages.ts";
 
@@ -11,6 +12,20 @@ export interface RequestSender {
   readonly client: object;
 }
 
+/** A request that is written already, and its HTTP header fields besides those of all. */
+export interface WrittenCall {
+  readonly content: Uint8Array;
+  /** Name of the tool at the server. */
+  readonly tool: string;
+  readonly owners: readonly string[];
+}
+
+/** Sends a request; resolves with the head of the response, from which `exchange` goes on. */
+export type BeginExchange = (
+  call: WrittenCall,
+  cancellation: Cancellation,
+) => Promise<ResponseMessage>;
+
 /** A request of the era without sessions, with its whole `_meta`. */
 export interface ModernRequest {
   readonly id: number;
@@ -20,12 +35,18 @@ export interface ModernRequest {
 
 /** Carries requests to a server of the era without sessions, and what belongs to them back. */
 export interface ModernLink {
-  /** Sends a request; yields what belongs to it, the response last. */
+  /**
+   * Sends a request; yields what belongs to it, the response last.
+   * @param begun Of a request that `begin` has sent.
+   */
   exchange(
     request: ModernRequest,
     cancellation: Cancellation,
     sender?: RequestSender,
+    begun?: Promise<ResponseMessage>,
   ): AsyncGenerator<RpcMessage, void>;
+  /** Absent where all messages share a stream. */
+  readonly begin?: BeginExchange;
 }
 
 /** Carries the messages of one session to a server of a revision with `initialize`, and back. */
@@ -36,13 +57,16 @@ export interface LegacyLink {
   readonly isStateful: boolean;
   /** Revision that the server has chosen; set once it is known. */
   revision: string | undefined;
-  /** Sends a request; yields what belongs to it, the response last. */
+  /** As in `ModernLink`. */
   exchange(
     text: string,
     id: JsonRpcId,
     cancellation: Cancellation,
     sender?: RequestSender,
+    begun?: Promise<ResponseMessage>,
   ): AsyncGenerator<RpcMessage, void>;
+  /** As in `ModernLink`. */
+  readonly begin?: BeginExchange;
   /** Sends a notification or a response. */
   post(text: string, cancellation: Cancellation): Promise<void>;
   /**

@@ -1,4 +1,5 @@
 import { Cancellation } from "../../base/cancellation.ts";
+import { recentTime } from "../../base/clock.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
 import { type JsonObject, stringMember } from "../../base/json.ts";
 import type { ResponseMessage } from "../../http/message.ts";
@@ -44,8 +45,17 @@ const DEFAULT_LEVEL = "info";
 const NEWS_STREAM = "news";
 
 /** Facts about the arrival of the requests of a POST. */
-interface Arrival extends Pick<RequestSide, "owners" | "sees"> {
+interface Arrival extends Pick<RequestSide, "owners" | "sees" | "begun"> {
   readonly acceptsEvents: boolean;
+}
+
+/** A request that is under way, and the stream for what belongs to it. */
+export interface OpenRequest {
+  readonly id: JsonRpcId;
+  /** Cancelled when the client does not want the result any more. */
+  readonly cancellation: Cancellation;
+  /** `undefined` for a client that reads no streams. */
+  readonly stream: MessageStream | undefined;
 }
 
 /** The session of a client of the legacy era: its conversations with the servers, its requests and its streams. */
@@ -101,6 +111,11 @@ export class ClientSession implements Client {
     });
   }
 
+  /** Returns the conversation with a server, if it is open. */
+  current(server: McpServer): ServerConnection | undefined {
+    return this.#connections.current(server, server);
+  }
+
   /** Returns the sessions at the servers, by name. */
   async serverSessions(): Promise<Readonly<Record<string, ServerSession>>> {
     const open = await Promise.allSettled(
@@ -127,17 +142,58 @@ export class ClientSession implements Client {
     requests: readonly Request[],
     arrival: Arrival,
   ): Promise<ResponseMessage> {
-    const { clock } = this.#services;
-    const stream = arrival.acceptsEvents ? this.#newStream() : undefined;
-    const answer = new Answer(clock, stream);
-    // A client whose connection breaks can come back for the result.
-    answer.begin();
+    const answer = this.#beginAnswer(
+      arrival.acceptsEvents ? this.#newStream() : undefined,
+    );
     const [only, ...others] = requests;
     if (only === undefined) answer.abandon();
     else if (others.length === 0) {
       void this.#run(only, arrival, answer, (text) => answer.finish(text));
     } else void this.#runBatch(requests, arrival, answer);
     return answer.response;
+  }
+
+  /** Reports whether another request can run, with this id. */
+  canRun(id: JsonRpcId): boolean {
+    return !this.#running.has(id) && this.#running.size < MAX_RUNNING;
+  }
+
+  /** Opens a request that can run, for somebody who responds to it, or calls `goOn`. */
+  open(id: JsonRpcId, acceptsEvents: boolean): OpenRequest {
+    const cancellation = new Cancellation();
+    this.#running.set(id, cancellation);
+    const stream = acceptsEvents ? this.#newStream() : undefined;
+    return { id, cancellation, stream };
+  }
+
+  /** Ends an open request. */
+  end({ id }: OpenRequest): void {
+    this.#running.delete(id);
+    this.usedAt = recentTime(this.#services.clock);
+  }
+
+  /** Handles an open request as `handle` does. */
+  goOn(
+    request: Request,
+    arrival: Arrival,
+    { cancellation, stream }: OpenRequest,
+  ): Promise<ResponseMessage> {
+    const answer = this.#beginAnswer(stream);
+    void this.#runOpen(
+      request,
+      arrival,
+      answer,
+      (text) => answer.finish(text),
+      cancellation,
+    );
+    return answer.response;
+  }
+
+  #beginAnswer(stream: MessageStream | undefined): Answer {
+    const answer = new Answer(this.#services.clock, stream);
+    // A client whose connection breaks can come back for the result.
+    answer.begin();
+    return answer;
   }
 
   /** Takes a notification or a response of the client; returns whether it was expected. */
@@ -204,22 +260,34 @@ export class ClientSession implements Client {
   }
 
   async #run(
-    { id, method, params }: Request,
-    { owners, sees }: Arrival,
+    request: Request,
+    arrival: Arrival,
     answer: Answer,
     finish: (text: string) => void,
   ): Promise<void> {
-    if (this.#running.has(id) || this.#running.size >= MAX_RUNNING) {
+    const { id } = request;
+    if (!this.canRun(id)) {
       const message = "The id is in use, or too many requests are under way";
       return finish(writeError(id, { code: RPC.INVALID_REQUEST, message }));
     }
     const cancellation = new Cancellation();
     this.#running.set(id, cancellation);
+    await this.#runOpen(request, arrival, answer, finish, cancellation);
+  }
+
+  async #runOpen(
+    { id, method, params }: Request,
+    { owners, sees, begun }: Arrival,
+    answer: Answer,
+    finish: (text: string) => void,
+    cancellation: Cancellation,
+  ): Promise<void> {
     try {
       const side = {
         ...this.#sideOf(params, cancellation, answer),
         owners,
         sees,
+        begun,
       };
       const { _meta: _, ...own } = params;
       const result = await this.#dispatch(method, own, side);
@@ -228,6 +296,7 @@ export class ClientSession implements Client {
       if (cancellation.cancelled) return answer.abandon();
       finish(writeError(id, this.#failureOf(method, error)));
     } finally {
+      begun?.leave();
       this.#running.delete(id);
       this.usedAt = this.#services.clock.monotonic();
     }
@@ -263,7 +332,7 @@ export class ClientSession implements Client {
     params: JsonObject,
     cancellation: Cancellation,
     answer: Answer,
-  ): Omit<RequestSide, "owners" | "sees"> {
+  ): Omit<RequestSide, "owners" | "sees" | "begun"> {
     const meta = params["_meta"];
     const token = Object(meta)["progressToken"];
     const send = (text: string) => answer.send(text);

@@ -1,6 +1,12 @@
+import { recentTime } from "../../base/clock.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
 import { ClientSession } from "./client_session.ts";
-import { openSession, sealSession, type SessionFacts } from "./session_id.ts";
+import {
+  isTooOld,
+  openSession,
+  sealSession,
+  type SessionFacts,
+} from "./session_id.ts";
 
 /** Sessions with state in this process; clients of others come back with their sealed id. */
 const MAX_SESSIONS = 10_000;
@@ -8,6 +14,8 @@ const IDLE_MS = 30 * 60_000;
 const CHECK_MS = 60_000;
 /** Ids of sessions that have ended, which nobody can continue. */
 const MAX_ENDED = 10_000;
+/** Opening the seal of an id costs several times as much as finding it here. */
+const MAX_OPENED = 512;
 
 /** The sessions of clients of the legacy era. */
 export class ClientSessions {
@@ -15,6 +23,8 @@ export class ClientSessions {
   /** By nonce, the one that was used least recently first. */
   readonly #sessions = new Map<string, ClientSession>();
   readonly #ended = new Set<string>();
+  /** Contents of the ids that were read last, the oldest first. */
+  readonly #opened = new Map<string, SessionFacts>();
   #stopTimer: (() => void) | undefined;
 
   constructor(services: EndpointServices) {
@@ -33,19 +43,32 @@ export class ClientSessions {
 
   /** Reads an id; `undefined` if it is that of no session of the user. */
   read(id: string, user: string): SessionFacts | undefined {
-    const { seal, clock } = this.#services;
-    const facts = openSession(seal, id, clock.now());
+    const facts = this.#open(id);
     return facts === undefined || facts.user !== user ||
         this.#ended.has(facts.nonce)
       ? undefined
       : facts;
   }
 
+  #open(id: string): SessionFacts | undefined {
+    const { seal, clock } = this.#services;
+    const known = this.#opened.get(id);
+    if (known !== undefined && !isTooOld(known, clock.now())) return known;
+    const facts = openSession(seal, id, clock.now());
+    if (facts === undefined) return undefined;
+    if (this.#opened.size >= MAX_OPENED) {
+      const [oldest = ""] = this.#opened.keys();
+      this.#opened.delete(oldest);
+    }
+    this.#opened.set(id, facts);
+    return facts;
+  }
+
   /** Returns a session, which may have begun in another process. */
   use(facts: SessionFacts): ClientSession {
     const session = this.#sessions.get(facts.nonce) ??
       new ClientSession(facts, this.#services);
-    session.usedAt = this.#services.clock.monotonic();
+    session.usedAt = recentTime(this.#services.clock);
     this.#sessions.delete(facts.nonce);
     this.#keep(session);
     return session;

@@ -47,6 +47,14 @@ export function sealSession(
   return seal.seal("session", { ...rest, servers: Object.fromEntries(kept) });
 }
 
+/** Reports whether nobody may use a session any more. */
+export function isTooOld(
+  { beganAt }: Pick<SessionFacts, "beganAt">,
+  now: number,
+): boolean {
+  return now - beganAt > MAX_AGE_MS;
+}
+
 /** Reads the id of a session; `undefined` if it is none, or too old. */
 export function openSession(
   seal: Seal<McpSealPurpose>,
@@ -62,7 +70,7 @@ export function openSession(
   if (
     nonce === undefined || user === undefined || revision === undefined ||
     typeof beganAt !== "number" || typeof worker !== "number" ||
-    now - beganAt > MAX_AGE_MS || !isJsonObject(capabilities) ||
+    isTooOld({ beganAt }, now) || !isJsonObject(capabilities) ||
     !isJsonObject(servers)
   ) return undefined;
   const known = Object.entries(servers).flatMap(([name, session]) => {

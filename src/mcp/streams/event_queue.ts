@@ -10,6 +10,15 @@ const KEEP_ALIVE_MS = 15_000;
 const MAX_QUEUED = 16 * 1024 * 1024;
 const comment = new TextEncoder().encode(": \n\n");
 
+/** Follows the data of an event. */
+export const EVENT_END = "\n\n";
+
+/** Returns what precedes the data of a message. @param id Id with which the stream can be resumed after the event. */
+export function eventStart(id: string | undefined): string {
+  const start = "event: message\ndata: ";
+  return id === undefined ? start : `id: ${id}\n${start}`;
+}
+
 /** The body of a stream of server-sent events: events are written at any time, and read when the client is ready. */
 export class EventQueue implements Body {
   readonly length = undefined;
@@ -38,10 +47,7 @@ export class EventQueue implements Body {
 
   /** Writes a message as an event. @param id Id with which the stream can be resumed after the event. */
   write(data: string, id?: string): void {
-    const lines = id === undefined
-      ? ["event: message"]
-      : [`id: ${id}`, "event: message"];
-    this.writeRaw(`${lines.join("\n")}\ndata: ${data}\n\n`);
+    this.writeRaw(eventStart(id) + data + EVENT_END);
   }
 
   /** Writes lines as they are. */

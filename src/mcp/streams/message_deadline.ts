@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, recentTime } from "../../base/clock.ts";
 import { type Deadline, TimerWheel } from "../../http/timer_wheel.ts";
 
 /** One timer for all deadlines of a clock: setting one for each message costs more than the rest of a call. */
@@ -8,6 +8,8 @@ const wheels = new WeakMap<Clock, TimerWheel>();
 export interface MessageDeadline {
   /** Calls back after a time from now on, in place of the one before. */
   begin(delayMs: number): void;
+  /** The same, up to 100 ms earlier: that costs less. */
+  beginAbout(delayMs: number): void;
   /** Lifts the limit; `begin` sets it again. */
   lift(): void;
 }
@@ -26,6 +28,10 @@ export function createDeadline(
     begin(delayMs) {
       wheel.add(deadline);
       wheel.set(deadline, delayMs);
+    },
+    beginAbout(delayMs) {
+      wheel.add(deadline);
+      wheel.setAt(deadline, recentTime(clock) + delayMs);
     },
     lift: () => wheel.delete(deadline),
   };

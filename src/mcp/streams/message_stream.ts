@@ -1,7 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import { EventQueue } from "./event_queue.ts";
+import { type Body, BytesBody } from "../../http/body.ts";
+import { EVENT_END, EventQueue, eventStart } from "./event_queue.ts";
 
 /** Events that a client can catch up with. */
 const MAX_KEPT_EVENTS = 256;
@@ -23,10 +24,17 @@ export interface StreamOptions {
   onLeave(): void;
 }
 
+interface KeptEvent {
+  readonly id: number;
+  readonly text: string;
+}
+
+const decoder = new TextDecoder();
+
 /** Messages to a client that may lose its connection, and come back for what it has missed (MCP 2025-11-25, "Transports"). */
 export class MessageStream {
   readonly #options: StreamOptions;
-  #events: { readonly id: number; readonly text: string }[] = [];
+  #events: KeptEvent[] = [];
   #kept = 0;
   #lastId = 0;
   #queue: EventQueue | undefined;
@@ -45,14 +53,37 @@ export class MessageStream {
     return this.#isOver;
   }
 
+  /**
+   * Returns the response to a request whose answer is the only message, as `connect`, `send` and `end` would.
+   * @param write Writes the answer between two texts.
+   */
+  deliver(
+    write: (before: string, after: string) => Uint8Array,
+  ): ResponseMessage {
+    const { name, primes } = this.#options;
+    const id = this.#idOf(++this.#lastId);
+    const before = name !== undefined && primes ? this.#primer() : "";
+    const start = before + eventStart(id);
+    const bytes = write(start, EVENT_END);
+    this.#isOver = true;
+    if (name !== undefined) {
+      const answer = bytes.subarray(start.length, -EVENT_END.length);
+      this.#keep({ id: this.#lastId, text: decoder.decode(answer) });
+    }
+    return eventsResponse(new BytesBody(bytes));
+  }
+
   /** Sends a message. */
   send(text: string): void {
     if (this.#isOver) return;
     const id = ++this.#lastId;
     this.#queue?.write(text, this.#idOf(id));
-    if (this.#options.name === undefined) return;
-    this.#events.push({ id, text });
-    this.#kept += lengthOf(text);
+    if (this.#options.name !== undefined) this.#keep({ id, text });
+  }
+
+  #keep(event: KeptEvent): void {
+    this.#events.push(event);
+    this.#kept += lengthOf(event.text);
     while (
       this.#events.length > MAX_KEPT_EVENTS || this.#kept > MAX_KEPT_LENGTH
     ) {
@@ -87,7 +118,7 @@ export class MessageStream {
       this.#options.onLeave();
     });
     if (after === undefined && name !== undefined && primes) {
-      queue.writeRaw(`id: ${this.#idOf(0)}\nretry: ${RETRY_MS}\ndata: \n\n`);
+      queue.writeRaw(this.#primer());
     }
     for (const { id, text } of this.#events) {
       if (after !== undefined && id > after) queue.write(text, this.#idOf(id));
@@ -95,6 +126,10 @@ export class MessageStream {
     if (this.#isOver) queue.end();
     else this.#queue = queue;
     return eventsResponse(queue);
+  }
+
+  #primer(): string {
+    return `id: ${this.#idOf(0)}\nretry: ${RETRY_MS}\ndata: \n\n`;
   }
 
   #idOf(id: number): string | undefined {
@@ -124,11 +159,14 @@ function lengthOf(text: string): number {
   return text.length + EVENT_OVERHEAD;
 }
 
-function eventsResponse(body: EventQueue): ResponseMessage {
-  const headers = HeaderList.from([
-    ["content-type", "text/event-stream"],
-    ["cache-control", "no-cache, no-transform"],
-    ["x-accel-buffering", "no"],
+function eventsResponse(body: Body): ResponseMessage {
+  const headers = new HeaderList([
+    "content-type",
+    "text/event-stream",
+    "cache-control",
+    "no-cache, no-transform",
+    "x-accel-buffering",
+    "no",
   ]);
   return { status: 200, headers, body };
 }

@@ -1,17 +1,21 @@
 import type { Clock } from "../../base/clock.ts";
-import { textBody } from "../../http/body.ts";
+import { BytesBody, textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { createDeadline, type MessageDeadline } from "./message_deadline.ts";
 import type { MessageStream } from "./message_stream.ts";
 
 /** Proxies and clients give up a response that does not begin for long. */
-const STREAM_AFTER_MS = 10_000;
+export const STREAM_AFTER_MS = 10_000;
 
 /** Creates a response with a JSON body. */
-export function jsonResponse(text: string, status = 200): ResponseMessage {
-  const headers = HeaderList.from([["content-type", "application/json"]]);
-  return { status, headers, body: textBody(text) };
+export function jsonResponse(
+  json: string | Uint8Array,
+  status = 200,
+): ResponseMessage {
+  const headers = new HeaderList(["content-type", "application/json"]);
+  const body = typeof json === "string" ? textBody(json) : new BytesBody(json);
+  return { status, headers, body };
 }
 
 /** The HTTP response to a request: JSON if its result comes first, and a stream of events if other messages do. */

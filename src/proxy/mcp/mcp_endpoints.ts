@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, recentTime } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Log } from "../../base/log.ts";
@@ -16,7 +16,7 @@ import {
   type McpServerStatus,
   unusedServer,
 } from "../../mcp/servers/server_status.ts";
-import { RpcText } from "../../mcp/protocol/rpc_messages.ts";
+import { RpcText } from "../../mcp/direct/rpc_text.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import type { ToolCall } from "../../telemetry/metrics/mcp_metrics.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
@@ -64,7 +64,6 @@ interface OpenEndpoint {
   usedAt: number;
 }
 
-const decoder = new TextDecoder();
 /** Endpoints of users are kept for this time without requests. */
 const IDLE_MS = 30 * 60_000;
 const MAX_ENDPOINTS = 2000;
@@ -78,7 +77,7 @@ export interface McpCall {
   readonly body: Body | undefined;
   readonly cancellation: Cancellation;
   readonly trace: Pick<PolicyTrace, "report"> | undefined;
-  /** Called with the parsed body, before the request is handled; `undefined` if it is no JSON. */
+  /** Called with the parsed body, or what matters in it, before the request is handled; `undefined` if it is no JSON. */
   onRead(message: unknown): void;
 }
 
@@ -97,6 +96,8 @@ export class McpEndpoints {
   /** By backend and user; the one that was used least recently first. */
   readonly #open = new Map<string, OpenEndpoint>();
 
+  /** The one that was used last, unless it is that of a user. */
+  #latest: OpenEndpoint | undefined;
   readonly #programs = new Programs();
 
   constructor(options: McpEndpointsOptions) {
@@ -123,9 +124,13 @@ export class McpEndpoints {
         `Cannot serve "${authority}": a page of another host has reached the gateway over loopback`,
       );
     }
-    const bytes = await this.#read({ body, held });
-    const text = new RpcText(decoder.decode(bytes));
-    onRead(text.value);
+    const { maxBufferBytes } = this.#options;
+    const message = { body, held };
+    const bytes = await peekBody(message, maxBufferBytes);
+    message.body?.cancel(bytes === undefined ? "too long" : "read");
+    if (bytes === undefined) throw tooLong(maxBufferBytes);
+    const text = new RpcText(bytes);
+    onRead(target.discovery === undefined ? text.summary : text.value);
     const caller = target.servers.some(seesCaller)
       ? callerOf(slots)
       : undefined;
@@ -189,6 +194,7 @@ export class McpEndpoints {
   /** Retires the endpoints of backends that are not in the snapshot, or have changed; requests under way finish. */
   retainOnly(snapshot: Snapshot): void {
     const { backends } = snapshot;
+    this.#latest = undefined;
     this.#programs.retainOnly(snapshot);
     for (const [key, { backend, target, endpoint }] of this.#open) {
       if (backends.get(backend)?.mcp === target) continue;
@@ -201,23 +207,10 @@ export class McpEndpoints {
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
+    this.#latest = undefined;
     this.#options.relay?.close();
     await Promise.all(open.map(({ endpoint }) => endpoint.close()));
     await this.#programs.close();
-  }
-
-  async #read(
-    message: Parameters<typeof peekBody>[0],
-  ): Promise<Uint8Array> {
-    const { maxBufferBytes } = this.#options;
-    const bytes = await peekBody(message, maxBufferBytes);
-    message.body?.cancel(bytes === undefined ? "too long" : "read");
-    if (bytes !== undefined) return bytes;
-    throw new GatewayError(
-      "body_too_large",
-      "downstream",
-      `Cannot read the request: the body is longer than ${maxBufferBytes} bytes`,
-    );
   }
 
   #endpointOf(
@@ -226,6 +219,14 @@ export class McpEndpoints {
     caller: Caller | undefined,
   ): McpEndpoint {
     const { clock } = this.#options;
+    const latest = this.#latest;
+    if (
+      caller === undefined && latest?.target === target &&
+      latest.backend === backend.key
+    ) {
+      latest.usedAt = recentTime(clock);
+      return latest.endpoint;
+    }
     const key = JSON.stringify([
       backend.key,
       ...caller === undefined
@@ -237,10 +238,11 @@ export class McpEndpoints {
     if (!isCurrent) void known?.endpoint.retire();
     const open = isCurrent ? known : this.#create(backend, target);
     open.caller = caller;
-    open.usedAt = clock.monotonic();
+    open.usedAt = recentTime(clock);
     this.#open.delete(key);
     this.#open.set(key, open);
     if (!isCurrent) this.#retireUnused();
+    this.#latest = caller === undefined ? open : undefined;
     return open.endpoint;
   }
 
@@ -307,6 +309,14 @@ export class McpEndpoints {
 
 /** Worker that has the processes of servers: users would have one in each, if all had. */
 const PROCESS_WORKER = 1;
+
+function tooLong(maxBytes: number): GatewayError {
+  return new GatewayError(
+    "body_too_large",
+    "downstream",
+    `Cannot read the request: the body is longer than ${maxBytes} bytes`,
+  );
+}
 
 /** Counts what a client has to take, which is in memory as a whole. @throws {GatewayError} `body_memory_full` */
 function hold({ body }: ResponseMessage, held: HeldBytes | undefined): void {

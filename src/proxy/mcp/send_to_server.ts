@@ -54,13 +54,11 @@ export function createSend(
   caller: () => Caller | undefined,
   { destinationOf, tokens, maxBufferBytes, clock }: SendToServerOptions,
 ): SendHttp {
-  return async (request, body, cancellation) => {
-    const destination = destinationOf(backend);
-    await destination.prepare();
-    const target = destination.choose([], undefined, false);
-    const { credentials } = backend;
+  const { credentials } = backend;
+  const send: SendHttp = async (request, body, cancellation) => {
+    const target = destinationOf(backend).choose([], undefined, false);
     if (credentials === undefined) {
-      return await target.send(request, body, cancellation);
+      return target.send(request, body, cancellation);
     }
     const credentialed = new CredentialedTarget(target, {
       credentials,
@@ -77,6 +75,12 @@ export function createSend(
     } catch (error) {
       throw failureOf(server, error);
     }
+  };
+  return (request, body, cancellation) => {
+    const unprepared = destinationOf(backend).prepare();
+    return unprepared === undefined
+      ? send(request, body, cancellation)
+      : unprepared.then(() => send(request, body, cancellation));
   };
 }
 

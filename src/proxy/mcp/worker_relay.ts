@@ -4,7 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { HeaderList } from "../../http/header_list.ts";
-import { RpcText } from "../../mcp/protocol/rpc_messages.ts";
+import { RpcText } from "../../mcp/direct/rpc_text.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { EndpointRequest } from "../../mcp/endpoint/endpoint_request.ts";

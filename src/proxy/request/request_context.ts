@@ -11,6 +11,7 @@ import type {
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import { Slots } from "../../policy/contract/slot.ts";
 import type { ResponseCounts } from "../../llm/usage/token_usage.ts";
+import type { Route } from "../../snapshot/snapshot.ts";
 import type { RoutedRequest } from "./routed_request.ts";
 
 /** The facts of a request that never change. */
@@ -63,15 +64,7 @@ export class RequestContext implements PolicyContext {
     name: string,
   ): string | undefined {
     const { route = this.#routed.findRoute()?.value } = this.#routed;
-    const targets =
-      route?.backends.flatMap(({ backend }) => backend?.mcp ?? []) ?? [];
-    const owners = new Set(
-      targets.map(({ servers }) =>
-        owningServer(servers.map(({ settings }) => settings), kind, name)
-      ),
-    );
-    const [only] = owners;
-    return owners.size === 1 ? only : undefined;
+    return route && serverOf(route, kind, name);
   }
 
   discoveryRole(name: string): DiscoveryRole | undefined {
@@ -108,4 +101,32 @@ export class RequestContext implements PolicyContext {
   get resourcePath(): string | undefined {
     return this.#routed.route?.resourcePath;
   }
+}
+
+const MAX_NAMES = 1000;
+/** Longer names are not kept. */
+const MAX_NAME_LENGTH = 128;
+/** Servers of routes by kind and name: the configuration alone says them. */
+const knownServers = new WeakMap<Route, Map<string, string | undefined>>();
+
+/** Returns the server of a target, if it is the same at all backends of a route. */
+function serverOf(
+  route: Route,
+  kind: "tool" | "prompt" | "resource",
+  name: string,
+): string | undefined {
+  const known = knownServers.getOrInsertComputed(route, () => new Map());
+  const key = `${kind} ${name}`;
+  if (known.has(key)) return known.get(key);
+  const targets = route.backends.flatMap(({ backend }) => backend?.mcp ?? []);
+  const owners = new Set(
+    targets.map(({ servers }) =>
+      owningServer(servers.map(({ settings }) => settings), kind, name)
+    ),
+  );
+  const [only] = owners;
+  const server = owners.size === 1 ? only : undefined;
+  if (known.size >= MAX_NAMES) known.clear();
+  if (name.length <= MAX_NAME_LENGTH) known.set(key, server);
+  return server;
 }

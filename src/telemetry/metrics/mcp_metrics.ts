@@ -48,10 +48,28 @@ export function createToolCallMetrics(
     ["backend", "server"],
     secondsBounds,
   );
-  return ({ backend, server, tool, result, seconds }) => {
-    calls.labels(backend, server, tool, result).inc();
-    duration.labels(backend, server).observe(seconds);
+  const seriesOf = (call: ToolCall) => {
+    const { backend, server, tool, result } = call;
+    return {
+      call,
+      count: calls.labels(backend, server, tool, result),
+      time: duration.labels(backend, server),
+    };
   };
+  // Many calls in a row are of one tool.
+  let latest: ReturnType<typeof seriesOf> | undefined;
+  return (call) => {
+    if (latest === undefined || !isAlike(latest.call, call)) {
+      latest = seriesOf(call);
+    }
+    latest.count.inc();
+    latest.time.observe(call.seconds);
+  };
+}
+
+function isAlike(a: ToolCall, b: ToolCall): boolean {
+  return a.tool === b.tool && a.server === b.server &&
+    a.backend === b.backend && a.result === b.result;
 }
 
 const toolStates = ["listed", "held", "suspicious"] as const;

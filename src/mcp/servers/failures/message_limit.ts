@@ -7,19 +7,24 @@ import {
 
 /** A time limit of an exchange with a server. Messages restart it; time in which the client is asked does not count. */
 export class MessageLimit {
-  readonly cancellation = new Cancellation();
+  readonly cancellation: Cancellation;
   readonly #limitMs: number;
   readonly #limit: MessageDeadline;
   readonly #unsubscribe: () => void;
   #paused = 0;
 
-  /** @param reason Creates the reason of the cancellation. */
+  /**
+   * @param reason Creates the reason of the cancellation.
+   * @param begun An exchange that is under way, whose cancellation it uses.
+   */
   constructor(
     parent: Cancellation,
     clock: Clock,
     limitMs: number,
     reason: () => unknown,
+    begun?: { readonly cancellation: Cancellation; readonly beganAt: number },
   ) {
+    this.cancellation = begun?.cancellation ?? new Cancellation();
     this.#limitMs = limitMs;
     this.#limit = createDeadline(
       clock,
@@ -28,7 +33,10 @@ export class MessageLimit {
     this.#unsubscribe = parent.onCancel((inherited) =>
       this.cancellation.cancel(inherited)
     );
-    this.restart();
+    const passedMs = begun === undefined
+      ? 0
+      : clock.monotonic() - begun.beganAt;
+    this.#limit.begin(Math.max(0, limitMs - passedMs));
   }
 
   /** Begins the time anew. */

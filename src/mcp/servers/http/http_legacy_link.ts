@@ -3,12 +3,18 @@ import type { Clock } from "../../../base/clock.ts";
 import { sleep } from "../../../base/cancellation.ts";
 import type { JsonRpcId } from "../../../base/errors.ts";
 import { RpcFailure, type RpcMessage } from "../../protocol/rpc_messages.ts";
+import type { ResponseMessage } from "../../../http/message.ts";
 import type {
+  HttpCall,
   HttpReply,
   HttpTransport,
   StreamPlace,
 } from "./http_transport.ts";
-import type { LegacyLink, RequestSender } from "../server_links.ts";
+import type {
+  BeginExchange,
+  LegacyLink,
+  RequestSender,
+} from "../server_links.ts";
 import { ServerFailure, SessionLost } from "../failures/server_failure.ts";
 
 /** A stream that ends so often without a message is given up. */
@@ -50,11 +56,13 @@ export class HttpLegacyLink implements LegacyLink {
     id: JsonRpcId,
     cancellation: Cancellation,
     sender?: RequestSender,
+    begun?: Promise<ResponseMessage>,
   ): AsyncGenerator<RpcMessage, void> {
     const place = newPlace();
     let reply = await this.#call("POST", cancellation, {
-      text,
+      content: text,
       owners: sender?.owners,
+      begun,
     });
     for (let empty = 0; empty <= MAX_EMPTY_RESUMES; empty++) {
       for await (const message of reply.messages(place)) {
@@ -70,8 +78,17 @@ export class HttpLegacyLink implements LegacyLink {
     throw this.#failure("broken", "ended the stream without a response");
   }
 
+  readonly begin: BeginExchange = ({ content, owners }, cancellation) =>
+    this.#http.send({
+      method: "POST",
+      headers: this.#headers(),
+      content,
+      owners,
+      cancellation,
+    });
+
   async post(text: string, cancellation: Cancellation): Promise<void> {
-    const reply = await this.#call("POST", cancellation, { text });
+    const reply = await this.#call("POST", cancellation, { content: text });
     for await (const _ of reply.messages()) break;
   }
 
@@ -133,17 +150,14 @@ export class HttpLegacyLink implements LegacyLink {
   async #call(
     method: "POST" | "GET",
     cancellation: Cancellation,
-    { text, lastId, owners }: {
-      readonly text?: string;
-      readonly lastId?: string | undefined;
-      readonly owners?: readonly string[] | undefined;
-    } = {},
+    { lastId, ...call }:
+      & Pick<HttpCall, "content" | "owners" | "begun">
+      & { readonly lastId?: string | undefined } = {},
   ): Promise<HttpReply> {
     const reply = await this.#http.call({
+      ...call,
       method,
       headers: this.#headers(lastId),
-      ...(text !== undefined && { text }),
-      ...(owners !== undefined && { owners }),
       cancellation,
     });
     const { status, error, sessionId } = reply;

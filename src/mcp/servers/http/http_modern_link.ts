@@ -12,7 +12,9 @@ import {
   writeRequest,
 } from "../../protocol/rpc_messages.ts";
 import { MODERN_REVISION } from "../../protocol/revisions.ts";
+import type { ResponseMessage } from "../../../http/message.ts";
 import type {
+  BeginExchange,
   ModernLink,
   ModernRequest,
   RequestSender,
@@ -42,12 +44,19 @@ export class HttpModernLink implements ModernLink {
     request: ModernRequest,
     cancellation: Cancellation,
     sender?: RequestSender,
+    begun?: Promise<ResponseMessage>,
   ): AsyncGenerator<RpcMessage, void> {
-    const headers = await this.#parameterHeaders(request);
+    const headers = begun === undefined
+      ? await this.#parameterHeaders(request)
+      : [];
     const call = modernCall(request, cancellation, headers);
     const { http, server, onWrongEra } = this.#options;
     const owners = sender?.owners ?? [];
-    const { status, error, messages } = await http.call({ ...call, owners });
+    const { status, error, messages } = await http.call({
+      ...call,
+      owners,
+      begun,
+    });
     if (status < 300) return yield* messages();
     const fail = (kind: ServerFailure["kind"], problem: string) =>
       new ServerFailure(server, kind, problem);
@@ -65,6 +74,18 @@ export class HttpModernLink implements ModernLink {
       : RpcFailure.of(error);
   }
 
+  readonly begin: BeginExchange = (
+    { content, tool, owners },
+    cancellation,
+  ) =>
+    this.#options.http.send({
+      method: "POST",
+      headers: [...callHeaders, ["mcp-name", tool]],
+      content,
+      owners,
+      cancellation,
+    });
+
   async #parameterHeaders(
     { method, params }: ModernRequest,
   ): Promise<readonly (readonly [string, string])[]> {
@@ -80,6 +101,11 @@ export class HttpModernLink implements ModernLink {
   }
 }
 
+const callHeaders: readonly (readonly [string, string])[] = [
+  ["mcp-protocol-version", MODERN_REVISION],
+  ["mcp-method", "tools/call"],
+];
+
 /** Creates the HTTP request of a message of this revision. */
 export function modernCall(
   { id, method, params }: ModernRequest,
@@ -92,7 +118,7 @@ export function modernCall(
     : [["mcp-name", encodeHeaderValue(target)] as const];
   return {
     method: "POST" as const,
-    text: writeRequest(id, method, params),
+    content: writeRequest(id, method, params),
     cancellation,
     headers: [
       ["mcp-protocol-version", MODERN_REVISION] as const,

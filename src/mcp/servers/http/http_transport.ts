@@ -1,7 +1,7 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import { isFieldValue } from "../../../http/field_syntax.ts";
-import { type Body, textBody } from "../../../http/body.ts";
+import { type Body, BytesBody, textBody } from "../../../http/body.ts";
 import type { UpstreamRequest } from "../../../http/client/upstream.ts";
 import { HeaderList } from "../../../http/header_list.ts";
 import type { ResponseMessage } from "../../../http/message.ts";
@@ -48,12 +48,14 @@ export interface HttpReply {
 }
 
 /** Content of an HTTP request. */
-interface HttpCall {
+export interface HttpCall {
   readonly method: "POST" | "GET" | "DELETE";
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly text?: string;
+  readonly content?: string | Uint8Array;
   /** Names of the client; none for requests of the gateway's own. */
-  readonly owners?: readonly string[];
+  readonly owners?: readonly string[] | undefined;
+  /** The head of the response, if the request has been sent already. */
+  readonly begun?: Promise<ResponseMessage> | undefined;
   readonly cancellation: Cancellation;
   /** Path and query, in place of those of the address. */
   readonly path?: string;
@@ -108,15 +110,27 @@ export class HttpTransport {
     };
   }
 
-  async #exchange(
-    { method, headers, text, owners = [], cancellation, path }: HttpCall,
+  async #exchange(call: HttpCall): Promise<ResponseMessage> {
+    const { cancellation, begun } = call;
+    try {
+      return await (begun ?? this.send(call));
+    } catch (error) {
+      throw cancellation.cancelled ? cancellation.reason : this.#failed(error);
+    }
+  }
+
+  /** Sends a request; resolves with the head of the response, from which `call` goes on with `begun`. */
+  send(
+    { method, headers, content, owners = [], cancellation, path }: HttpCall,
   ): Promise<ResponseMessage> {
     const { authority, headers: configured } = this.#address;
-    const list = HeaderList.from([
-      ["accept", "application/json, text/event-stream"],
-      ["accept-encoding", "identity"],
+    const list = new HeaderList([
+      "accept",
+      "application/json, text/event-stream",
+      "accept-encoding",
+      "identity",
     ]);
-    if (text !== undefined) list.append("content-type", "application/json");
+    if (content !== undefined) list.append("content-type", "application/json");
     for (const [name, value] of headers) {
       if (isFieldValue(value)) list.append(name, value);
     }
@@ -131,12 +145,7 @@ export class HttpTransport {
       sendInformational: () => {},
       owners,
     };
-    const body = text === undefined ? undefined : textBody(text);
-    try {
-      return await this.#send(request, body, cancellation);
-    } catch (error) {
-      throw cancellation.cancelled ? cancellation.reason : this.#failed(error);
-    }
+    return this.#send(request, bodyOf(content), cancellation);
   }
 
   #failed(cause: unknown): ServerFailure {
@@ -231,6 +240,13 @@ const noBody: Pick<HttpReply, "messages" | "cancel"> = {
   messages: async function* () {},
   cancel: () => {},
 };
+
+function bodyOf(content: string | Uint8Array | undefined): Body | undefined {
+  if (content === undefined) return undefined;
+  return typeof content === "string"
+    ? textBody(content)
+    : new BytesBody(content);
+}
 
 function readError(text: string): RpcError | undefined {
   const message = readMessage(parseRpc(text));

@@ -2,7 +2,11 @@ import { Cancellation, unlessCancelled } from "../../../base/cancellation.ts";
 import type { JsonRpcId } from "../../../base/errors.ts";
 import type { RpcMessage } from "../../protocol/rpc_messages.ts";
 import { MessageRouter } from "../duplex/message_router.ts";
-import type { HttpReply, HttpTransport } from "../http/http_transport.ts";
+import type {
+  HttpCall,
+  HttpReply,
+  HttpTransport,
+} from "../http/http_transport.ts";
 import {
   type FailureKind,
   ServerFailure,
@@ -89,18 +93,18 @@ export class SseLink implements LegacyLink {
     cancellation: Cancellation = this.#closing,
   ): Promise<void> {
     const path = await this.#open(cancellation);
-    (await this.#call("POST", cancellation, { path, text })).cancel();
+    (await this.#call("POST", cancellation, { path, content: text })).cancel();
   }
 
   async #call(
     method: "GET" | "POST",
     cancellation: Cancellation,
-    content: { readonly path?: string; readonly text?: string } = {},
+    parts: Pick<HttpCall, "path" | "content"> = {},
   ): Promise<HttpReply> {
     const headers: [string, string][] = this.revision === undefined
       ? []
       : [["mcp-protocol-version", this.revision]];
-    const call = { method, headers, cancellation, ...content };
+    const call = { method, headers, cancellation, ...parts };
     const reply = await this.#http.call(call);
     const { status } = reply;
     if (status < 300) return reply;

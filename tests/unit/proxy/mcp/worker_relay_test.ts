@@ -5,7 +5,7 @@ import { parseLogFilter } from "../../../../src/base/log_filter.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
 import { HeaderList } from "../../../../src/http/header_list.ts";
 import type { ResponseMessage } from "../../../../src/http/message.ts";
-import { RpcText } from "../../../../src/mcp/protocol/rpc_messages.ts";
+import { RpcText } from "../../../../src/mcp/direct/rpc_text.ts";
 import { WorkerRelay } from "../../../../src/proxy/mcp/worker_relay.ts";
 
 function request() {

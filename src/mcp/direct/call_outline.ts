@@ -1,0 +1,143 @@
+import { Buffer, isUtf8 } from "node:buffer";
+import type { JsonRpcId } from "../../base/errors.ts";
+import { JsonCursor, jsonNames } from "../../base/json/json_cursor.ts";
+import { KIND } from "../../base/json/json_tokens.ts";
+import { MAX_DEPTH } from "../protocol/rpc_messages.ts";
+
+/** Longer messages are parsed: walking through them in one go would keep other requests waiting. */
+export const MAX_OUTLINED_BYTES = 128 * 1024;
+const MAX_ID_LENGTH = 128;
+/** Integers of so few digits are exact. */
+const MAX_DIGITS = 15;
+const VERSION = '"2.0"';
+const METHOD = '"tools/call"';
+
+/** A call of a tool with nothing but a name, arguments and `_meta`, as parts of its message. */
+export interface CallOutline {
+  readonly id: JsonRpcId;
+  /** Letters, digits, `_` and `-`. */
+  readonly name: string;
+  /** JSON of the arguments; `undefined` without. */
+  readonly args: Uint8Array | undefined;
+  /** JSON of `_meta`, one character per byte; empty without. */
+  readonly meta: string;
+}
+
+const messageNames = jsonNames("jsonrpc", "id", "method", "params");
+const paramNames = jsonNames("name", "arguments", "_meta");
+
+/** Finds the parts of a message; `undefined` for anything but an ordinary call, also if it is invalid. */
+export function outlineCall(bytes: Uint8Array): CallOutline | undefined {
+  const { length } = bytes;
+  if (length === 0 || length > MAX_OUTLINED_BYTES) return undefined;
+  const message = new MessageReader(bytes);
+  return message.readMembers() && isText(bytes, 0, length)
+    ? message
+    : undefined;
+}
+
+class MessageReader implements CallOutline {
+  id: JsonRpcId = "";
+  name = "";
+  args: Uint8Array | undefined;
+  meta = "";
+  readonly #text: Buffer;
+  readonly #json: JsonCursor;
+
+  constructor(bytes: Uint8Array) {
+    this.#text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#json = new JsonCursor(bytes, 0, bytes.length, MAX_DEPTH);
+  }
+
+  /** Returns false if there are other members than those of an ordinary call, or one of them twice. */
+  readMembers(): boolean {
+    const json = this.#json;
+    if (!json.enter(KIND.OPEN_OBJECT)) return false;
+    let found = 0;
+    while (json.nextMember()) {
+      const name = json.nameIn(messageNames);
+      if (name < 0 || (found & 1 << name) !== 0) return false;
+      found |= 1 << name;
+      if (!this.#readMember(name)) return false;
+    }
+    return found === 0b1111 && json.isAtEnd;
+  }
+
+  #readMember(name: number): boolean {
+    const json = this.#json;
+    const start = json.at;
+    switch (name) {
+      case 0:
+        return isAt(json.bytes, start, json.skip(), VERSION);
+      case 1:
+        return this.#readId(json.kind, start, json.skip());
+      case 2:
+        return isAt(json.bytes, start, json.skip(), METHOD);
+      default:
+        return this.#readParams();
+    }
+  }
+
+  #readId(kind: number, start: number, end: number): boolean {
+    if (kind === KIND.STRING) {
+      this.id = this.#textOf(start + 1, end - 1);
+      return this.id.length <= MAX_ID_LENGTH && /^[ !#-[\]-~]*$/.test(this.id);
+    }
+    let id = 0;
+    for (let at = start; at < end; at++) {
+      const digit = (this.#text[at] ?? 0) - 0x30;
+      if (digit < 0 || digit > 9) return false;
+      id = id * 10 + digit;
+    }
+    this.id = id;
+    return kind === KIND.NUMBER && end - start <= MAX_DIGITS;
+  }
+
+  #readParams(): boolean {
+    const json = this.#json;
+    if (!json.enter(KIND.OPEN_OBJECT)) return false;
+    let found = 0;
+    while (json.nextMember()) {
+      const name = json.nameIn(paramNames);
+      if (name < 0 || (found & 1 << name) !== 0) return false;
+      found |= 1 << name;
+      const { at: start, kind } = json;
+      const end = json.skip();
+      if (name === 0) {
+        if (kind !== KIND.STRING) return false;
+        this.name = this.#textOf(start + 1, end - 1);
+        if (!/^[\w-]+$/.test(this.name)) return false;
+      } else {
+        if (kind !== KIND.OPEN_OBJECT) return false;
+        if (name === 1) this.args = this.#text.subarray(start, end);
+        else this.meta = this.#textOf(start, end);
+      }
+    }
+    return (found & 1) === 1 && !json.hasFailed;
+  }
+
+  #textOf(start: number, end: number): string {
+    return this.#text.toString("latin1", start, end);
+  }
+}
+
+/** Reports whether a span is valid UTF-8; nearly all short ones are ASCII, which is found sooner. */
+export function isText(bytes: Uint8Array, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && (bytes[at] ?? 0) < 0x80) at++;
+  return at === end || isUtf8(bytes.subarray(at, end));
+}
+
+/** Reports whether a span has a text of ASCII characters. */
+export function isAt(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  text: string,
+): boolean {
+  if (end - start !== text.length) return false;
+  for (let i = 0; i < text.length; i++) {
+    if (bytes[start + i] !== text.charCodeAt(i)) return false;
+  }
+  return true;
+}
