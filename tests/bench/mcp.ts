@@ -36,7 +36,7 @@ async function callRow(
   const path = `/${era}/${TOOLS}`;
   await using plain = await startPlain(upstream);
   await using federating = await startFederating(upstream, path, FEW);
-  const { perCpu, cpuMicros } = await compareContenders(
+  const { perCpu, cpuMicros, instructions } = await compareContenders(
     { target: plain, requests: await callOf(plain, path, era, "tool_1") },
     {
       target: federating,
@@ -46,7 +46,7 @@ async function callRow(
     seconds,
   );
   const what = `tools/call, ${era}, ${FEW} servers / plain route`;
-  return row(what, perCpu, "x", { atLeast: 0.8 }, cpuMicros);
+  return row(what, perCpu, "x", { atLeast: 0.8 }, cpuMicros, instructions);
 }
 
 async function* listRows(
@@ -62,14 +62,14 @@ async function* listRows(
   {
     const all = `/legacy/${MANY * TOOLS}`;
     await using plain = await startPlain(upstream);
-    const { perCpu, cpuMicros } = await compareContenders(
+    const { perCpu, cpuMicros, instructions } = await compareContenders(
       { target: plain, requests: await listOf(plain, all) },
       own,
       rounds,
       seconds,
     );
     const what = `tools/list, ${MANY} servers / plain route to all tools`;
-    yield row(what, perCpu, "x", undefined, cpuMicros);
+    yield row(what, perCpu, "x", undefined, cpuMicros, instructions);
   }
   const targets = serversOf(upstream, path, MANY)
     .map(({ name, url }) => ({ name, mcp: { host: url } }));
@@ -77,14 +77,14 @@ async function* listRows(
     backends: [{ mcp: { targets } }],
   });
   if (leader === undefined) return;
-  const { perCpu, cpuMicros } = await compareContenders(
+  const { perCpu, cpuMicros, instructions } = await compareContenders(
     { target: leader, requests: await listOf(leader, "/mcp") },
     own,
     rounds,
     seconds,
   );
   const what = `tools/list, ${MANY} servers: gateway / agentgateway`;
-  yield row(what, perCpu, "x", { atLeast: 1 }, cpuMicros);
+  yield row(what, perCpu, "x", { atLeast: 1 }, cpuMicros, instructions);
 }
 
 async function compareContenders(

@@ -24,6 +24,8 @@ export interface Speed {
   readonly rate: number;
   /** CPU time of the process per request in microseconds, which depends less on other processes than the rate. */
   readonly cpuMicros: number;
+  /** Instructions of the process per request in user mode, which do not depend on other processes; `undefined` without `perf`. */
+  readonly instructions?: number | undefined;
 }
 
 /** Measures a process with 32 connections of `wrk`. */
@@ -33,7 +35,10 @@ export async function load(
   { path = "/json", headers = {}, body, someFail = false }: Requests = {},
 ): Promise<Speed> {
   const before = await cpuSeconds(pid);
-  const text = await wrk([
+  const counted = await canCount
+    ? ["perf", "stat", "-x,", "-e", COUNTER, "-p", String(pid), "--"]
+    : [];
+  const text = await run([...counted, "wrk", "-t1", "-c32"], [
     `-d${seconds}s`,
     ...Object.entries(headers).flatMap((field) => ["-H", field.join(": ")]),
     ...(someFail ? ["-s", pathOf("every_tenth_fails.lua")] : []),
@@ -51,8 +56,23 @@ export async function load(
     throw new Error(`Cannot measure "${path}" on port ${port}: ${text}`);
   }
   const rate = numberIn(text, /Requests\/sec:\s+([\d.]+)/);
-  return { rate, cpuMicros: spent * 1e6 / total };
+  const count = new RegExp(`(\\d+),[^\\n]*${COUNTER}`).exec(text)?.[1];
+  return {
+    rate,
+    cpuMicros: spent * 1e6 / total,
+    instructions: count === undefined ? undefined : Number(count) / total,
+  };
 }
+
+const COUNTER = "instructions:u";
+const canCount = new Deno.Command("perf", {
+  args: ["stat", "-e", COUNTER, "true"],
+  stdout: "null",
+  stderr: "piped",
+}).output().then(
+  ({ stderr }) => /\d\s+instructions/.test(new TextDecoder().decode(stderr)),
+  () => false,
+);
 
 /** Reads the CPU time of all threads in user and kernel mode; see proc_pid_stat(5). */
 export async function cpuSeconds(pid: number): Promise<number> {
@@ -81,10 +101,6 @@ export async function loadHttp2(
   return { rate: total / seconds, cpuMicros: spent * 1e6 / total };
 }
 
-function wrk(args: readonly string[]): Promise<string> {
-  return run(["wrk", "-t1", "-c32"], args);
-}
-
 /** Runs a load generator beside the measured process; returns what it prints. */
 async function run(
   command: readonly string[],
@@ -95,8 +111,10 @@ async function run(
     ...command,
     ...options,
   ];
-  const { stdout } = await new Deno.Command(executable, { args }).output();
-  return new TextDecoder().decode(stdout);
+  const { stdout, stderr } = await new Deno.Command(executable, { args })
+    .output();
+  const decoder = new TextDecoder();
+  return `${decoder.decode(stdout)}\n${decoder.decode(stderr)}`;
 }
 
 function pathOf(script: string): string {
@@ -115,6 +133,8 @@ export interface Comparison {
   readonly perCpu: number;
   /** CPU time per request, not of the base. */
   readonly cpuMicros: number;
+  /** Instructions per request of the base and of the other; none without `perf`. */
+  readonly instructions: readonly number[];
 }
 
 /** Compares `other` with `base`; both alternate because the speed of the machine varies. */
@@ -151,6 +171,10 @@ export function compareSpeeds(
     rate: median(rates),
     perCpu: median(perCpu),
     cpuMicros: median(others.map(({ cpuMicros }) => cpuMicros)),
+    instructions: [bases, others].flatMap((speeds) => {
+      const counts = speeds.flatMap(({ instructions }) => instructions ?? []);
+      return counts.length === 0 ? [] : [median(counts)];
+    }),
   };
 }
 

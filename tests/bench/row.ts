@@ -8,6 +8,8 @@ export interface Row {
   readonly met: boolean;
   /** CPU time of the gateway per request, in microseconds; `undefined` where that means nothing. */
   readonly cpuMicros: number | undefined;
+  /** Instructions per request of the base and of the gateway; see `Comparison`. */
+  readonly instructions: readonly number[];
 }
 
 /** The range that a value should be in. */
@@ -23,8 +25,9 @@ export function row(
   unit: string,
   bound: Bound,
   cpuMicros?: number,
+  instructions: readonly number[] = [],
 ): Row {
-  return { what, value, unit, ...judge(value, bound), cpuMicros };
+  return { what, value, unit, ...judge(value, bound), cpuMicros, instructions };
 }
 
 function judge(
@@ -39,8 +42,9 @@ function judge(
 
 /** Formats a line of the table. */
 export function formatRow(
-  { what, value, unit, target, met, cpuMicros }: Row,
+  { what, value, unit, target, met, cpuMicros, instructions }: Row,
 ): string {
+  const counts = instructions.map((count) => (count / 1000).toFixed(0));
   const cpu = cpuMicros === undefined ? "" : `${cpuMicros.toFixed(1)} µs CPU`;
   return [
     what.padEnd(48),
@@ -48,5 +52,6 @@ export function formatRow(
     target.padEnd(8),
     (met ? "" : "MISSED").padEnd(6),
     cpu.padStart(12),
+    ...counts.length === 0 ? [] : [`${counts.join(" → ")} k instructions`],
   ].join("  ").trimEnd();
 }
