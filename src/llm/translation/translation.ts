@@ -112,7 +112,8 @@ export function readRequest(
     urls: remoteUrls(request, needsBytes),
     write(media = new Map()) {
       const body = api.write(withMedia(request, media), losses);
-      const reader = restoring(api.createReader(request, id), restore);
+      const own = api.createReader(request, id);
+      const reader = restore === undefined ? own : restoring(own, restore);
       return {
         operation: { family: api.family, name: api.operation(read.stream) },
         query: read.stream ? api.streamQuery : "",

@@ -35,6 +35,9 @@ const MAX_VALUES = 30_000;
 /** Fields of a request; no API has a tenth of them. */
 const MAX_FIELDS = 500;
 
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
 const checked = new JsonSelection({ model: WHOLE, stream: WHOLE }, MAX_VALUES);
 
 /**
@@ -70,7 +73,7 @@ export async function sendTranslated(
   const path = api?.path(own) ?? "";
   const text = JSON.stringify(adapted(call, translation.body, targetFamily));
   await yieldAfter(text.length);
-  const bytes = new TextEncoder().encode(text);
+  const bytes = encoder.encode(text);
   await yieldAfter(bytes.length);
   const response = await sendAuthorized(
     call,
@@ -98,7 +101,7 @@ export async function readBody(
   try {
     // Checks it in steps; what is written for the provider is no longer ambiguous.
     await readJson(bytes, checked);
-    const text = new TextDecoder().decode(bytes);
+    const text = decoder.decode(bytes);
     await yieldAfter(bytes.length);
     const body = parseJson(text);
     await yieldAfter(bytes.length);
@@ -287,7 +290,7 @@ export async function readText(
   try {
     const bytes = await peekBody(holder, maxBytes);
     if (bytes === undefined) holder.body?.cancel("too long");
-    return bytes && new TextDecoder().decode(bytes);
+    return bytes && decoder.decode(bytes);
   } catch (error) {
     holder.body?.cancel(error);
     throw error;

@@ -13,8 +13,8 @@ export interface NameLimits {
 /** A request with names that an API accepts. */
 export interface FittedRequest {
   readonly request: ChatRequest;
-  /** Gives a call in the answer the name that the client knows. */
-  restore(event: AnswerEvent): AnswerEvent;
+  /** Gives a call in the answer the name that the client knows; `undefined` for a request without tools. */
+  readonly restore: ((event: AnswerEvent) => AnswerEvent) | undefined;
 }
 
 /**
@@ -26,7 +26,7 @@ export function fitNames(
   request: ChatRequest,
   { tool, id, maxLength }: NameLimits,
 ): FittedRequest {
-  if (!hasNames(request)) return { request, restore: (event) => event };
+  if (!hasNames(request)) return { request, restore: undefined };
   const toolOf = (name: string) => fitted(name, tool, maxLength);
   const idOf = (name: string) => fitted(name, id, maxLength);
   const originals = new Map(

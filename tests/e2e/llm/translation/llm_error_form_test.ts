@@ -141,7 +141,7 @@ Deno.test("403 and 404 have the form of the client's API", async () => {
     forbidden.body.request_id,
   );
   const unknown = await llm.post("gemini", key, {
-    path: "/v1beta/models/m:embedContent",
+    path: "/other/v1beta/models/m:generateContent",
   });
   assert.equal(unknown.response.status, 404);
   assert.equal(unknown.body.error.status, "NOT_FOUND");
