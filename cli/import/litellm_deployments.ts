@@ -47,6 +47,12 @@ export function importDeployment(
     return { missing: ["litellm_params"] };
   }
   const [provider, target] = splitModel(text);
+  if (name.includes("*") && name !== "*" && name !== target) {
+    source.reject(
+      `model_name ${name}: the provider would get the prefix of the name, too; write its models one by one`,
+    );
+    return { missing: ["model_name"] };
+  }
   const own = compatible[provider];
   const base = parameters.get("api_base")?.text();
   const url = base === undefined ? undefined : URL.parse(base);

@@ -92,7 +92,7 @@ function csvRows(
   text: string,
   notes: ImportNote[],
 ): readonly Row[] {
-  const [header, ...records] = parseCsv(text);
+  const [header, ...records] = readRecords(name, text);
   return records.map(({ cells, line }) => ({
     line,
     values: Object.fromEntries(
@@ -103,6 +103,15 @@ function csvRows(
     ),
     note: (message) => notes.push({ file: name, line, column: 1, message }),
   }));
+}
+
+function readRecords(name: string, text: string) {
+  try {
+    return parseCsv(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Failure(`Cannot import "${name}": ${error.message}`);
+  }
 }
 
 /** Reads a cell: JSON, an array of PostgreSQL, or a string. */

@@ -147,4 +147,7 @@ Deno.test("a file without keys is no table of LiteLLM", async () => {
     reported,
     /expected rows with "token" or "team_id", as JSON or CSV/,
   );
+  const torn = await importKeys(gateway, 'token,models\na,b"c\nd,e\n');
+  assert.equal(torn.code, 1);
+  assert.match(torn.reported, /line 2: a quote in the wrong place/);
 });
