@@ -104,6 +104,30 @@ export function importBrowserLogin(source: SourceNode) {
   };
 }
 
+/** Imports an external authorizer; `undefined` if it is asked in a way without a counterpart. */
+export function importAuthorizer(source: SourceNode) {
+  const host = source.get("host")?.text();
+  const protocol = source.get("protocol");
+  const isHttp = protocol?.has("http") === true;
+  const settings = protocol?.get(isHttp ? "http" : "grpc");
+  const body = source.get("includeRequestBody");
+  if (host === undefined) {
+    source.reject("expected a host");
+    return undefined;
+  }
+  return {
+    [isHttp ? "http" : "grpc"]: { host },
+    headersToExtAuth: source.get("includeRequestHeaders")?.texts(),
+    headersToBackend: settings?.get("includeResponseHeaders")?.texts(),
+    bodyToExtAuth: body && {
+      maxRequestBytes: body.get("maxRequestBytes")?.number() ?? 8192,
+    },
+    failureMode: source.get("failureMode")?.text() === "allow"
+      ? "Open"
+      : undefined,
+  };
+}
+
 /** Imports users with passwords. */
 export function importBasicUsers(source: SourceNode) {
   const htpasswd = source.get("htpasswd");

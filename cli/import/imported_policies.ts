@@ -1,5 +1,6 @@
 import {
   importApiKeys,
+  importAuthorizer,
   importBasicUsers,
   importBrowserLogin,
   importMcpLogin,
@@ -40,6 +41,7 @@ const importers: Readonly<Record<string, Importer>> = {
   oidc: (source) => wrap("oidc", importBrowserLogin(source)),
   basicAuth: (source) => wrap("basicAuthentication", importBasicUsers(source)),
   apiKey: (source) => wrap("apiKeyAuthentication", importApiKeys(source)),
+  extAuthz: (source) => wrap("extAuthz", importAuthorizer(source)),
   authorization: (source) => wrap("authorization", importRules(source)),
   mcpAuthorization: (source) => wrap("authorization", importToolRules(source)),
   localRateLimit: (source) => wrap("rateLimit", importRateLimits(source)),

@@ -11,6 +11,7 @@ import type {
   PolicyServices,
 } from "./contract/policy_services.ts";
 import { Slots } from "./contract/slot.ts";
+import { Authorizers, authorizerServices } from "./ext_authz/authorizers.ts";
 import { noStoredKeys, storedKeyServices } from "./keys/stored_keys.ts";
 import { type LoginServices, loginServices } from "./login/login_services.ts";
 import { LocalRegistrationTurns } from "./login/endpoints/registration_turns.ts";
@@ -46,6 +47,7 @@ export function noopServices(
     ...own,
   });
   ofKinds.set(storedKeyServices, noStoredKeys);
+  ofKinds.set(authorizerServices, new Authorizers(clock, openEgress).lease());
   return {
     clock,
     log: silence,

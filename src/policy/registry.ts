@@ -2,6 +2,7 @@ import { apiKeyAuthentication } from "./keys/api_key_authentication.ts";
 import { basicAuthentication } from "./authentication/basic_authentication.ts";
 import { jwtAuthentication } from "./login/jwt_authentication.ts";
 import { oidc } from "./login/browser/oidc.ts";
+import { extAuthz } from "./ext_authz/ext_authz.ts";
 import { authorization } from "./authorization/authorization.ts";
 import { cors } from "./http/cors.ts";
 import { directResponse } from "./http/direct_response.ts";
@@ -22,6 +23,7 @@ export const builtInPolicies = createRegistry([
   oidc,
   basicAuthentication,
   apiKeyAuthentication,
+  extAuthz,
   authorization,
   rateLimit,
   transformation,

@@ -22,6 +22,10 @@ import {
 } from "../../policy/login/endpoints/registration_turns.ts";
 import { Slots } from "../../policy/contract/slot.ts";
 import type { BudgetNotice } from "../../policy/keys/notice_board.ts";
+import {
+  Authorizers,
+  authorizerServices,
+} from "../../policy/ext_authz/authorizers.ts";
 import { storedKeyServices } from "../../policy/keys/stored_keys.ts";
 import { loginServices } from "../../policy/login/login_services.ts";
 import { rateLimitServices } from "../../policy/rate_limit/rate_limit_services.ts";
@@ -89,6 +93,7 @@ export class PolicyState {
   readonly #registrations: RegistrationTurns;
   readonly #counters: CounterStore;
   readonly #limiters: GlobalLimiters;
+  readonly #authorizers: Authorizers;
   readonly #keys: KeyringReader | undefined;
   readonly #notify: (notice: BudgetNotice) => void;
 
@@ -118,6 +123,7 @@ export class PolicyState {
       log: logger.module("ratelimit"),
       egress,
     });
+    this.#authorizers = new Authorizers(clock, egress);
     const { keyring } = options;
     this.#keys = shared?.keys ??
       (keyring && new KeyringReader(() => keyring.memory()));
@@ -133,11 +139,15 @@ export class PolicyState {
     const kvLimiters = shared === undefined
       ? limiters
       : new Lazy(() => shared.kvLimiters.lease());
+    const authorizers = new Lazy(() => this.#authorizers.lease());
     const keys = new Lazy(() => this.#keys);
     const ofKinds = new Slots();
     ofKinds.set(storedKeyServices, {
       follow: () => keys.use(),
       notify: this.#notify,
+    });
+    ofKinds.set(authorizerServices, {
+      upstream: (place) => authorizers.use().upstream(place),
     });
     ofKinds.set(loginServices, {
       get identity() {
@@ -174,7 +184,13 @@ export class PolicyState {
       },
       release() {
         for (
-          const each of new Set([identity, counters, limiters, kvLimiters])
+          const each of new Set([
+            identity,
+            counters,
+            limiters,
+            kvLimiters,
+            authorizers,
+          ])
         ) {
           each.used?.release();
         }
@@ -243,6 +259,7 @@ export class PolicyState {
   }
 
   async close(): Promise<void> {
+    this.#authorizers.close();
     await Promise.all([
       this.#identity.close(),
       this.#logins.close(),

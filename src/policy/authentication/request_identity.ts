@@ -42,6 +42,9 @@ export const apiKeyIdentity = defineSlot<string>("apiKeyIdentity");
 /** `{ username }` of the verified user: `basicAuth` in expressions. */
 export const basicAuthUser = defineIdentity("basicAuth", "username");
 
+/** Metadata of the external authorizer: `extAuthz` in expressions. */
+export const authorizerMetadata = defineIdentity("extAuthz", "metadata", true);
+
 /** A resource that describes itself to OAuth clients (RFC 9728). */
 export interface ProtectedResource {
   /** Returns the URL of its metadata, for `resource_metadata` of a challenge. */

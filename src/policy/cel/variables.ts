@@ -22,6 +22,7 @@ const fields = {
   jwt: undefined,
   apiKey: undefined,
   basicAuth: ["username"],
+  extAuthz: undefined,
   backend: ["name"],
   env: ["podName", "namespace", "gateway"],
   llm: [

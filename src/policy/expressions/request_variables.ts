@@ -6,6 +6,7 @@ import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import {
   apiKeyMetadata,
+  authorizerMetadata,
   basicAuthUser,
   jwtClaims,
 } from "../authentication/request_identity.ts";
@@ -82,6 +83,10 @@ export class RequestVariables implements Variables {
 
   get apiKey(): Value | undefined {
     return claimsOf(this.#context.slots.get(apiKeyMetadata));
+  }
+
+  get extAuthz(): Value | undefined {
+    return claimsOf(this.#context.slots.get(authorizerMetadata));
   }
 
   get basicAuth(): Value | undefined {

@@ -119,7 +119,7 @@ export function privateClaims(
 export function readIdentities(
   { context: { slots }, snapshot: { identities } }: TracedRequest,
   redactor: TraceRedactor,
-): Pick<RequestState, "jwt" | "apiKey" | "basicAuth"> {
+): Pick<RequestState, "jwt" | "apiKey" | "basicAuth" | "extAuthz"> {
   const known = identities.flatMap((slot) => {
     const claims = slots.get(slot);
     return claims === undefined ? [] : [

@@ -3,11 +3,8 @@
  *
  * @module
  */
-import {
-  BinaryReader,
-  BinaryWriter,
-  WireType,
-} from "../../base/wire/protobuf_wire.ts";
+import { BinaryWriter, WireType } from "../../base/wire/protobuf_wire.ts";
+import { readFields } from "../../base/wire/read_fields.ts";
 import { latin1 } from "../../base/bytes.ts";
 
 /** `RateLimitRequest`. */
@@ -164,28 +161,4 @@ function decodeHeader(bytes: Uint8Array): readonly [string, string] {
     },
   });
   return [name, value === "" ? rawValue : value];
-}
-
-/** Readers of fields by number; other fields and other wire types are skipped. */
-interface FieldReaders {
-  readonly numbers?: Readonly<Record<number, (value: number) => void>>;
-  readonly messages?: Readonly<Record<number, (bytes: Uint8Array) => void>>;
-}
-
-function readFields(bytes: Uint8Array, readers: FieldReaders): void {
-  const reader = new BinaryReader(bytes);
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag();
-    const readNumber = readers.numbers?.[field];
-    const readMessage = readers.messages?.[field];
-    if (type === WireType.Varint && readNumber !== undefined) {
-      readNumber(Math.max(0, Number(reader.int64())));
-    } else if (
-      type === WireType.LengthDelimited && readMessage !== undefined
-    ) {
-      readMessage(reader.bytes());
-    } else {
-      reader.skip(type, field);
-    }
-  }
 }

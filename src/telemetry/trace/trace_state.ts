@@ -38,6 +38,7 @@ export const requestState = s.openObject({
   jwt: s.optional(s.map(s.string(), s.json())),
   apiKey: s.optional(s.map(s.string(), s.json())),
   basicAuth: s.optional(s.openObject({ username: s.string() })),
+  extAuthz: s.optional(s.map(s.string(), s.json())),
   /** Present once an expression has read it, without the arguments of tools. */
   mcp: s.optional(s.openObject({
     sessionId: s.optional(s.string()),

@@ -48,7 +48,7 @@ export function createMemoryLoginState(
       if (hasWarned) return;
       hasWarned = true;
       log.warn(
-        'Clients and logins end when the gateway restarts, and other replicas do not know them: set "stateSecret" of issuer mode Proxied, or "config.kv"',
+        'Clients and logins end when the gateway restarts, and other replicas do not know them: set "stateSecret" of issuer mode Proxied, "cookieSecret" of oidc, or "config.kv"',
       );
     },
     close: () => Promise.resolve(),

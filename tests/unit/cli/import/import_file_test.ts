@@ -315,6 +315,51 @@ routes:
   });
 });
 
+Deno.test("import takes over an external authorizer, and closes routes whose authorizer decides by expressions", async () => {
+  const { routes: [grpc, http, cached] } = await imported(`
+gateways: { default: { port: 8080 } }
+routes:
+- name: grpc
+  matches: [{ path: { exact: /a } }]
+  policies:
+    extAuthz:
+      host: "authz:9000"
+      protocol: { grpc: {} }
+      includeRequestBody: { maxRequestBytes: 100 }
+      failureMode: allow
+  backends: [{ host: "a:1" }]
+- name: http
+  matches: [{ path: { exact: /b } }]
+  policies:
+    extAuthz:
+      host: "authz:9001"
+      protocol: { http: { includeResponseHeaders: [x-user] } }
+      includeRequestHeaders: [cookie]
+  backends: [{ host: "a:1" }]
+- name: cached
+  matches: [{ path: { exact: /c } }]
+  policies:
+    extAuthz: { host: "authz:9001", protocol: { grpc: {} }, cache: { key: "jwt.sub", ttl: 10s } }
+  backends: [{ host: "a:1" }]
+`);
+
+  assert.deepEqual(grpc?.policies, {
+    extAuthz: {
+      grpc: { host: "authz:9000" },
+      bodyToExtAuth: { maxRequestBytes: 100 },
+      failureMode: "Open",
+    },
+  });
+  assert.deepEqual(http?.policies, {
+    extAuthz: {
+      http: { host: "authz:9001" },
+      headersToExtAuth: ["cookie"],
+      headersToBackend: ["x-user"],
+    },
+  });
+  assert.deepEqual(cached?.policies, closedFor("extAuthz"));
+});
+
 Deno.test("import takes over MCP servers of every kind, behind one endpoint", async () => {
   const folder = await Deno.makeTempDir();
   const file = `${folder}/api.json`;
