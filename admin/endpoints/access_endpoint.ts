@@ -65,6 +65,10 @@ function endpointsOf(
           textParameter("team", "Only those of this team"),
           textParameter("user", "Only those of this user"),
           choice("status", "Only those with this status", keyStatuses),
+          textParameter(
+            "text",
+            "Only those whose ID, name, team, user or beginning of a key contains it",
+          ),
           textParameter("after", "Only those with an ID after this one"),
           integer("limit", "Maximum number", accessLimit),
         ],
@@ -111,12 +115,13 @@ export async function listAccess(
   request: Request,
 ): Promise<Response> {
   const query = new URL(request.url).searchParams;
-  const names = ["team", "user", "status", "after", "limit"];
+  const names = ["team", "user", "status", "text", "after", "limit"];
   requireKnown(query, names, `usage: GET /access/${kind}s?team=<id>`);
   const selection = {
     team: query.get("team") ?? undefined,
     user: query.get("user") ?? undefined,
     status: readChoice(query, "status", keyStatuses),
+    text: query.get("text") ?? undefined,
     after: query.get("after") ?? undefined,
     limit: readInteger(query, "limit", accessLimit),
   };

@@ -21,7 +21,13 @@ const MAX_BYTES = 2 ** 28;
 /** All keys, users and teams of a process, in memory that its threads read. */
 export class KeyringTable {
   #table = RecordTableWriter.create();
-  #objects = 0;
+  /** IDs by kind; no object is ever removed. */
+  readonly #ids: Record<KeyObjectKind, string[]> = {
+    key: [],
+    user: [],
+    team: [],
+  };
+  readonly #unsorted = new Set<KeyObjectKind>();
 
   get memory(): RecordMemory {
     return this.#table.memory;
@@ -29,7 +35,8 @@ export class KeyringTable {
 
   /** Number of objects, revoked ones too. */
   get objects(): number {
-    return this.#objects;
+    const { key, user, team } = this.#ids;
+    return key.length + user.length + team.length;
   }
 
   /** Size of the memory in bytes. */
@@ -56,7 +63,10 @@ export class KeyringTable {
     const { kind, id, sequence } = object;
     const known = this.find(kind, id);
     if (known !== undefined && known.sequence >= sequence) return;
-    if (known === undefined) this.#objects++;
+    if (known === undefined) {
+      this.#ids[kind].push(id);
+      this.#unsorted.add(kind);
+    }
     const hashes = new Set(object.secrets?.map(({ hash }) => hash));
     for (const { hash } of known?.secrets ?? []) {
       const digest = hashes.has(hash) ? undefined : wordsOfHash(hash);
@@ -70,11 +80,16 @@ export class KeyringTable {
     }
   }
 
-  /** Lists the objects of a kind in no particular order. */
-  *list(kind: KeyObjectKind): Generator<KeyObject> {
-    for (const place of this.#table.places()) {
-      const object = objectAt(this.#table, place);
-      if (object?.kind === kind) yield object;
+  /** Lists the objects of a kind whose ID is after another one, by their IDs. */
+  *list(kind: KeyObjectKind, after = ""): Generator<KeyObject> {
+    // A new list: others may go through the one before.
+    if (this.#unsorted.delete(kind)) {
+      this.#ids[kind] = this.#ids[kind].toSorted();
+    }
+    const ids = this.#ids[kind];
+    for (let index = firstAfter(ids, after); index < ids.length; index++) {
+      const object = this.find(kind, ids[index] ?? "");
+      if (object !== undefined) yield object;
     }
   }
 
@@ -109,4 +124,16 @@ export class KeyringTable {
     this.#table.set(digest, text);
     before.retire();
   }
+}
+
+/** Returns the index of the first of sorted texts that is after another one. */
+function firstAfter(texts: readonly string[], text: string): number {
+  let from = 0;
+  let to = texts.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((texts[middle] ?? "") > text) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }

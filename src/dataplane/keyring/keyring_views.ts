@@ -41,6 +41,8 @@ export interface KeySelection {
   readonly team?: string | undefined;
   readonly user?: string | undefined;
   readonly status?: typeof keyStatuses[number] | undefined;
+  /** Only those whose ID, name, team, user or beginning of a key contains it, in any case. */
+  readonly text?: string | undefined;
   /** Only those with an ID after this one. */
   readonly after?: string | undefined;
   readonly limit: number;
@@ -74,26 +76,36 @@ export function viewOf(
 export async function selectObjects(
   table: KeyringTable,
   kind: KeyObjectKind,
-  { team, user, status, after = "", limit }: KeySelection,
+  { team, user, status, text = "", after = "", limit }: KeySelection,
   now: number,
 ): Promise<
   { readonly objects: readonly KeyObjectView[]; readonly hasMore: boolean }
 > {
   const found: KeyObject[] = [];
   let count = 0;
-  for (const object of table.list(kind)) {
+  const wanted = text.toLowerCase();
+  for (const object of table.list(kind, after)) {
     if (++count % SLICE === 0) await yieldToEventLoop();
-    const isSelected = object.id > after &&
-      (team === undefined || object.team === team) &&
+    const isSelected = (team === undefined || object.team === team) &&
       (user === undefined || object.user === user) &&
-      (status === undefined || statusOf(object, now) === status);
+      (status === undefined || statusOf(object, now) === status) &&
+      (wanted === "" || hasText(object, wanted));
     if (isSelected) found.push(object);
+    if (found.length > limit) break;
   }
-  found.sort((a, b) => a.id < b.id ? -1 : 1);
   return {
     objects: found.slice(0, limit).map((object) => viewOf(object, now)),
     hasMore: found.length > limit,
   };
+}
+
+function hasText(
+  { id, name, team, user, secrets = [] }: KeyObject,
+  wanted: string,
+): boolean {
+  return [id, name, team, user, ...secrets.map(({ prefix }) => prefix)].some(
+    (each) => each !== undefined && each.toLowerCase().includes(wanted),
+  );
 }
 
 function statusOf(
