@@ -66,13 +66,26 @@ function sectionChanges(
   const place = { path: [], schema: schemas[section] };
   return [...keys].flatMap((key) => {
     const name = key === "" ? section : `${section} ${key}`;
-    if (!before.has(key)) return [`+ ${name}`];
+    if (!before.has(key)) {
+      const added = policiesOf(place, after.get(key));
+      return [`+ ${name}`, ...added.map((line) => `    ${line}`)];
+    }
     if (!after.has(key)) return [`- ${name}`];
     const changes = changesOf(place, before.get(key), after.get(key));
     return changes.length === 0
       ? []
       : [`~ ${name}`, ...changes.map((line) => `    ${line}`)];
   });
+}
+
+/** Lists the policies of an item that is new: what they say is what it does. */
+function policiesOf({ schema }: Place, item: unknown): readonly string[] {
+  if (!isJsonObject(item)) return [];
+  return ["policies", "traffic", "backend"].flatMap((name) =>
+    isJsonObject(item[name])
+      ? changesOf({ path: [name], schema }, {}, item[name])
+      : []
+  );
 }
 
 function changesOf(

@@ -157,3 +157,17 @@ Deno.test("a route that leaves one of its gateways is a change", async () => {
     '    - listeners: "default/one/default"',
   ]);
 });
+
+Deno.test("a route that is added is shown with its policies", async () => {
+  const changes = await changesBetween(
+    limited(5),
+    `${
+      limited(5)
+    }- { name: b, policies: { directResponse: { status: 204 } } }\n`,
+  );
+
+  assert.deepEqual(changes, [
+    "+ routes default/b/0",
+    '    + policies.directResponse: {"status":204}',
+  ]);
+});
