@@ -62,6 +62,7 @@ export interface UiResponses {
   readonly "source/compare": DraftChanges;
   readonly "source/history": readonly ShownPast[];
   readonly "source/history/compare": DraftChanges;
+  readonly "source/files/compare": DraftChanges;
   readonly "source/history/apply": DraftResult;
   readonly try: TrialReport;
   readonly "playground/evaluate": PartsResult;
@@ -92,7 +93,8 @@ export interface ChangedKeyObject {
 }
 
 /** The gateway and the access of the page. */
-export interface UiStatus extends Pick<GatewayStatus, "hash" | "appliedAt"> {
+export interface UiStatus
+  extends Pick<GatewayStatus, "hash" | "appliedAt" | "startedAt" | "routes"> {
   readonly version: Readonly<Record<string, string>>;
   readonly readiness: Readiness;
   readonly lastRejected: RejectedConfiguration | null;

@@ -20,6 +20,7 @@ export interface SourceHandlers {
   readonly compare: Handler;
   readonly history: Handler;
   readonly compareWithPast: Handler;
+  readonly compareWithFiles: Handler;
   readonly goBack: Handler;
 }
 
@@ -55,6 +56,7 @@ export function sourceHandlers(
       const body = await readJsonBody(request);
       return json(await editor.compareWithPast(textMember(body, "to")));
     },
+    compareWithFiles: async () => json(await editor.compareWithFiles()),
     goBack: async (request) => {
       if (!isAllowed) return forbidden();
       const body = await readJsonBody(request);

@@ -130,6 +130,7 @@ function source({ target, server }: UiOptions): readonly Endpoint[] {
     post("source/apply", source.apply),
     get("source/history", source.history),
     post("source/history/compare", source.compareWithPast),
+    get("source/files/compare", source.compareWithFiles),
     post("source/history/apply", source.goBack),
     post("try", (request) => tryChange(target, request)),
   ];
@@ -186,12 +187,11 @@ function describeStatus(
 ): UiStatus {
   const { role = "admin", user } = callerOf(request) ?? {};
   const may = (needed: AdminRole) => includesRole(role, needed);
-  const { hash, appliedAt, lastRejected } = target.status();
+  const { lastRejected, ...status } = target.status();
   return {
+    ...status,
     version: target.version,
     readiness: target.readiness(),
-    hash,
-    appliedAt,
     lastRejected: lastRejected ?? null,
     server,
     readOnly: readOnly || !may("operator"),

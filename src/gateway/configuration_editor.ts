@@ -4,6 +4,7 @@ import type { ConfigurationSource } from "../config/configuration_source.ts";
 import {
   type ConfigText,
   type Diagnostic,
+  formatDiagnostic,
   isError,
 } from "../config/diagnostics/located_diagnostic.ts";
 import {
@@ -130,6 +131,21 @@ export class ConfigurationEditor {
     return errors.length === 0
       ? { changes: await this.#changesTo(candidate) }
       : { changes: [], problem: "it has errors now" };
+  }
+
+  /** Says what the files as they are now would change, or why they cannot be in force. */
+  async compareWithFiles(): Promise<DraftChanges> {
+    const candidate = await loadCandidate(this.#options.source, this.#options);
+    const [first, ...others] = (await checkCandidate(candidate)).filter(
+      isError,
+    );
+    if (first === undefined) {
+      return { changes: await this.#changesTo(candidate) };
+    }
+    const more = others.length === 0
+      ? ""
+      : `, and ${others.length} more errors`;
+    return { changes: [], problem: `${formatDiagnostic(first)}${more}` };
   }
 
   /** Writes the files of a configuration that was in force, and applies them. @param current Hash of the one in force. */

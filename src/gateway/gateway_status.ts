@@ -12,6 +12,8 @@ export interface GatewayStatus {
   readonly hash: string;
   /** RFC 3339. */
   readonly appliedAt: string;
+  /** Number of routes. */
+  readonly routes: number;
   /** `undefined` if none was rejected after the configuration in force was applied. */
   readonly lastRejected: RejectedConfiguration | undefined;
 }
@@ -44,6 +46,7 @@ export class ConfigurationRecord {
       startedAt: formatTime(clock.now()),
       hash: "",
       appliedAt: "",
+      routes: 0,
       lastRejected: undefined,
     };
   }
@@ -60,10 +63,16 @@ export class ConfigurationRecord {
   applied({ hash, loaded }: Candidate): void {
     const appliedAt = formatTime(this.#clock.now());
     const { startedAt } = this.#status;
-    this.#status = { startedAt, hash, appliedAt, lastRejected: undefined };
+    const { gateways, httpRoutes } = loaded.resources;
+    this.#status = {
+      startedAt,
+      hash,
+      appliedAt,
+      routes: httpRoutes.length,
+      lastRejected: undefined,
+    };
     this.#metrics.configReloads.labels("applied").inc();
     this.#metrics.configSynchronized.set(1);
-    const { gateways, httpRoutes } = loaded.resources;
     this.#log.info("Configuration applied", {
       hash: hash.slice(0, 12),
       gateways: gateways.length,

@@ -41,7 +41,7 @@ Deno.test("a limit is added by a form: its lines and what changes are shown, app
   await page.getByRole("button", { name: "Apply", exact: true }).click();
   await page.getByText("Applied.").waitFor();
   const statuses = await statusesOf(gateway.origin, 3);
-  await page.getByRole("button", { name: "Compare" }).click();
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
   const back = page.getByRole("button", { name: /^Go back to/ });
   await back.click();
   await page.getByText("It is in force again.").waitFor();

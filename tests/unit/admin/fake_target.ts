@@ -30,6 +30,7 @@ export class FakeTarget implements AdminTarget {
     startedAt: "2025-12-31T23:59:00.000Z",
     hash: "abc",
     appliedAt: "2026-01-01T00:00:00.000Z",
+    routes: 1,
     lastRejected: undefined,
   };
   ready: Readiness = "ready";

@@ -1,7 +1,7 @@
 /** The changes that a draft or an earlier configuration makes, by the names of routes, backends and policies. */
 import type { UiResponses } from "../../../responses.ts";
 import { Message, Problem } from "../../kit/layout.tsx";
-import { postJson } from "../../server/api.ts";
+import { getJson, postJson } from "../../server/api.ts";
 import { useLoaded } from "../../server/poll.ts";
 
 type DraftChanges = UiResponses["source/compare"];
@@ -35,12 +35,31 @@ export function ChangesToPast({ to, hash }: PastChangesProps) {
   return <Changes found={data} problem={problem} />;
 }
 
+/** The changes that the files as they are now make to the configuration in force. @param hash Of that one. */
+export function ChangesOfFiles({ hash }: { readonly hash: string }) {
+  const { data, problem } = useLoaded(
+    hash,
+    (signal) => getJson("source/files/compare", signal),
+  );
+  return (
+    <Changes
+      found={data}
+      problem={problem}
+      same="The files are in force as they are."
+    />
+  );
+}
+
 interface ChangesProps {
   readonly found: DraftChanges | undefined;
   readonly problem: string;
+  /** Says that nothing changes. */
+  readonly same?: string;
 }
 
-function Changes({ found, problem }: ChangesProps) {
+function Changes(
+  { found, problem, same = "Nothing changes but the text." }: ChangesProps,
+) {
   if (found === undefined) {
     return problem === ""
       ? <Message>Comparing…</Message>
@@ -50,7 +69,7 @@ function Changes({ found, problem }: ChangesProps) {
     return <p class="quiet">Not compared: {found.problem}.</p>;
   }
   if (found.changes.length === 0) {
-    return <p class="quiet">Nothing changes but the text.</p>;
+    return <p class="quiet">{same}</p>;
   }
   return (
     <ul class="changes" aria-label="What changes">

@@ -6,7 +6,7 @@ import { Button } from "../../kit/inputs.tsx";
 import { Badge, Message, Problem, Section } from "../../kit/layout.tsx";
 import { messageOf, postJson } from "../../server/api.ts";
 import { useFetched } from "../../server/poll.ts";
-import { ChangesToPast } from "./changes.tsx";
+import { ChangesOfFiles, ChangesToPast } from "./changes.tsx";
 
 type Past = UiResponses["source/history"][number];
 
@@ -20,6 +20,7 @@ interface HistoryProps {
 export function History({ hash, canApply }: HistoryProps) {
   const { data: all = [], problem } = useFetched("source/history", hash);
   const [chosen, setChosen] = useState("");
+  const [isCompared, setCompared] = useState(false);
   const { message, failure, goBack } = useGoBack(hash);
   const past = all.find((each) => each.hash === chosen && chosen !== hash);
   const columns: readonly Column<Past>[] = [
@@ -44,6 +45,14 @@ export function History({ hash, canApply }: HistoryProps) {
       title="History"
       isFlush
       about="Configurations since the gateway started, the newest first."
+      actions={
+        <Button
+          isPressed={isCompared}
+          onPress={() => setCompared(!isCompared)}
+        >
+          Compare with the files
+        </Button>
+      }
     >
       <Problem>{problem}</Problem>
       <Table
@@ -53,6 +62,12 @@ export function History({ hash, canApply }: HistoryProps) {
         keyOf={(each) => each.hash}
       />
       <div class="panel-foot stack">
+        {isCompared && (
+          <>
+            <p>The files as they are now change:</p>
+            <ChangesOfFiles hash={hash} />
+          </>
+        )}
         {past && (
           <>
             <p>Going back changes:</p>

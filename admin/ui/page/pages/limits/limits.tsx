@@ -26,7 +26,8 @@ type Tab = "budgets" | "usage";
 
 /** The page of limits and usage. */
 export function Limits({ argument }: PageProps) {
-  const tab: Tab = argument === "usage" ? "usage" : "budgets";
+  const [first = "", ...choice] = argument.split("/");
+  const tab: Tab = first === "usage" ? "usage" : "budgets";
   return (
     <>
       <PageHead
@@ -42,7 +43,7 @@ export function Limits({ argument }: PageProps) {
         value={tab}
         onChange={(next) => remember("limits", next === "usage" ? next : "")}
       >
-        {tab === "usage" ? <Usage /> : <Budgets />}
+        {tab === "usage" ? <Usage choice={choice} /> : <Budgets />}
       </Tabs>
     </>
   );

@@ -1,12 +1,13 @@
 /** Usage by team, model and so on, and its download for a charge-back. */
 import type { UiResponses } from "../../../responses.ts";
-import { Meter, Table } from "../../kit/data.tsx";
+import { Meter, Stats, Table } from "../../kit/data.tsx";
 import { compact, dollars, number } from "../../kit/format.ts";
 import { useState } from "../../kit/framework.ts";
 import { Button, Choice } from "../../kit/inputs.tsx";
 import { Empty, Problem } from "../../kit/layout.tsx";
 import { download } from "../../kit/download.ts";
 import { getText, messageOf } from "../../server/api.ts";
+import { remember } from "../../navigation/place.ts";
 import { usePolled } from "../../server/poll.ts";
 
 type UsageRow = UiResponses["usage"]["usage"][number];
@@ -34,7 +35,8 @@ function times(now: Date): { value: string; title: string }[] {
   const months = Array.from({ length: MONTHS }, (_, back) => {
     const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back);
     const value = new Date(start).toISOString().slice(0, 7);
-    return { value: `month=${value}`, title: value };
+    const title = back === 0 ? `This month, ${value}` : value;
+    return { value: `month=${value}`, title };
   });
   return [
     { value: "since=1h", title: "Last hour" },
@@ -45,10 +47,16 @@ function times(now: Date): { value: string; title: string }[] {
   ];
 }
 
+interface UsageProps {
+  /** The group and the time, from the address. */
+  readonly choice: readonly string[];
+}
+
 /** The tab of usage. */
-export function Usage() {
-  const [by, setBy] = useState<Group>("key");
-  const [time, setTime] = useState("since=24h");
+export function Usage({ choice: [group, time = "since=24h"] }: UsageProps) {
+  const by = groups.find(({ value }) => value === group)?.value ?? "key";
+  const choose = (by: Group, time: string) =>
+    remember("limits", `usage/${by}/${time}`);
   const [problem, setProblem] = useState("");
   const query = `by=${by}&${time}`;
   const { data, error } = usePolled(`usage?${query}`, 5000);
@@ -65,16 +73,22 @@ export function Usage() {
   return (
     <>
       <div class="row">
-        <Choice label="By" value={by} onChange={setBy} options={groups} />
+        <Choice
+          label="By"
+          value={by}
+          onChange={(next) => choose(next, time)}
+          options={groups}
+        />
         <Choice
           label="Time"
           value={time}
-          onChange={setTime}
+          onChange={(next) => choose(by, next)}
           options={times(new Date())}
         />
         <Button onPress={() => void save()}>Download CSV</Button>
       </div>
       <Problem>{problem || error.value}</Problem>
+      {rows !== undefined && rows.length > 0 && <Totals rows={rows} />}
       {rows && (
         <section
           class={rows.length === 0 ? "panel" : "panel flush"}
@@ -92,6 +106,21 @@ export function Usage() {
         </section>
       )}
     </>
+  );
+}
+
+function Totals({ rows }: { readonly rows: readonly UsageRow[] }) {
+  const sum = (of: (row: UsageRow) => number) =>
+    rows.reduce((total, row) => total + of(row), 0);
+  return (
+    <Stats
+      figures={[
+        ["Cost", dollars(sum(({ costUsd }) => costUsd))],
+        ["Input tokens", compact(sum(({ inputTokens }) => inputTokens))],
+        ["Output tokens", compact(sum(({ outputTokens }) => outputTokens))],
+        ["Requests", number(sum(({ requests }) => requests))],
+      ]}
+    />
   );
 }
 

@@ -99,7 +99,7 @@ function Backends(
           rows={failing}
           keyOf={({ name }) => name ?? ""}
           columns={[
-            ["Backend", ({ name }) => name || "none"],
+            ["Backend", ({ name }) => name || "The gateway itself", "wide"],
             [
               "Error rate",
               (row) => (
@@ -192,7 +192,7 @@ function Spenders() {
     <Section
       title="Top spenders"
       about="Of the last 24 hours."
-      actions={<a href={linkTo("limits", "usage")}>Show usage</a>}
+      actions={<a href={linkTo("limits", "usage/team")}>Show usage</a>}
       isFlush={rows !== undefined && rows.length > 0}
     >
       {rows?.length === 0 && (

@@ -10,6 +10,7 @@ import { usePolled } from "../../server/poll.ts";
 import type { UiStatus } from "../../../responses.ts";
 import type { TrafficReport } from "../../../../../src/telemetry/traffic/traffic_report.ts";
 import { Attention } from "./attention.tsx";
+import { GetStarted } from "./get_started.tsx";
 import { Recorder, type Throughput } from "./throughput.ts";
 
 /** The metrics to request; all of them may be megabytes. */
@@ -41,6 +42,9 @@ export function Overview({ status }: PageProps) {
         about="Traffic of this gateway, and what needs attention."
       />
       <Problem>{error.value || traffic.error.value}</Problem>
+      {status.routes === 0 && status.hasSource && status.server === "admin" && (
+        <GetStarted />
+      )}
       {data.value && <Numbers now={data.value} />}
       <Section
         title="Requests per second"

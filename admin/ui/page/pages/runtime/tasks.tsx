@@ -115,7 +115,7 @@ function Endpoints(
         ["Endpoint", ({ endpoint }) => endpoint],
         [
           "Health",
-          ({ health }) => <Badge tone={toneOfHealth(health)}>{health}</Badge>,
+          (endpoint) => <HealthBadge health={healthOf(endpoint)} />,
         ],
         ["Backends", ({ backends }) =>
           backends.map((key) => (
@@ -138,8 +138,34 @@ function Endpoints(
   );
 }
 
-/** Returns the tone of an endpoint's health. */
-export function toneOfHealth(health: string): Tone {
-  if (health === "healthy") return "good";
-  return health === "returning" ? "warn" : "bad";
+/** Health of an endpoint in a word, and how bad that is: 0 for healthy. */
+export interface ShownHealth {
+  readonly word: string;
+  readonly tone: Tone;
+  readonly badness: number;
+}
+
+/** Share of failed attempts from which on an endpoint does not pass for healthy. */
+const MANY_ERRORS = 0.05;
+
+/** Returns the health of an endpoint: one that takes part and fails often says how often. */
+export function healthOf(
+  { health, requests, failures }: UpstreamTask,
+): ShownHealth {
+  const share = requests === 0 ? 0 : failures / requests;
+  if (health === "healthy" && share < MANY_ERRORS) {
+    return { word: health, tone: "good", badness: 0 };
+  }
+  if (health === "healthy") {
+    return { word: `${percent(share)} errors`, tone: "bad", badness: share };
+  }
+  const tone = health === "returning" ? "warn" : "bad";
+  return { word: health, tone, badness: tone === "warn" ? 2 : 3 };
+}
+
+/** Shows the health of an endpoint. */
+export function HealthBadge(
+  { health: { word, tone } }: { readonly health: ShownHealth },
+) {
+  return <Badge tone={tone}>{word}</Badge>;
 }

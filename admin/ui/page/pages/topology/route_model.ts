@@ -234,7 +234,9 @@ function describeMatch({ path, method, headers, queryParams }: Match): string {
   const more = (headers?.length ?? 0) + (queryParams?.length ?? 0);
   return [
     method,
-    path.type === "PathPrefix" ? `${path.value}…` : path.value,
+    path.type === "PathPrefix"
+      ? `${path.value.replace(/\/$/, "")}/*`
+      : path.value,
     more > 0 && `+${more}`,
   ].filter(Boolean).join(" ");
 }

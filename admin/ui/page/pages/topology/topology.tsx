@@ -2,13 +2,14 @@
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo, remember } from "../../navigation/place.ts";
 import { Code, Table } from "../../kit/data.tsx";
+import { FactLines, FactList } from "../../kit/fact_list.tsx";
 import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
 import { Button, Find } from "../../kit/inputs.tsx";
 import { Badge, Empty, PageHead, Problem } from "../../kit/layout.tsx";
 import { VirtualList } from "../../kit/virtual_list.tsx";
 import { getJson } from "../../server/api.ts";
 import { useLoaded, usePolled } from "../../server/poll.ts";
-import { toneOfHealth } from "../runtime/tasks.tsx";
+import { HealthBadge, healthOf, type ShownHealth } from "../runtime/tasks.tsx";
 import { type Box, drawChains } from "./connectors.ts";
 import {
   type Chain,
@@ -147,17 +148,19 @@ function Picture({ model, filter, selected, onSelect }: PictureProps) {
 }
 
 /** Health of backends by the ids of their items; a backend without an entry was not used yet. */
-type Health = ReadonlyMap<string, string>;
+type Health = ReadonlyMap<string, ShownHealth>;
 
 function useHealth(): Health {
   const { data } = usePolled("tasks?limit=1", 3000);
   const upstreams = data.value?.upstreams;
   return useMemo(() => {
-    const worst = new Map<string, string>();
-    for (const { backends, health } of upstreams ?? []) {
-      for (const key of backends) {
+    const worst = new Map<string, ShownHealth>();
+    for (const upstream of upstreams ?? []) {
+      const health = healthOf(upstream);
+      for (const key of upstream.backends) {
         const id = `backend ${key}`;
-        if (health !== "healthy" || !worst.has(id)) worst.set(id, health);
+        const { badness = -1 } = worst.get(id) ?? {};
+        if (health.badness > badness) worst.set(id, health);
       }
     }
     return worst;
@@ -177,9 +180,7 @@ function Row({ item: { id, title, subtitle, problem }, health }: RowProps) {
       <span class="card-subtitle">{subtitle}</span>
       {problem !== undefined
         ? <Badge tone="bad">{problem}</Badge>
-        : state !== undefined && (
-          <Badge tone={toneOfHealth(state)}>{state}</Badge>
-        )}
+        : state !== undefined && <HealthBadge health={state} />}
     </span>
   );
 }
@@ -298,9 +299,19 @@ function Detail({ model, item }: DetailProps) {
         <TraceLink item={item} />
       </div>
       {item.policies && <Policies policies={item.policies} />}
-      <Code value={item.detail} label={`${item.title} as JSON`} />
+      <FactList value={withoutPolicies(item)} />
+      <details>
+        <summary>As JSON</summary>
+        <Code value={item.detail} label={`${item.title} as JSON`} />
+      </details>
     </section>
   );
+}
+
+/** The policies have a table of their own. */
+function withoutPolicies({ detail, policies }: Item): unknown {
+  if (policies === undefined || typeof detail !== "object") return detail;
+  return { ...detail, policies: undefined };
 }
 
 /** Lists the policies in force, and where each comes from. */
@@ -327,7 +338,7 @@ function Policies(
         ],
         [
           "Value",
-          ({ config }) => <code>{JSON.stringify(config)}</code>,
+          ({ config }) => <FactLines value={config} />,
           "wide",
         ],
       ]}
