@@ -90,6 +90,7 @@ const neededRoles = {
   "POST /ui/api/source/apply": "admin",
   "GET /ui/api/source/history": "admin",
   "POST /ui/api/source/history/compare": "admin",
+  "GET /ui/api/source/files/compare": "admin",
   "POST /ui/api/source/history/apply": "admin",
   "POST /ui/api/try": "admin",
   // Sends requests from where the gateway is.
