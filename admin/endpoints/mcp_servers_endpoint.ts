@@ -47,6 +47,17 @@ export function mcpEndpoints(target: AdminTarget): readonly Endpoint[] {
         },
       }),
     ),
+    post("/mcp/tools/revoke", (request) => revokeMcpTools(target, request), {
+      summary:
+        'Revokes the approval of tools of a server with `lock.trust`: the body is {"backend", "server", "tools": [<name>]}',
+      ok: "The names of the tools",
+      others: {
+        400: "Invalid body",
+        404: "No such server",
+        409: "The server has no `lock.trust`",
+        503: "The store cannot be reached",
+      },
+    }),
   ];
 }
 
@@ -76,40 +87,74 @@ export async function listMcpTools(
 
 /** Approves tools of a server, each as it was when somebody reviewed it. @throws {InvalidParameter} */
 export async function approveMcpTools(
-  { dataPlane }: AdminTarget,
+  target: AdminTarget,
   request: Request,
 ): Promise<Response> {
   const body = await readTypedJson(request, MAX_BODY_BYTES);
+  const wanted = readTools(body);
+  const names = [...wanted.keys()];
+  return await change(target, { body, names, verb: "approved" }, {
+    problemOf: (server) => problemOf(server, wanted),
+    run: (place, { tools }) =>
+      target.dataPlane.call(
+        "approveMcpTools",
+        place,
+        new Map(
+          tools.map(({ definition, digest }) =>
+            [String(definition["name"]), { digest, definition }] as const
+          ).filter(([name]) => wanted.has(name)),
+        ),
+      ),
+  });
+}
+
+/** Revokes the approval of tools of a server, also of one that is down. @throws {InvalidParameter} */
+export async function revokeMcpTools(
+  target: AdminTarget,
+  request: Request,
+): Promise<Response> {
+  const body = await readTypedJson(request, MAX_BODY_BYTES);
+  const names = readNames(body);
+  return await change(target, { body, names, verb: "revoked" }, {
+    problemOf: lockProblemOf,
+    run: (place) => target.dataPlane.call("revokeMcpTools", place, names),
+  });
+}
+
+/** Changes what is approved of a server that the body names, if it has no problem. */
+async function change(
+  { dataPlane }: AdminTarget,
+  { body, names, verb }: {
+    readonly body: JsonObject;
+    readonly names: readonly string[];
+    readonly verb: "approved" | "revoked";
+  },
+  { problemOf, run }: {
+    problemOf(server: DescribedServer): string | undefined;
+    run(
+      place: { readonly backend: string; readonly server: string },
+      server: DescribedServer,
+    ): Promise<unknown>;
+  },
+): Promise<Response> {
   const place = {
     backend: textMember(body, "backend"),
     server: textMember(body, "server"),
   };
-  const wanted = readTools(body);
   const [server] = await dataPlane.call("mcpTools", place);
   if (server === undefined) {
     return text(404, `no backend "${place.backend}" with such a server`);
   }
-  const problem = problemOf(server, wanted);
+  const problem = problemOf(server);
   if (problem !== undefined) return text(409, problem);
-  const tools = server.tools.filter(({ definition }) =>
-    wanted.has(String(definition["name"]))
-  );
   try {
-    await dataPlane.call(
-      "approveMcpTools",
-      place,
-      new Map(tools.map(({ definition, digest }) => [
-        String(definition["name"]),
-        { digest, definition },
-      ])),
-    );
+    await run(place, server);
   } catch (error) {
-    return text(503, `cannot approve: ${describeError(error)}`);
+    return text(503, `cannot change approvals: ${describeError(error)}`);
   }
-  const names = [...wanted.keys()];
   return withOutcome(
-    json({ approved: names }),
-    `approved ${place.backend} ${place.server}: ${names.join(", ")}`,
+    json({ [verb]: names }),
+    `${verb} ${place.backend} ${place.server}: ${names.join(", ")}`,
   );
 }
 
@@ -129,17 +174,35 @@ function readTools({ tools }: JsonObject): ReadonlyMap<string, string> {
   );
 }
 
-function problemOf(
-  { server, approval, error, tools }: DescribedServer,
-  wanted: ReadonlyMap<string, string>,
+function readNames({ tools }: JsonObject): readonly string[] {
+  const isName = (value: unknown) => typeof value === "string" && value !== "";
+  const isList = Array.isArray(tools) && tools.length > 0 &&
+    tools.length <= MAX_TOOLS && tools.every(isName);
+  if (isList) return tools;
+  throw new InvalidParameter(
+    `invalid body: expected "tools" with 1 to ${MAX_TOOLS} names`,
+  );
+}
+
+/** Returns why nobody can approve tools of a server here. */
+function lockProblemOf(
+  { server, approval }: DescribedServer,
 ): string | undefined {
   if (approval === "file") {
-    return `server "${server}" has a lock file: approve with "gwctl mcp lock --write"`;
+    return `server "${server}" has a lock file: change it, such as with "gwctl mcp lock --write"`;
   }
-  if (approval === undefined) {
-    return `server "${server}" has no "lock": all its tools are in use`;
-  }
-  if (error !== undefined) return error;
+  return approval === undefined
+    ? `server "${server}" has no "lock": all its tools are in use`
+    : undefined;
+}
+
+function problemOf(
+  described: DescribedServer,
+  wanted: ReadonlyMap<string, string>,
+): string | undefined {
+  const { error, tools } = described;
+  const problem = lockProblemOf(described) ?? error;
+  if (problem !== undefined) return problem;
   const digests = new Map(
     tools.map(({ definition, digest }) => [String(definition["name"]), digest]),
   );

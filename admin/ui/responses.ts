@@ -50,6 +50,7 @@ export interface UiResponses {
   readonly "mcp/servers": McpServerList;
   readonly "mcp/tools": McpToolList;
   readonly "mcp/approve": { readonly approved: readonly string[] };
+  readonly "mcp/revoke": { readonly revoked: readonly string[] };
   readonly memory: MemoryReport;
   readonly tasks: TaskTree;
   readonly usage: UsageReport;

@@ -16,6 +16,7 @@ import {
   approveMcpTools,
   listMcpServers,
   listMcpTools,
+  revokeMcpTools,
 } from "../endpoints/mcp_servers_endpoint.ts";
 import { showMemory } from "../endpoints/memory_endpoint.ts";
 import { listRequests, showRequest } from "../endpoints/requests_endpoint.ts";
@@ -146,6 +147,7 @@ function mcp({ target, server, readOnly }: UiOptions): readonly Endpoint[] {
   return [
     ...shown,
     post("mcp/approve", (request) => approveMcpTools(target, request)),
+    post("mcp/revoke", (request) => revokeMcpTools(target, request)),
   ];
 }
 

@@ -177,8 +177,9 @@ For backends with "lock: {trust: FirstUse}": prints how the tools differ from
 what was approved, asks, and approves what it has printed.
 
 Examples:
-  ${name} mcp approve docs             all tools of "docs" that wait
-  ${name} mcp approve docs read_page   one of them`,
+  ${name} mcp approve docs                      all tools of "docs" that wait
+  ${name} mcp approve docs read_page            one of them
+  ${name} mcp approve docs read_page --revoke   clients lose it again`,
   memory: (name: string) => `
 Examples:
   ${name} proxy memory

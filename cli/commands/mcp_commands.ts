@@ -79,6 +79,7 @@ function addApproveCommand(mcp: Command, name: string, call: Call): void {
     .argument("[tools...]", "its own names of tools; default: all that wait")
     .option("--backend <key>", "backend, if several have MCP servers")
     .option("--yes", "do not ask")
+    .option("--revoke", "take the tools from clients until they are approved")
     .addHelpText("after", help.examplesOf("approve", name))
     .action(
       async (
@@ -86,8 +87,11 @@ function addApproveCommand(mcp: Command, name: string, call: Call): void {
         tools: readonly string[],
         options: ApproveOptions,
       ) => {
-        const { approveTools } = await import("../ctl/approve_tools.ts");
-        call.finish(await approveTools(server, tools, options));
+        const { approveTools, revokeTools } = await import(
+          "../ctl/approve_tools.ts"
+        );
+        const change = options.revoke ? revokeTools : approveTools;
+        call.finish(await change(server, tools, options));
       },
     );
 }

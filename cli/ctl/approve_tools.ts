@@ -14,6 +14,8 @@ import {
 export interface ApproveOptions extends Omit<LockOptions, "write"> {
   /** Does not ask. */
   readonly yes?: boolean;
+  /** Revokes the approval of tools in use. */
+  readonly revoke?: boolean;
 }
 
 /**
@@ -26,13 +28,7 @@ export async function approveTools(
   names: readonly string[],
   options: ApproveOptions,
 ): Promise<number> {
-  const state = await requestJson(options, {
-    pathAndQuery: "/mcp/tools",
-    extraMs: LIST_MS,
-  }, "servers");
-  const server = serversOf(state, options.backend)
-    .find((each) => textOf(each, "server") === name);
-  if (server === undefined) throw new Failure(`No server "${name}"`);
+  const server = await readServer(name, options);
   const waiting = waitingOf(server, names);
   if (waiting.length === 0) {
     await print("No tool waits for approval\n");
@@ -40,7 +36,8 @@ export async function approveTools(
   }
   const lines = describeServer({ server: name, tools: waiting });
   await print(lines.map((line) => `${printable(line)}\n`).join(""));
-  if (!isConfirmed(options, waiting.length)) return exitCodes.failure;
+  const question = `Approve ${counted(waiting.length)}?`;
+  if (!isConfirmed(options, question)) return exitCodes.failure;
   await requestJson(options, {
     method: "POST",
     pathAndQuery: "/mcp/tools",
@@ -56,6 +53,62 @@ export async function approveTools(
   }, "approved");
   await print(`Approved: ${counted(waiting.length)}\n`);
   return exitCodes.ok;
+}
+
+/**
+ * Revokes the approval of tools of a server after a question: clients lose them until somebody approves them again.
+ * @throws {Failure}
+ */
+export async function revokeTools(
+  name: string,
+  names: readonly string[],
+  options: ApproveOptions,
+): Promise<number> {
+  if (names.length === 0) {
+    throw new Failure(
+      `Name the tools: mcp approve ${name} <tool> --revoke; "mcp lock" and /mcp/tools list them`,
+    );
+  }
+  const server = await readServer(name, options);
+  // The approval for a server that is down can be revoked, too.
+  if (textOf(server, "error") === "") checkInUse(server, names);
+  const question = `Revoke the approval of ${counted(names.length)}?`;
+  if (!isConfirmed(options, question)) return exitCodes.failure;
+  await requestJson(options, {
+    method: "POST",
+    pathAndQuery: "/mcp/tools/revoke",
+    extraMs: LIST_MS,
+    body: { backend: textOf(server, "backend"), server: name, tools: names },
+  }, "revoked");
+  await print(`Revoked: ${counted(names.length)}\n`);
+  return exitCodes.ok;
+}
+
+/** @throws {Failure} */
+async function readServer(
+  name: string,
+  options: ApproveOptions,
+): Promise<unknown> {
+  const state = await requestJson(options, {
+    pathAndQuery: "/mcp/tools",
+    extraMs: LIST_MS,
+  }, "servers");
+  const servers = serversOf(state, options.backend);
+  const server = servers.find((each) => textOf(each, "server") === name);
+  if (server !== undefined) return server;
+  const known = servers.map((each) => textOf(each, "server")).join(", ");
+  throw new Failure(`No server "${name}"; there are: ${known}`);
+}
+
+/** @throws {Failure} For a tool that clients do not have. */
+function checkInUse(server: unknown, names: readonly string[]): void {
+  const inUse = new Set(
+    listOf(server, "tools")
+      .filter((tool) => fieldOf(tool, "held") === undefined).map(nameOf),
+  );
+  const unknown = names.find((each) => !inUse.has(each));
+  if (unknown === undefined) return;
+  throw new Failure(`Tool "${unknown}" is not approved`);
 }
 
 /** @throws {Failure} For a name that does not wait, and when the server does not list its tools. */
@@ -78,12 +131,12 @@ function waitingOf(
 }
 
 /** @throws {Failure} When nobody can answer. */
-function isConfirmed({ yes }: ApproveOptions, count: number): boolean {
+function isConfirmed({ yes }: ApproveOptions, question: string): boolean {
   if (yes) return true;
-  if (!Deno.stdin.isTerminal()) {
-    throw new Failure("Not approved: add --yes to approve without a question");
-  }
-  return confirm(`Approve ${counted(count)}?`);
+  if (Deno.stdin.isTerminal()) return confirm(question);
+  throw new Failure(
+    "Nothing has changed: add --yes to do it without a question",
+  );
 }
 
 function nameOf(tool: unknown): string {

@@ -35,6 +35,16 @@ export const mcpCalls = {
     ) => mcp.forgetApprovals(),
     merge: nothing,
   }),
+  /** Revokes the approval of such tools by their names. Rejects when the store fails. */
+  revokeMcpTools: define({
+    before: ({ pins }, place, names) => pins.revoke(place, names),
+    run: (
+      { mcp }: TrafficThread,
+      _place: PinPlace,
+      _names: readonly string[],
+    ) => mcp.forgetApprovals(),
+    merge: nothing,
+  }),
   /** Decides anew which tools clients may use, because others are approved. */
   forgetMcpApprovals: define({
     run: ({ mcp }: TrafficThread) => mcp.forgetApprovals(),

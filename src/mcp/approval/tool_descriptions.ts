@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ToolApproval } from "../servers/tool_approval.ts";
 
-/** Reason why clients do not get a tool: it is not the one that was approved, or was not approved. */
-export type HeldReason = "changed" | "new";
+/** Reason why clients do not get a tool: it is not the one that was approved, was not approved, or is not any more. */
+export type HeldReason = "changed" | "new" | "revoked";
 
 /** The tools of a server, for those who approve them. */
 export interface DescribedServerTools {

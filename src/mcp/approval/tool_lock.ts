@@ -34,6 +34,9 @@ export function lockedTool(tool: JsonObject): LockedTool {
   return { digest: digestOfTool(tool), definition: definitionOf(tool) };
 }
 
+/** The entry of a tool whose approval was revoked: no definition has its digest, and `newTools` does not approve it anew. */
+export const revokedTool: LockedTool = { digest: "" };
+
 /** Reports whether a tool is held back. */
 export function heldReason(
   lock: ToolLock | undefined,
@@ -42,6 +45,7 @@ export function heldReason(
   if (lock === undefined) return undefined;
   const approved = lock.get(String(tool["name"]));
   if (approved === undefined) return "new";
+  if (approved.digest === revokedTool.digest) return "revoked";
   return approved.digest === digestOfTool(tool) ? undefined : "changed";
 }
 

@@ -38,7 +38,7 @@ export function pinned(
     : new Map([...before ?? [], ...unseen]);
 }
 
-/** Returns what is approved after an administrator has approved tools. */
+/** Returns what is approved after an administrator has approved tools, or revoked that. */
 export function approved(
   before: ToolLock | undefined,
   tools: ReadonlyMap<string, LockedTool>,

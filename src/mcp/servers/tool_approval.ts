@@ -5,6 +5,7 @@ export type ToolLock = ReadonlyMap<string, LockedTool>;
 
 /** An approved definition. */
 export interface LockedTool {
+  /** Empty for a tool whose approval was revoked. */
   readonly digest: string;
   /** `undefined` if it was too long to keep. */
   readonly definition?: JsonObject | undefined;

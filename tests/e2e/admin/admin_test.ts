@@ -280,6 +280,7 @@ const rows: readonly Row[] = [
   ["GET", "/mcp/tools?server=a", 400, /^invalid query: usage: GET/],
   ["POST", "/mcp/tools", 400, /^invalid content-type: /],
   ["PUT", "/mcp/tools", ...wrongMethod],
+  ["POST", "/mcp/tools/revoke", 400, /^invalid content-type: /],
   ["GET", "/memory", 200, /^\{\n {2}"takenAt": ".*"stores": \[/s],
   ["HEAD", "/memory", 200, ""],
   ["POST", "/memory", ...wrongMethod],

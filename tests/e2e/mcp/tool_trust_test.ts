@@ -192,3 +192,69 @@ Deno.test("an approval is for what was reviewed, by an administrator", async () 
   await waitForTools(gateway, []);
   for (const each of [...invalid, missing, foreign]) await each.text();
 });
+
+for (const newTools of [undefined, "Trust"]) {
+  Deno.test(`a revoked approval takes a tool from clients until it is approved again (newTools: ${newTools})`, async () => {
+    await using server = startDescribedServer({
+      read: "Reads a page.",
+      find: "Finds pages.",
+    });
+    await using gateway = await startGateway(server.url, {
+      ...(newTools !== undefined && { newTools }),
+      config: { workers: 2 },
+    });
+    const url = `${gateway.origin}/mcp`;
+    await waitForTools(gateway, ["find", "read"]);
+
+    const unasked = await runMcp(
+      gateway,
+      "approve",
+      "docs",
+      "read",
+      "--revoke",
+    );
+    const unnamed = await runMcp(gateway, "approve", "docs", "--revoke");
+    const revoked = await runMcp(
+      gateway,
+      ...["approve", "docs", "read", "--revoke", "--yes"],
+    );
+    await waitForTools(gateway, ["find"]);
+    const { text } = await callModern(url, "tools/call", { name: "read" });
+    const { tools } = await toolsOf(gateway);
+    const again = await runMcp(
+      gateway,
+      ...["approve", "docs", "read", "--revoke", "--yes"],
+    );
+    const wrong = await fetch(`${gateway.admin}/mcp/tools/revoke`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        backend: "default/tools/backend0",
+        server: "docs",
+        tools: [7],
+      }),
+    });
+    const approved = await runMcp(gateway, "approve", "docs", "--yes");
+    await waitForTools(gateway, ["find", "read"]);
+    const { changes } = await (await fetch(`${gateway.admin}/audit`)).json();
+
+    assert.match(unasked.error ?? "", /--yes/);
+    assert.match(unnamed.error ?? "", /Name the tools/);
+    assert.equal(revoked.output, "Revoked: 1 tool\n");
+    assert.match(text, /waits for approval.*"isError":true/);
+    assert.deepEqual(
+      tools.map(({ held }: { held?: string }) => held),
+      ["revoked", undefined],
+    );
+    assert.match(again.error ?? "", /"read" is not approved/);
+    assert.equal(wrong.status, 400);
+    await wrong.body?.cancel();
+    assert.match(approved.output, /^~ docs read\nApproved: 1 tool$/m);
+    assert.equal(
+      changes.some(({ outcome }: { outcome: string }) =>
+        outcome === "revoked default/tools/backend0 docs: read"
+      ),
+      true,
+    );
+  });
+}

@@ -167,3 +167,19 @@ for (const colorScheme of ["light", "dark"] as const) {
     });
   }
 }
+
+Deno.test("an administrator takes a tool from clients by revoking its approval", async () => {
+  await using mcp = await startMcpGateway();
+  await using ui = await openUi(
+    `${mcp.gateway.admin}/ui/#mcp/default%2Ftools%2Fbackend0%20docs`,
+  );
+  const { page } = ui;
+
+  const name = "Revoke approval of docs_find";
+  await page.getByRole("button", { name }).click();
+  await page.getByRole("article", { name: "docs_find" })
+    .getByText("revoked", { exact: true }).waitFor();
+
+  assert.deepEqual(await listTools(mcp.url), []);
+  expectQuiet(ui, mcp.gateway.admin);
+});

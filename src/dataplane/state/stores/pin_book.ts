@@ -2,6 +2,7 @@ import type {
   LockedTool,
   ToolLock,
 } from "../../../mcp/servers/tool_approval.ts";
+import { revokedTool } from "../../../mcp/approval/tool_lock.ts";
 import {
   approved,
   pinned,
@@ -50,6 +51,14 @@ export class PinBook implements ToolPins {
     tools: ReadonlyMap<string, LockedTool>,
   ): Promise<void> {
     await this.#records.change(place, (before) => approved(before, tools));
+  }
+
+  /** Revokes the approval of tools; clients get them again when an administrator approves them. Rejects when the store fails. */
+  revoke(place: PinPlace, names: readonly string[]): Promise<void> {
+    return this.approve(
+      place,
+      new Map(names.map((name) => [name, revokedTool])),
+    );
   }
 
   close(): Promise<void> {

@@ -6,6 +6,7 @@ import { useState } from "../../kit/framework.ts";
 import { Button } from "../../kit/inputs.tsx";
 import { Badge, Empty, Problem, Section } from "../../kit/layout.tsx";
 import type { Sample } from "../../server/metrics_text.ts";
+import { messageOf, postJson } from "../../server/api.ts";
 import { useFetched } from "../../server/poll.ts";
 import { countCalls } from "./call_counts.ts";
 import type { ListedTool, McpServer } from "./listed_server.ts";
@@ -34,6 +35,11 @@ export function ServerTools(
     `${version} ${tools} ${held} ${since}`,
   );
   const listed = data?.servers[0];
+  const onChanged = () => {
+    setVersion(version + 1);
+    onApproved();
+  };
+  const canApprove = status.server === "admin" && !status.readOnly;
   return (
     <>
       <Section title={name}>
@@ -49,11 +55,8 @@ export function ServerTools(
         <WaitingTools
           backend={backend}
           listed={listed}
-          canApprove={status.server === "admin" && !status.readOnly}
-          onApproved={() => {
-            setVersion(version + 1);
-            onApproved();
-          }}
+          canApprove={canApprove}
+          onApproved={onChanged}
         />
       )}
       {listed && listed.tools.length > 0 && (
@@ -62,6 +65,9 @@ export function ServerTools(
           tools={listed.tools}
           samples={samples}
           status={status}
+          onRevoked={canApprove && listed.approval === "firstUse"
+            ? onChanged
+            : undefined}
         />
       )}
     </>
@@ -101,9 +107,13 @@ interface ToolListProps {
   readonly tools: readonly ListedTool[];
   readonly samples: readonly Sample[];
   readonly status: UiStatus;
+  /** Set where the approval of a tool can be revoked. */
+  readonly onRevoked: (() => void) | undefined;
 }
 
-function ToolList({ server, tools, samples, status }: ToolListProps) {
+function ToolList(
+  { server, tools, samples, status, onRevoked }: ToolListProps,
+) {
   const first = tools.find(({ held }) => held === undefined) ?? tools[0];
   const [chosen, choose] = useState(first?.name);
   const tool = tools.find(({ name }) => name === chosen);
@@ -144,6 +154,7 @@ function ToolList({ server, tools, samples, status }: ToolListProps) {
             tool={tool}
             samples={samples}
             status={status}
+            onRevoked={onRevoked}
           />
         )}
       </div>
@@ -155,7 +166,9 @@ interface ToolDetailsProps extends Omit<ToolListProps, "tools"> {
   readonly tool: ListedTool;
 }
 
-function ToolDetails({ server, tool, samples, status }: ToolDetailsProps) {
+function ToolDetails(
+  { server, tool, samples, status, onRevoked }: ToolDetailsProps,
+) {
   const { backend, name } = server;
   const { definition } = tool;
   const { calls, errors } = countCalls(samples, {
@@ -172,6 +185,9 @@ function ToolDetails({ server, tool, samples, status }: ToolDetailsProps) {
         </p>
       )}
       <Suspicions tool={tool} />
+      {onRevoked && tool.held === undefined && (
+        <RevokeTool server={server} tool={tool} onRevoked={onRevoked} />
+      )}
       <Facts>
         <Fact name="Name at the server">{String(definition["name"])}</Fact>
         <Fact name="Calls">{compact(calls)}</Fact>
@@ -190,6 +206,39 @@ function ToolDetails({ server, tool, samples, status }: ToolDetailsProps) {
       {status.server === "admin" && (
         <TryTool backend={backend} tool={tool} hash={status.hash} />
       )}
+    </div>
+  );
+}
+
+interface RevokeToolProps {
+  readonly server: McpServer;
+  readonly tool: ListedTool;
+  readonly onRevoked: () => void;
+}
+
+/** A button that holds a tool back until somebody approves it again. */
+function RevokeTool(
+  { server: { backend, name: server }, tool, onRevoked }: RevokeToolProps,
+) {
+  const [problem, setProblem] = useState("");
+  const revoke = async () => {
+    try {
+      const tools = [tool.definition["name"]];
+      await postJson("mcp/revoke", { backend, server, tools });
+      onRevoked();
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  return (
+    <div>
+      <Problem>{problem}</Problem>
+      <Button
+        label={`Revoke approval of ${tool.name}`}
+        onPress={() => void revoke()}
+      >
+        Revoke approval
+      </Button>
     </div>
   );
 }

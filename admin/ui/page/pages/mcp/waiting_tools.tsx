@@ -84,7 +84,7 @@ interface WaitingToolProps {
 
 function WaitingTool({ tool, onApprove }: WaitingToolProps) {
   const { name, held, approved, definition } = tool;
-  const before = held === "new" ? {} : approved;
+  const before = held === "changed" ? approved : {};
   return (
     <article class="waiting" aria-label={name}>
       <div class="row">
