@@ -7,6 +7,7 @@ import type { AuditLog } from "../access/audit_log.ts";
 import { accessEndpoints } from "./access_endpoint.ts";
 import { connectionEndpoints } from "./connections_endpoint.ts";
 import { dumpConfig } from "./config_dump_endpoint.ts";
+import { grantEndpoints } from "./grants_endpoint.ts";
 import { indexPage } from "./index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
 import { mcpEndpoints } from "./mcp_servers_endpoint.ts";
@@ -83,6 +84,7 @@ export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
     ...mcpEndpoints(target),
     ...accessEndpoints(target),
     ...connectionEndpoints(target),
+    ...grantEndpoints(target),
     ...requestEndpoints(options),
     ...debugEndpoints(options),
     ...profileEndpoints(options),

@@ -6,6 +6,7 @@ import type {
 } from "../ctl/access.ts";
 import type { AccountOptions } from "../ctl/accounts.ts";
 import type { ImportKeysOptions } from "../ctl/import_keys.ts";
+import type { GrantOptions } from "../ctl/grants.ts";
 import type { TableOptions } from "../output/print_as.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import {
@@ -75,6 +76,40 @@ export function addAccountCommands(program: Command, name: string): void {
     .action(async (id: string, options: TableOptions) =>
       (await import("../ctl/accounts.ts")).revokeAccount(id, options)
     );
+}
+
+/** Adds `grants`: MCP clients that users have logged in at the gateway. */
+export function addGrantCommands(program: Command, name: string): void {
+  const grants = program.command("grants")
+    .description("List and revoke the MCP clients that users have logged in")
+    .addHelpText("after", examplesOf("grants", name));
+  addGrantSelection(withAdminOptions(grants.command("list")))
+    .description("List the MCP clients that users have logged in")
+    .addOption(limitOption())
+    .addOption(formatOption("table", "yaml", "json"))
+    .action(async (options: GrantOptions & { readonly limit: number }) =>
+      (await import("../ctl/grants.ts")).listGrants(options)
+    );
+  addGrantSelection(withAdminOptions(grants.command("revoke")))
+    .description(
+      "Log out MCP clients: their tokens are rejected within 5 seconds",
+    )
+    .argument(
+      "[id]",
+      "ID of the grant; without one, all that the options select",
+    )
+    .addOption(formatOption("table", "yaml", "json"))
+    .action(async (id: string | undefined, options: GrantOptions) =>
+      (await import("../ctl/grants.ts")).revokeGrants(id, options)
+    );
+}
+
+function addGrantSelection(command: Command): Command {
+  return command
+    .option("--user <sub>", "only those of users with this subject")
+    .option("--issuer <url>", "only those of users of this issuer")
+    .option("--client <name>", "only those of clients with this name or URL")
+    .option("--resource <url>", "only those for this MCP server");
 }
 
 function limitOption(): Option {

@@ -1,6 +1,10 @@
 import { nearest } from "../../src/api/schema/suggest.ts";
 import { type Call, collect, type Command, rejectCommand } from "./command.ts";
-import { addAccessCommands, addAccountCommands } from "./access_commands.ts";
+import {
+  addAccessCommands,
+  addAccountCommands,
+  addGrantCommands,
+} from "./access_commands.ts";
 import { withGatewayOptions } from "./admin_options.ts";
 import { addConfigCommands } from "./config_commands.ts";
 import {
@@ -48,6 +52,7 @@ export function addControlCommands(
   addTryCommands(program, name);
   addAccessCommands(program, name, call);
   addAccountCommands(program, name);
+  addGrantCommands(program, name);
   addMcpCommands(program, name, call);
   addResourceCommands(program, call);
   program.on("command:*", ([word = ""]: readonly string[]) => {

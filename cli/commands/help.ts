@@ -104,6 +104,12 @@ Examples:
   ${name} accounts list --backend default/drive
   ${name} accounts list --subject anna -o json
   ${name} accounts revoke 5d2c9a41b7e08f365d2c9a41b7e08f36`,
+  grants: (name: string) => `
+Examples:
+  ${name} grants list --user anna
+  ${name} grants list --client https://app.example.com/client.json -o json
+  ${name} grants revoke 5d2c9a41b7e08f365d2c9a41b7e08f36
+  ${name} grants revoke --user anna`,
   limits: (name: string) => `
 For a limit with keys, LEFT and RESET are those of the key with the least remaining.
 

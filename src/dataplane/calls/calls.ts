@@ -21,6 +21,7 @@ import {
   mergeStores,
 } from "./bounded_stores.ts";
 import { accountCalls } from "./account_calls.ts";
+import { grantCalls } from "./grant_calls.ts";
 import { mcpCalls } from "./mcp_calls.ts";
 import { mergeMetrics } from "./merge_metrics.ts";
 import { describeTasks, mergeTasks } from "./tasks.ts";
@@ -146,6 +147,7 @@ const dataPlaneCalls = {
   tasks: define({ run: describeTasks, merge: mergeTasks }),
   ...mcpCalls,
   ...accountCalls,
+  ...grantCalls,
   /** Lists what is kept in memory, with its capacity. */
   stores: define({
     run: describeStores,

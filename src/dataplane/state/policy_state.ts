@@ -239,6 +239,11 @@ export class PolicyState {
     return this.#identity.cachedTokens();
   }
 
+  /** Grants of MCP clients that log in at the gateway. */
+  get grants(): LoginState["grants"] {
+    return this.#logins.grants;
+  }
+
   limits(): Iterable<LimitCounts> {
     return this.#counters.counts();
   }

@@ -10,6 +10,10 @@ import type {
   CheckRules,
   CheckTurn,
 } from "../../proxy/balancing/health/health_records.ts";
+import type {
+  GrantId,
+  GrantRecord,
+} from "../../identity/oauth/grants/grant_record.ts";
 import type { TokenUse } from "../../identity/oauth/grants/grant_store.ts";
 import type { KvEntry, Replacement } from "../../kv/kv_handle.ts";
 import type { Use } from "../../ratelimit/budget/budget.ts";
@@ -70,7 +74,10 @@ export interface StateCalls extends DocumentCalls {
   warnOfLoginLoss(): void;
   spendCode(code: string, untilMs: number): boolean;
   releaseCode(code: string): void;
-  endGrant(grant: string, untilMs: number): void;
+  addGrant(grant: GrantRecord, untilMs: number): void;
+  touchGrant(grant: GrantId, usedAt: number, untilMs: number): void;
+  listGrants(): readonly GrantRecord[];
+  endGrant(grant: GrantId, untilMs: number): void;
   isGrantEnded(grant: string): boolean;
   useToken(grant: string, number: number, untilMs: number): TokenUse;
   releaseToken(grant: string, number: number, untilMs: number): void;

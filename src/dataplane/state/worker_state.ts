@@ -78,6 +78,9 @@ function createLogins(control: Control): LoginState {
     grants: {
       spend: (code, untilMs) => control.call("spendCode", code, untilMs),
       release: (code) => control.call("releaseCode", code),
+      add: (grant, untilMs) => control.call("addGrant", grant, untilMs),
+      touch: (...use) => control.call("touchGrant", ...use),
+      list: () => control.call("listGrants"),
       end: (grant, untilMs) => control.call("endGrant", grant, untilMs),
       isEnded: (grant) => control.call("isGrantEnded", grant),
       useToken: (...use) => control.call("useToken", ...use),

@@ -22,6 +22,7 @@ import { isAuthenticated } from "../contract/alternatives.ts";
 import { createIntrospector } from "./introspection_settings.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
 import { issuersOf, loginProviderIndex } from "./login_provider.ts";
+import type { AccessGrant } from "../../identity/oauth/grants/access_token.ts";
 import { McpOAuth } from "./mcp_oauth.ts";
 import type {
   Policy,
@@ -76,7 +77,7 @@ export function createJwtAuthentication(
   return new JwtAuthenticationPolicy(config, {
     verifier,
     binding: new TokenBinding(tokenBinding, { clock, clockSkewMs, logins }),
-    mcp: createMcpOAuth(config, options),
+    mcp: createMcpOAuth(config, verifier, options),
     trustsPeer: services.trustsPeer,
   });
 }
@@ -145,16 +146,50 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     return this.#parts.mcp?.readableBy(context);
   }
 
+  /** Verifies a token of the gateway, which stands for one of the provider, or a token of the provider itself. */
   #verify(
     presented: PresentedToken,
     context: PolicyContext,
   ): JwtVerdict | Promise<JwtVerdict> {
-    const { request, trace } = context;
-    const claims = this.#parts.verifier.verify(
-      presented.token,
-      trace && ((whom, pending) => trace.waitsFor(whom, pending)),
-    );
     try {
+      const grant = this.#parts.mcp?.openToken(presented.token, context);
+      if (grant === undefined) return this.#verifyOf(presented, context);
+      const verdict = grant instanceof Promise
+        ? unlessCancelled(grant, context.request.cancellation)
+          .then((each) => this.#verifyGrant(each, presented, context))
+        : this.#verifyGrant(grant, presented, context);
+      return verdict instanceof Promise
+        ? verdict.catch((error) => this.#reject(error, presented, context))
+        : verdict;
+    } catch (error) {
+      return this.#reject(error, presented, context);
+    }
+  }
+
+  #verifyGrant(
+    { subject }: AccessGrant,
+    presented: PresentedToken,
+    context: PolicyContext,
+  ): JwtVerdict | Promise<JwtVerdict> {
+    if ("claims" in subject) {
+      this.#places.replace(context.request, undefined);
+      return this.#checkBinding(presented, subject.claims, context);
+    }
+    const { token } = subject;
+    this.#places.replace(context.request, token);
+    return this.#verifyOf({ ...presented, token }, context);
+  }
+
+  #verifyOf(
+    presented: PresentedToken,
+    context: PolicyContext,
+  ): JwtVerdict | Promise<JwtVerdict> {
+    const { request, trace } = context;
+    try {
+      const claims = this.#parts.verifier.verify(
+        presented.token,
+        trace && ((whom, pending) => trace.waitsFor(whom, pending)),
+      );
       const verdict = claims instanceof Promise
         ? claims.then((each) => this.#checkBinding(presented, each, context))
         : this.#checkBinding(presented, claims, context);
@@ -246,6 +281,7 @@ const bindingMetadata = {
 
 function createMcpOAuth(
   config: JwtAuthentication,
+  verifier: TokenVerifier,
   options: PolicyOptions,
 ): McpOAuth | undefined {
   const { mcp, providers, tokenBinding } = config;
@@ -263,6 +299,10 @@ function createMcpOAuth(
     server: provider.jwks && jwksServer(provider.jwks, options),
     services: options.services,
     secrets: loginSecrets(mcp, options),
+    tokens: {
+      introspects: provider.introspection !== undefined,
+      verify: (token) => verifier.verify(token),
+    },
   });
 }
 

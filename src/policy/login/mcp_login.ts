@@ -32,6 +32,11 @@ import {
   type OAuthReply,
   pageErrorReply,
 } from "../../identity/oauth/protocol/oauth_reply.ts";
+import {
+  type AccessGrant,
+  AccessTokens,
+  GrantUnavailableError,
+} from "../../identity/oauth/grants/access_token.ts";
 import { ProviderClient } from "../../identity/oauth/provider/provider_client.ts";
 import { Seal } from "../../identity/oauth/protocol/seal.ts";
 import { clientAddress } from "./endpoints/client_origin.ts";
@@ -58,7 +63,17 @@ export interface McpLoginOptions {
   readonly secrets: LoginSecrets;
   readonly metadata: RemoteMetadata;
   readonly services: PolicyServices;
+  /** Reads the tokens of the provider. */
+  readonly tokens: ProviderVerifier;
   addressOf(url: string): DocumentAddress;
+}
+
+/** Verifies the tokens of the provider. */
+export interface ProviderVerifier {
+  /** The provider is asked about opaque access tokens. */
+  readonly introspects: boolean;
+  /** See `TokenVerifier.verify`. */
+  verify(token: string): JsonObject | Promise<JsonObject>;
 }
 
 /** An endpoint of the authorization server and the path of its MCP server, such as `token` and `/mcp`. */
@@ -74,6 +89,7 @@ export class McpLogin {
   readonly #provider: ProviderClient;
   readonly #documents: ClientDocuments;
   #server: Promise<AuthorizationServer> | undefined;
+  #tokens: AccessTokens | undefined;
 
   constructor(config: McpConfig, options: McpLoginOptions) {
     const { issuer, audience, audienceParameter, secrets, services } = options;
@@ -86,7 +102,8 @@ export class McpLogin {
       clientId: config.clientId ?? "",
       clientSecret: secrets.clientSecret,
       scopes: [...login?.scopes ?? [], ...config.scopes ?? []],
-      token: login?.token ?? "access_token",
+      token: login?.token ??
+        (options.tokens.introspects ? "access_token" : "readable"),
       loginParameters: login?.parameters ?? {},
       parameters: audienceParameter === undefined || audience === undefined
         ? {}
@@ -145,6 +162,21 @@ export class McpLogin {
     );
   }
 
+  /** Opens an access token of the gateway. @throws {TokenError | DocumentUnavailableError} As `AccessTokens.open`. */
+  openToken(token: string): AccessGrant | Promise<AccessGrant> {
+    return this.#tokens?.open(token) ?? this.#openLater(token);
+  }
+
+  async #openLater(token: string): Promise<AccessGrant> {
+    try {
+      await this.#start();
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      throw new GrantUnavailableError(error.message, error.retryAfter ?? 2);
+    }
+    return await this.openToken(token);
+  }
+
   async #serve(
     { endpoint, path }: LoginPath,
     request: RequestMessage,
@@ -185,10 +217,15 @@ export class McpLogin {
       current ?? await logins.secret().catch(storeUnavailable),
       ...older,
     ]);
+    const grants = withClientErrors(logins.grants);
+    const tokens = new AccessTokens({ seal, grants, clock });
+    this.#tokens = tokens;
     return new AuthorizationServer({
       seal,
       provider: this.#provider,
-      grants: withClientErrors(logins.grants),
+      grants,
+      tokens,
+      verify: (token) => this.#options.tokens.verify(token),
       documents: this.#documents,
       rules: new ClientRules({ ...allClients, ...this.#config.clients }),
       clock,

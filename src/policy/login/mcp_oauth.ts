@@ -21,6 +21,12 @@ import { adapterOf } from "../../identity/providers/adapters.ts";
 import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
 import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
 import { OAuthError } from "../../identity/oauth/protocol/oauth_error.ts";
+import { compareValues, showValues } from "../../base/log_text.ts";
+import {
+  type AccessGrant,
+  isOwnToken,
+} from "../../identity/oauth/grants/access_token.ts";
+import { TokenError } from "../../identity/tokens/token.ts";
 import { pathOf } from "../../route/normalize_target.ts";
 import {
   adaptServerMetadata,
@@ -42,7 +48,11 @@ import type {
   PolicyOutcome,
   ReadableBy,
 } from "../contract/policy.ts";
-import { type LoginSecrets, McpLogin } from "./mcp_login.ts";
+import {
+  type LoginSecrets,
+  McpLogin,
+  type ProviderVerifier,
+} from "./mcp_login.ts";
 import { waitFor } from "../contract/policy_trace.ts";
 import { removeLoginCookies } from "../../identity/oauth/endpoints/login_session.ts";
 import { issuerModeOf } from "./login_provider.ts";
@@ -67,6 +77,7 @@ export interface McpProvider {
   readonly services: PolicyServices;
   /** For issuer mode `Proxied`. */
   readonly secrets: LoginSecrets;
+  readonly tokens: ProviderVerifier;
 }
 
 /** The OAuth endpoints of a protected MCP server: metadata of resource and authorization server, and registration. */
@@ -161,6 +172,28 @@ export class McpOAuth implements ProtectedResource {
       });
     }
     return this.#serve(endpoint, context);
+  }
+
+  /**
+   * Opens an access token that the gateway has issued for this MCP server; returns `undefined` for any other token.
+   * @throws {TokenError} When it is not valid, or for another server (as all errors, also as a rejection).
+   * @throws {DocumentUnavailableError} When its grant cannot be checked.
+   */
+  openToken(
+    token: string,
+    context: PolicyContext,
+  ): AccessGrant | Promise<AccessGrant> | undefined {
+    if (this.#login === undefined || !isOwnToken(token)) return undefined;
+    const check = (grant: AccessGrant) => {
+      const here = this.originOf(context) + pathOfResource(context);
+      if (isWithin(here, grant.resource)) return grant;
+      throw new TokenError(
+        "token is for another MCP server",
+        compareValues(`is for ${showValues([grant.resource])}`, [here]),
+      );
+    };
+    const opened = this.#login.openToken(token);
+    return opened instanceof Promise ? opened.then(check) : check(opened);
   }
 
   #answerLogin(
@@ -298,6 +331,12 @@ export class McpOAuth implements ProtectedResource {
         this.#provider.services.trustsPeer(request.source),
       );
   }
+}
+
+/** Reports whether a URL is that of an MCP server, or below it. */
+function isWithin(url: string, resource: string): boolean {
+  const server = resource.replace(/\/$/, "");
+  return url === server || url.startsWith(`${server}/`);
 }
 
 /** Returns the path of the MCP server: the prefix that the route matches, else the path of the request. */

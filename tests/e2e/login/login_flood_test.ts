@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { serveLoopback } from "../../../cli/dev/loopback_server.ts";
 import { CookieJar, logIn } from "../../harness/browser/browser_user.ts";
+import { createTokenIssuer, jwksOf } from "../../harness/login/tokens.ts";
 import { freePort } from "../../harness/process/free_port.ts";
 import { startTestGateway } from "../../harness/gateway/gateway.ts";
 import { protectedConfig } from "../../harness/gateway/protected_gateway.ts";
@@ -10,12 +11,16 @@ const FLOOD = 40;
 const PER_CLIENT = 16;
 
 /** Starts a provider that logs everybody in at once, and holds token requests while `holds` is set. */
-function startSlowProvider() {
+async function startSlowProvider() {
   const gate = Promise.withResolvers<void>();
   const waiting: { readonly count: number; readonly resolve: () => void }[] =
     [];
-  const state = { holds: false, tokenRequests: 0 };
-  const server = serveLoopback(0, async (request) => {
+  const state = { holds: false, tokenRequests: 0, audience: "" };
+  const port = freePort();
+  const issuer = await createTokenIssuer({
+    issuer: `http://127.0.0.1:${port}/`,
+  });
+  const server = serveLoopback(port, async (request) => {
     const { origin, pathname, searchParams } = new URL(request.url);
     await request.text();
     if (pathname === "/authorize") {
@@ -24,6 +29,7 @@ function startSlowProvider() {
       back.searchParams.set("state", searchParams.get("state") ?? "");
       return Response.redirect(back, 303);
     }
+    if (pathname === "/jwks.json") return new Response(jwksOf(issuer));
     if (pathname !== "/token") {
       return Response.json({
         issuer: `${origin}/`,
@@ -37,7 +43,7 @@ function startSlowProvider() {
     }
     if (state.holds) await gate.promise;
     return Response.json({
-      access_token: "opaque",
+      access_token: await issuer.sign({ aud: state.audience }),
       token_type: "Bearer",
       refresh_token: "provider-refresh-token",
     });
@@ -60,9 +66,10 @@ function startSlowProvider() {
 }
 
 Deno.test("a flood of the token endpoint by one client does not lock out others, and the log explains it", async () => {
-  await using idp = startSlowProvider();
+  await using idp = await startSlowProvider();
   const port = freePort();
   const url = `http://127.0.0.1:${port}/mcp`;
+  idp.state.audience = url;
   await using gateway = await startTestGateway(
     protectedConfig(idp, {
       provider: "IdpA",

@@ -1,5 +1,7 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { AccessTokens } from "../grants/access_token.ts";
 import type { GrantStore } from "../grants/grant_store.ts";
 import type { ClientRules } from "../clients/client_rules.ts";
 import type { OAuthClient } from "../clients/oauth_client.ts";
@@ -21,9 +23,16 @@ export interface AuthorizationServices {
   readonly seal: Seal;
   readonly provider: ProviderClient;
   readonly grants: GrantStore;
+  readonly tokens: AccessTokens;
   /** Rules of the administrator for clients. */
   readonly rules: ClientRules;
   readonly clock: Clock;
+  /**
+   * Returns the claims of a token of the provider, as requests with it have them.
+   * @throws {TokenError} When they would be rejected.
+   * @throws {DocumentUnavailableError} When the provider is not available.
+   */
+  verify(token: string): JsonObject | Promise<JsonObject>;
   /** @throws {OAuthError} `invalid_client` */
   findClient(id: string, cancellation: Cancellation): Promise<OAuthClient>;
 }

@@ -46,6 +46,9 @@ import {
 import { opensProgram, withoutLoopbackPort } from "../clients/redirect_uri.ts";
 import { randomText } from "../protocol/seal.ts";
 
+/** Longest name of a client in the list of grants. */
+const MAX_NAME_LENGTH = 200;
+
 /** Error codes in the provider's redirects, and the codes that clients get for them. */
 const clientErrorCodes: Readonly<Record<string, OAuthErrorCode>> = {
   access_denied: "access_denied",
@@ -129,6 +132,8 @@ export class LoginEndpoints {
     const session: LoginSession = {
       ...readAuthorizationRequest(parameters, urls),
       client: fingerprintOf(client.id),
+      clientName: (isDocumentUrl(client.id) ? client.id : client.name)
+        ?.slice(0, MAX_NAME_LENGTH),
       redirectUri,
       verifier: randomText(),
       approved: false,
@@ -201,8 +206,9 @@ export class LoginEndpoints {
       await provider.expectIssuer(parameters);
       expectSuccess(parameters);
       const code = sealCode(seal, {
-        id: randomText(),
+        id: crypto.randomUUID().replaceAll("-", ""),
         client: session.client,
+        clientName: session.clientName,
         redirectUri: session.redirectUri,
         challenge: session.challenge,
         scope: session.scope,

@@ -7,6 +7,8 @@ import { type Seal, sha256 } from "../protocol/seal.ts";
 export interface LoginSession {
   /** Fingerprint of the client. */
   readonly client: string;
+  /** Its name for admins. */
+  readonly clientName: string | undefined;
   readonly redirectUri: string;
   readonly state: string | undefined;
   /** S256 challenge of the client's PKCE verifier. */
@@ -214,6 +216,7 @@ function decodeLogin(value: JsonObject): LoginSession | undefined {
   ) return undefined;
   return {
     client,
+    clientName: stringMember(value, "clientName"),
     redirectUri,
     state: stringMember(value, "state"),
     challenge,

@@ -1,15 +1,21 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
+import { describeError } from "../../../base/errors.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import { DocumentUnavailableError } from "../../documents/remote_document.ts";
+import { TokenError } from "../../tokens/token.ts";
 import type {
   AuthorizationServices,
   ServerUrls,
 } from "./authorization_services.ts";
 import {
+  type AuthorizationCode,
   CODE_MS,
   openCode,
   openRefreshToken,
   type RefreshGrant,
   sealRefreshToken,
 } from "../grants/authorization_code.ts";
+import type { GrantId } from "../grants/grant_record.ts";
 import { fingerprintOf } from "../clients/oauth_client.ts";
 import { OAuthError } from "../protocol/oauth_error.ts";
 import {
@@ -19,9 +25,14 @@ import {
   requiredParameter,
 } from "../protocol/oauth_parameters.ts";
 import { jsonReply, type OAuthReply } from "../protocol/oauth_reply.ts";
-import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import {
+  type ProviderTokens,
+  unavailable,
+} from "../provider/provider_tokens.ts";
 import { sha256 } from "../protocol/seal.ts";
 
+/** Lifetime of tokens about which the provider does not say it. */
+const DEFAULT_SECONDS = 3600;
 /** Time after which providers end unused refresh tokens. */
 const GRANT_MS = 90 * 24 * 60 * 60_000;
 
@@ -55,21 +66,21 @@ export class TokenEndpoints {
   }
 
   /**
-   * Ends a grant (RFC 7009). Access tokens are the provider's and stay valid until they expire: revoking one has no effect and
-   * returns 200, as for any unknown token.
+   * Ends the grant of a refresh token or an access token (RFC 7009); returns 200 for any unknown token.
    */
   async revoke(
     form: OAuthParameters,
     cancellation: Cancellation,
   ): Promise<OAuthReply> {
-    const { seal, grants, clock, provider } = this.#services;
-    const grant = openRefreshToken(seal, requiredParameter(form, "token"));
-    if (
-      grant !== undefined &&
-      grant.client === fingerprintOf(requiredParameter(form, "client_id"))
-    ) {
-      await grants.end(grant.grant, clock.now() + GRANT_MS);
-      await provider.revoke(grant.providerToken, cancellation);
+    const { seal, grants, clock, provider, tokens } = this.#services;
+    const token = requiredParameter(form, "token");
+    const refresh = openRefreshToken(seal, token);
+    const grant = refresh ?? tokens.read(token);
+    if (grant?.client === fingerprintOf(requiredParameter(form, "client_id"))) {
+      await grants.end(idOf(grant), clock.now() + GRANT_MS);
+      if (refresh !== undefined) {
+        await provider.revoke(refresh.providerToken, cancellation);
+      }
     }
     return jsonReply(200, {});
   }
@@ -87,14 +98,60 @@ export class TokenEndpoints {
     if (code === undefined || problem !== undefined) {
       throw invalidGrant(problem ?? "unknown code");
     }
-    await this.#spend(code.id);
+    const startedAt = code.expiresAt - CODE_MS;
+    await this.#spend({ id: code.id, startedAt });
     const tokens = await provider.exchange({
       code: code.providerCode,
       verifier: code.verifier,
       callback: `${urls.base}/callback`,
     }, cancellation).catch((error) => this.#release(code.id, error));
-    const { client, issuer, scope, id } = code;
-    return this.#reply(tokens, { grant: id, client, issuer, scope, number: 0 });
+    const { client, issuer, id } = code;
+    const scope = tokens.scope ?? code.scope;
+    await this.#list(tokens, { ...code, scope, startedAt });
+    const grant = { grant: id, startedAt, client, issuer, scope, number: 0 };
+    return this.#reply(tokens, grant);
+  }
+
+  /** Adds a grant to the list, with the user whom the provider names. @throws {OAuthError} When requests with the token would be rejected. */
+  async #list(
+    { accessToken, refreshToken, expiresIn }: ProviderTokens,
+    { id, clientName, issuer: resource, scope, startedAt }:
+      & AuthorizationCode
+      & {
+        readonly startedAt: number;
+      },
+  ): Promise<void> {
+    const { grants, clock } = this.#services;
+    const { iss, sub } = await this.#claimsOf(accessToken);
+    const lifetime = refreshToken === undefined
+      ? 1000 * (expiresIn ?? DEFAULT_SECONDS)
+      : GRANT_MS;
+    await grants.add({
+      id,
+      startedAt,
+      issuer: typeof iss === "string" ? iss : "",
+      subject: typeof sub === "string" ? sub : "",
+      client: clientName ?? "",
+      resource,
+      scopes: scope?.split(" ") ?? [],
+      usedAt: clock.now(),
+    }, clock.now() + lifetime);
+  }
+
+  async #claimsOf(token: string): Promise<JsonObject> {
+    try {
+      return await this.#services.verify(token);
+    } catch (error) {
+      if (error instanceof TokenError) {
+        throw new OAuthError(
+          "server_error",
+          "the gateway does not accept the token of the identity provider",
+          describeError(error),
+        );
+      }
+      if (!(error instanceof DocumentUnavailableError)) throw error;
+      throw unavailable(describeError(error));
+    }
   }
 
   #codeProblem(
@@ -119,10 +176,10 @@ export class TokenEndpoints {
   }
 
   /** Marks a code as used. A code that is used twice was stolen, so its grant ends for both users (RFC 6749 section 4.1.2). */
-  async #spend(id: string): Promise<void> {
+  async #spend(grant: GrantId): Promise<void> {
     const { grants, clock } = this.#services;
-    if (await grants.spend(id, clock.now() + 2 * CODE_MS)) return;
-    await grants.end(id, clock.now() + GRANT_MS);
+    if (await grants.spend(grant.id, clock.now() + 2 * CODE_MS)) return;
+    await grants.end(grant, clock.now() + GRANT_MS);
     throw invalidGrant("the code was used before; its grant has ended");
   }
 
@@ -139,7 +196,7 @@ export class TokenEndpoints {
     { issuer }: ServerUrls,
     cancellation: Cancellation,
   ): Promise<OAuthReply> {
-    const { seal, grants, provider } = this.#services;
+    const { seal, grants, provider, clock } = this.#services;
     const grant = openRefreshToken(
       seal,
       requiredParameter(form, "refresh_token"),
@@ -160,6 +217,8 @@ export class TokenEndpoints {
       scope,
       cancellation,
     ).catch((error) => this.#releaseToken(grant, error));
+    const now = clock.now();
+    await grants.touch(idOf(grant), now, now + GRANT_MS);
     return this.#reply(
       { ...tokens, refreshToken: tokens.refreshToken ?? grant.providerToken },
       { ...grant, number: grant.number + 1 },
@@ -167,11 +226,12 @@ export class TokenEndpoints {
   }
 
   /** Public clients get a new refresh token each time. One that is used again was stolen, from whom is unknown (RFC 9700 section 4.14.2). */
-  async #useToken({ grant, number }: RefreshGrant): Promise<void> {
+  async #useToken(refresh: RefreshGrant): Promise<void> {
     const { grants, clock } = this.#services;
+    const { grant, number } = refresh;
     const untilMs = clock.now() + GRANT_MS;
     if (await grants.useToken(grant, number, untilMs) !== "reused") return;
-    await grants.end(grant, untilMs);
+    await grants.end(idOf(refresh), untilMs);
     throw invalidGrant(
       "the refresh token was used before; its grant has ended",
     );
@@ -195,9 +255,17 @@ export class TokenEndpoints {
     { accessToken, refreshToken, scope, expiresIn }: ProviderTokens,
     grant: Omit<RefreshGrant, "providerToken">,
   ): OAuthReply {
-    const { seal } = this.#services;
+    const { seal, tokens, clock } = this.#services;
+    const lifetime = 1000 * (expiresIn ?? DEFAULT_SECONDS);
     return jsonReply(200, {
-      access_token: accessToken,
+      access_token: tokens.issue({
+        grant: grant.grant,
+        startedAt: grant.startedAt,
+        client: grant.client,
+        resource: grant.issuer,
+        expiresAt: clock.now() + lifetime,
+        subject: { token: accessToken },
+      }),
       token_type: "Bearer",
       expires_in: expiresIn,
       scope: scope ?? grant.scope,
@@ -207,6 +275,12 @@ export class TokenEndpoints {
       }),
     });
   }
+}
+
+function idOf(
+  { grant: id, startedAt }: Pick<RefreshGrant, "grant" | "startedAt">,
+): GrantId {
+  return { id, startedAt };
 }
 
 function invalidGrant(detail: string): OAuthError {

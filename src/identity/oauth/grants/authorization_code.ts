@@ -7,6 +7,8 @@ export interface AuthorizationCode {
   readonly id: string;
   /** Fingerprint of the client. */
   readonly client: string;
+  /** Name of the client for admins. */
+  readonly clientName: string | undefined;
   readonly redirectUri: string;
   /** S256 challenge of the client's PKCE verifier. */
   readonly challenge: string;
@@ -28,6 +30,8 @@ export interface RefreshGrant {
   readonly client: string;
   readonly issuer: string;
   readonly scope: string | undefined;
+  /** When the grant started, in milliseconds since the epoch; 0 for a grant of an earlier version. */
+  readonly startedAt: number;
   /** Number of the token among those of the grant. */
   readonly number: number;
   readonly providerToken: string;
@@ -58,9 +62,12 @@ export function openCode(
     "providerCode",
     "verifier",
   ]);
-  return strings === undefined || typeof expiresAt !== "number"
-    ? undefined
-    : { ...strings, scope: stringMember(value, "scope"), expiresAt };
+  return strings === undefined || typeof expiresAt !== "number" ? undefined : {
+    ...strings,
+    clientName: stringMember(value, "clientName"),
+    scope: stringMember(value, "scope"),
+    expiresAt,
+  };
 }
 
 /** Seals a grant as the refresh token that the client gets. */
@@ -81,10 +88,11 @@ export function openRefreshToken(
     "issuer",
     "providerToken",
   ]);
-  const { number = 0 } = value;
-  return strings === undefined || typeof number !== "number"
+  const { number = 0, startedAt = 0 } = value;
+  return strings === undefined || typeof number !== "number" ||
+      typeof startedAt !== "number"
     ? undefined
-    : { ...strings, scope: stringMember(value, "scope"), number };
+    : { ...strings, scope: stringMember(value, "scope"), number, startedAt };
 }
 
 /** Returns the members with these names; `undefined` unless all of them are strings. */

@@ -1,15 +1,22 @@
 import type { Clock } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
 import { OAuthError } from "../protocol/oauth_error.ts";
+import type { GrantId, GrantRecord } from "./grant_record.ts";
 
-/** Records used codes and ended grants until they expire. */
+/** Records used codes and grants until they expire. */
 export interface GrantStore {
   /** Marks a code as used; resolves to `false` if it was used before. Rejects when the store is not available. */
   spend(code: string, untilMs: number): Promise<boolean>;
   /** Forgets that a code was used: the provider could not be asked to redeem it. */
   release(code: string): Promise<void>;
-  /** Ends a grant: its refresh tokens are rejected from now on. */
-  end(grant: string, untilMs: number): Promise<void>;
+  /** Adds a grant to the list. */
+  add(grant: GrantRecord, untilMs: number): Promise<void>;
+  /** Records that the client of a grant got a token; does nothing for a grant that is not in the list. */
+  touch(grant: GrantId, usedAt: number, untilMs: number): Promise<void>;
+  /** Lists the grants that have not ended, the oldest first. */
+  list(): Promise<readonly GrantRecord[]>;
+  /** Ends a grant: its tokens are rejected from now on. */
+  end(grant: GrantId, untilMs: number): Promise<void>;
   isEnded(grant: string): Promise<boolean>;
   /** Records the use of the refresh token with this number of a grant, and says whether that or a later one was used before. */
   useToken(grant: string, number: number, untilMs: number): Promise<TokenUse>;
@@ -52,6 +59,9 @@ export function withClientErrors(store: GrantStore): GrantStore {
     spend: (code, untilMs) =>
       store.spend(code, untilMs).catch(storeUnavailable),
     release: (code) => store.release(code).catch(storeUnavailable),
+    add: (grant, untilMs) => store.add(grant, untilMs).catch(storeUnavailable),
+    touch: (...use) => store.touch(...use).catch(storeUnavailable),
+    list: () => store.list().catch(storeUnavailable),
     end: (grant, untilMs) => store.end(grant, untilMs).catch(storeUnavailable),
     isEnded: (grant) => store.isEnded(grant).catch(storeUnavailable),
     useToken: (...use) => store.useToken(...use).catch(storeUnavailable),
@@ -83,6 +93,8 @@ const MAX_GRANTS = 10_000;
 export class MemoryGrantStore implements GrantStore {
   readonly #codes = new Map<string, number>();
   readonly #ended = new Map<string, number>();
+  /** The oldest first. */
+  readonly #grants = new Map<string, GrantRecord & { untilMs: number }>();
   /** Least recently used first. */
   readonly #tokens = new Map<string, LastToken>();
   readonly #clock: Clock;
@@ -108,7 +120,34 @@ export class MemoryGrantStore implements GrantStore {
     return Promise.resolve();
   }
 
-  end(grant: string, untilMs: number): Promise<void> {
+  add(grant: GrantRecord, untilMs: number): Promise<void> {
+    if (this.#ended.has(grant.id)) return Promise.resolve();
+    this.#grants.set(grant.id, { ...grant, untilMs });
+    const [oldest] = this.#grants.keys();
+    if (this.#grants.size > MAX_GRANTS && oldest !== undefined) {
+      this.#grants.delete(oldest);
+    }
+    return Promise.resolve();
+  }
+
+  touch({ id }: GrantId, usedAt: number, untilMs: number): Promise<void> {
+    const known = this.#grants.get(id);
+    if (known !== undefined) {
+      this.#grants.set(id, { ...known, usedAt, untilMs });
+    }
+    return Promise.resolve();
+  }
+
+  list(): Promise<readonly GrantRecord[]> {
+    const now = this.#clock.now();
+    return Promise.resolve(
+      [...this.#grants.values()].filter(({ untilMs }) => now < untilMs)
+        .map(({ untilMs: _, ...grant }) => grant),
+    );
+  }
+
+  end({ id: grant }: GrantId, untilMs: number): Promise<void> {
+    this.#grants.delete(grant);
     forgetExpired(this.#ended, this.#clock.now());
     const [oldest] = this.#ended.keys();
     if (this.#ended.size >= MAX_GRANTS && oldest !== undefined) {

@@ -16,6 +16,11 @@ import {
   type TokenUse,
   withoutUse,
 } from "./grant_store.ts";
+import {
+  type GrantId,
+  type GrantRecord,
+  readGrantRecord,
+} from "./grant_record.ts";
 import { MemoryProofStore, type ProofStore } from "./proof_store.ts";
 import { randomText } from "../protocol/seal.ts";
 
@@ -56,6 +61,7 @@ export function createMemoryLoginState(
 }
 
 const secretKey = ["oauth", "secret"];
+const grantPrefix: Deno.KvKey = ["oauth", "grant"];
 const TIMEOUT_MS = 2000;
 const RETRY_MS = 20;
 
@@ -83,11 +89,19 @@ export class KvLoginState implements LoginState {
       spend: (code, untilMs) =>
         this.#use((kv) => this.#mark(kv, ["oauth", "code", code], untilMs)),
       release: (code) => this.#use((kv) => kv.delete(["oauth", "code", code])),
-      end: async (grant, untilMs) => {
-        const key = ["oauth", "ended", grant];
-        // A mark that is there already is that of the same grant.
-        await this.#use((kv) => this.#mark(kv, key, untilMs));
-      },
+      add: (grant, untilMs) => this.#use((kv) => this.#add(kv, grant, untilMs)),
+      touch: (...use) => this.#use((kv) => this.#touch(kv, ...use)),
+      list: () =>
+        this.#use(async (kv) => {
+          const values = await kv.list(grantPrefix, 0);
+          return values.flatMap((value) => readGrantRecord(value) ?? []);
+        }),
+      end: (grant, untilMs) =>
+        this.#use(async (kv) => {
+          // A mark that is there already is that of the same grant.
+          await this.#mark(kv, ["oauth", "ended", grant.id], untilMs);
+          await kv.commit([{ key: keyOf(grant), listedIn: grantPrefix }]);
+        }),
       isEnded: (grant) =>
         this.#use(async (kv) => {
           const { value } = await kv.read(["oauth", "ended", grant]);
@@ -120,6 +134,41 @@ export class KvLoginState implements LoginState {
     const opening = this.#kv;
     this.#kv = undefined;
     await closeOnceOpen(opening);
+  }
+
+  /** Adds a grant, unless it ended while it was used. */
+  async #add(kv: KvHandle, grant: GrantRecord, untilMs: number): Promise<void> {
+    await kv.commit([{
+      key: keyOf(grant),
+      next: this.#listed(grant, untilMs),
+    }]);
+    const { value } = await kv.read(["oauth", "ended", grant.id]);
+    if (value === null) return;
+    await kv.commit([{ key: keyOf(grant), listedIn: grantPrefix }]);
+  }
+
+  async #touch(
+    kv: KvHandle,
+    id: GrantId,
+    usedAt: number,
+    untilMs: number,
+  ): Promise<void> {
+    const { value, version } = await kv.read(keyOf(id));
+    const grant = readGrantRecord(value);
+    if (grant === undefined) return;
+    // If another process has changed it, it has ended, or was used a moment ago.
+    await kv.replace(
+      keyOf(id),
+      version,
+      this.#listed({ ...grant, usedAt }, untilMs),
+    );
+  }
+
+  #listed(grant: GrantRecord, untilMs: number): Replacement {
+    return {
+      ...this.#expiring({ ...grant }, untilMs),
+      listed: { prefix: grantPrefix, time: grant.startedAt },
+    };
   }
 
   async #useToken(
@@ -185,6 +234,10 @@ export class KvLoginState implements LoginState {
       stopTimer();
     }
   }
+}
+
+function keyOf({ id, startedAt }: GrantId): Deno.KvKey {
+  return [...grantPrefix, startedAt, id];
 }
 
 /** Reads the refresh token of a grant that was used last. */

@@ -3,7 +3,13 @@ import { createHash } from "node:crypto";
 import { Seal as BaseSeal } from "../../../base/sealed_values.ts";
 
 /** Purpose of a sealed value, which cannot be opened for another one. */
-export type SealPurpose = "client" | "login" | "consent" | "code" | "refresh";
+export type SealPurpose =
+  | "access"
+  | "client"
+  | "code"
+  | "consent"
+  | "login"
+  | "refresh";
 
 /** Seals the state of logins. */
 export class Seal extends BaseSeal<SealPurpose> {

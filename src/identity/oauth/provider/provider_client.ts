@@ -19,6 +19,7 @@ import { type OAuthParameters } from "../protocol/oauth_parameters.ts";
 import {
   misconfigured,
   type ProviderTokens,
+  type ReadableToken,
   readTokens,
   tokenError,
   unavailable,
@@ -35,8 +36,8 @@ export interface ProviderClientOptions {
   readonly scopes: readonly string[];
   /** Parameters that make the provider issue tokens for the MCP server, such as `{ audience }`. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** The token of the provider that clients get: an ID token where access tokens are opaque. */
-  readonly token: "access_token" | "id_token";
+  /** The token of the provider that says who the user is. */
+  readonly token: ReadableToken;
   /** Parameters of the authorization request alone. */
   readonly loginParameters: Readonly<Record<string, string>>;
   readonly metadata: { get(): JsonObject | Promise<JsonObject> };

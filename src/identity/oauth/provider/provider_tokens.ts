@@ -3,6 +3,7 @@ import { OAuthError, type OAuthErrorCode } from "../protocol/oauth_error.ts";
 
 /** Tokens that the provider issued. */
 export interface ProviderTokens {
+  /** The token that says who the user is. */
   readonly accessToken: string;
   readonly refreshToken: string | undefined;
   readonly scope: string | undefined;
@@ -12,15 +13,19 @@ export interface ProviderTokens {
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
 
+/** Token of the provider that says who the user is: the ID token where nobody can read the access token. */
+export type ReadableToken = "access_token" | "id_token" | "readable";
+
 /**
  * Reads a token response.
- * @param token The token that clients get.
+ * @param wanted `readable`: the access token if it is a JWT, or there is no ID token.
  * @throws {OAuthError} `server_error` when it has no bearer token.
  */
 export function readTokens(
   response: JsonObject,
-  token: "access_token" | "id_token",
+  wanted: ReadableToken,
 ): ProviderTokens {
+  const token = wanted === "readable" ? readableOf(response) : wanted;
   const accessToken = stringMember(response, token);
   const type = stringMember(response, "token_type")?.toLowerCase();
   if (
@@ -42,6 +47,14 @@ export function readTokens(
       ? Math.floor(expiresIn)
       : undefined,
   };
+}
+
+function readableOf(response: JsonObject): "access_token" | "id_token" {
+  const accessToken = stringMember(response, "access_token") ?? "";
+  const isJwt = accessToken.split(".").length === 3;
+  return isJwt || stringMember(response, "id_token") === undefined
+    ? "access_token"
+    : "id_token";
 }
 
 /**

@@ -16,12 +16,25 @@ export class TokenPlaces {
   /** True if a token may have scheme `DPoP`; in other places there are no schemes. */
   readonly #hasScheme: boolean;
   readonly #removesToken: boolean;
+  /** Header and prefix of a token that goes upstream. */
+  readonly #header: { readonly name: string; readonly prefix: string };
 
   /** @param removesToken The token does not go upstream, and neither does its proof. */
   constructor(location: CredentialLocation | undefined, removesToken: boolean) {
     this.#place = credentialPlace(location);
     this.#hasScheme = location === undefined;
     this.#removesToken = removesToken;
+    const { name, prefix = "" } = location?.header ??
+      { name: "authorization", prefix: "Bearer " };
+    this.#header = { name, prefix };
+  }
+
+  /** Puts the token of the provider in place of that of the gateway, which never goes upstream. */
+  replace(request: RequestMessage, token: string | undefined): void {
+    if (this.#removesToken) return;
+    this.#place.remove(request);
+    if (token === undefined) return;
+    request.headers.set(this.#header.name, this.#header.prefix + token);
   }
 
   /** Reads the token of a request, and removes it if it must not go upstream. @throws {GatewayError} See `CredentialPlace.read`. */

@@ -49,7 +49,7 @@ Deno.test("a code that one worker has used is used for all, and they have one se
 
   assert.equal(await one.handlers.spendCode("code", 2 ** 50), true);
   assert.equal(await two.handlers.spendCode("code", 2 ** 50), false);
-  await one.handlers.endGrant("grant", 2 ** 50);
+  await one.handlers.endGrant({ id: "grant", startedAt: 0 }, 2 ** 50);
   assert.equal(await two.handlers.isGrantEnded("grant"), true);
   assert.equal(
     await one.handlers.loginSecret(),

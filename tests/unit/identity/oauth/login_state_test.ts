@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { RedisServer } from "../../../harness/servers/redis_server.ts";
 import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 import { PatientClock } from "../../../harness/time/patient_clock.ts";
+import type { GrantRecord } from "../../../../src/identity/oauth/grants/grant_record.ts";
 import {
   createMemoryLoginState,
   KvLoginState,
@@ -9,6 +10,18 @@ import {
 
 /** A minute after the start of every fake clock. */
 const later = new PatientClock().now() + 60_000;
+
+/** A grant of a user. */
+const grant: GrantRecord = {
+  id: "grant",
+  startedAt: 1_000_000,
+  issuer: "https://idp.example",
+  subject: "anna",
+  client: "Editor",
+  resource: "https://gw.example/mcp",
+  scopes: ["read"],
+  usedAt: 1_000_000,
+};
 
 /** Two processes with a common store. */
 async function checkSharing(store: string): Promise<void> {
@@ -23,9 +36,16 @@ async function checkSharing(store: string): Promise<void> {
     await two.grants.release("code");
     assert.equal(await one.grants.spend("code", later), true);
     assert.equal(await two.grants.isEnded("grant"), false);
-    await one.grants.end("grant", later);
-    await two.grants.end("grant", later);
+    await one.grants.add(grant, later);
+    await two.grants.touch(grant, 2_000_000, later);
+    const used = { ...grant, usedAt: 2_000_000 };
+    assert.deepEqual(await one.grants.list(), [used]);
+    await one.grants.end(grant, later);
+    await two.grants.end(grant, later);
     assert.equal(await two.grants.isEnded("grant"), true);
+    await one.grants.touch(grant, 3_000_000, later);
+    await one.grants.add(grant, later);
+    assert.deepEqual(await two.grants.list(), []);
     assert.equal(await one.grants.useToken("grant", 0, later), "first");
     assert.equal(await two.grants.useToken("grant", 0, later), "repeated");
     await two.grants.releaseToken("grant", 0, later);
