@@ -42,6 +42,8 @@ const neededRoles = {
   "POST /access/teams/*": "operator",
   "GET /connections": "viewer",
   "POST /connections/revoke": "operator",
+  "GET /grants": "viewer",
+  "POST /grants/revoke": "operator",
   "GET /usage": "viewer",
   "GET /traffic": "viewer",
   "GET /requests": "viewer",

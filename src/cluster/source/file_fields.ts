@@ -22,7 +22,12 @@ export function findFileField(resource: Resource): string | undefined {
         "introspection.privateKeyFile",
       ].map((field) => `jwtAuthentication.providers.${index}.${field}`),
   );
-  const found = [...fileFields, ...fields].find((path) =>
+  const ofClients = ["tokenClients", "assertionIssuers"].flatMap((name) =>
+    listAt(traffic, "jwtAuthentication", "mcp", name).map((_, index) =>
+      `jwtAuthentication.mcp.${name}.${index}.jwks.file`
+    )
+  );
+  const found = [...fileFields, ...fields, ...ofClients].find((path) =>
     memberAt(traffic, path) !== undefined
   );
   return found && `spec.traffic.${found}`;

@@ -57,10 +57,7 @@ function normalize(
           : item;
         return [key, normalize(read, conventions, lists)];
       }
-      if (
-        key === "file" || key === "cert" || key === "clientCa" ||
-        (key === "key" && isCertificate)
-      ) {
+      if (fileFields.has(key) || (key === "key" && isCertificate)) {
         return [key, resolveFile(item, conventions)];
       }
       return [
@@ -72,6 +69,17 @@ function normalize(
     }),
   );
 }
+
+/** Fields that name a file, which is relative to that of the configuration and applies when it changes. */
+const fileFields: ReadonlySet<string> = new Set([
+  "file",
+  "cert",
+  "clientCa",
+  "clientSecretFile",
+  "cookieSecretFile",
+  "privateKeyFile",
+  "stateSecretFile",
+]);
 
 /** Fields whose `fromEnv` names a variable. */
 const secretFields: ReadonlySet<string> = new Set([

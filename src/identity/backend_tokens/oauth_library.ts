@@ -1,5 +1,6 @@
 /** The only file that imports oauth4webapi: forms requests to authorization servers, and checks what they respond. */
 import type * as OAuth from "oauth4webapi";
+import { basicCredentials } from "../oauth/protocol/oauth_parameters.ts";
 import { importPrivateKey } from "../keys/jose.ts";
 import type { ClientAuthentication } from "./backend_credentials.ts";
 
@@ -43,7 +44,9 @@ export async function authenticate(
       const acceptsBasic = methods?.includes("client_secret_basic") !== false;
       return place === "Post" || place === undefined && !acceptsBasic
         ? oauth.ClientSecretPost(secret)
-        : oauth.ClientSecretBasic(secret);
+        // The library also encodes characters such as "-", which servers that do not decode compare.
+        : (_server, { client_id: id }, _body, headers) =>
+          headers.set("authorization", basicCredentials(id, secret));
     }
     case "privateKey": {
       const { pem, algorithm, keyId } = authentication;

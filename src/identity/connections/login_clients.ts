@@ -1,6 +1,11 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
-import { type JsonObject, stringMember } from "../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+  stringMember,
+} from "../../base/json.ts";
 import {
   loadOAuthLibrary,
   type ServerMetadata,
@@ -125,13 +130,13 @@ export class LoginClients {
       },
       await this.#options.servers.requestOptions(login, cancellation),
     );
-    const client = await oauth.processDynamicClientRegistrationResponse(
-      response,
-    );
-    const { client_secret: secret, client_secret_expires_at: expiry } = client;
+    const client = await readRegistered(response) ??
+      await oauth.processDynamicClientRegistrationResponse(response);
+    const clientSecret = stringMember(client, "client_secret");
+    const { client_secret_expires_at: expiry } = client;
     return {
-      clientId: client.client_id,
-      ...(secret !== undefined && { clientSecret: secret }),
+      clientId: client["client_id"],
+      ...(clientSecret !== undefined && { clientSecret }),
       ...(typeof expiry === "number" && expiry > 0 &&
         { endsAt: expiry * 1000 }),
     };
@@ -158,4 +163,15 @@ export class LoginClients {
       ]),
     };
   }
+}
+
+/** Reads a registration, also one of a server that does not say when the secret ends; `undefined` for an error, which the library reads. */
+async function readRegistered(
+  response: Response,
+): Promise<JsonObject | undefined> {
+  if (!response.ok) return undefined;
+  const client = parseJson(await response.clone().text());
+  return isJsonObject(client) && typeof client["client_id"] === "string"
+    ? client
+    : undefined;
 }

@@ -42,6 +42,16 @@ interface KnownMetadata {
   readonly staleAt: number;
 }
 
+/** Statuses of an MCP server for a GET that it does not support. */
+const noPage: ReadonlySet<number> = new Set([400, 404, 405, 406]);
+/** A request of MCP that changes nothing. */
+const ping = {
+  headers: {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+  },
+  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+};
 const FRESH_MS = 5 * 60_000;
 const MAX_KNOWN = 1024;
 const MAX_SCOPES = 64;
@@ -171,9 +181,9 @@ export class LoginServers {
     const { origin, pathname, search } = new URL(resource);
     const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
     const announced = await this.#announced(login, cancellation);
-    const urls = announced === undefined
+    const urls = announced.url === undefined
       ? new Set([wellKnown + pathname.replace(/\/$/, "") + search, wellKnown])
-      : [announced];
+      : [announced.url];
     for (const url of urls) {
       const response = await this.#fetch(url, login, cancellation);
       if (response.status !== 200) continue;
@@ -187,21 +197,46 @@ export class LoginServers {
       }
       const [issuer] = stringsAt(document, "authorization_servers");
       if (issuer === undefined || !URL.canParse(issuer)) break;
-      const scopes = stringsAt(document, "scopes_supported");
+      const scopes = announced.scopes ??
+        stringsAt(document, "scopes_supported");
       return { resource: named, issuer, scopes: scopes.slice(0, MAX_SCOPES) };
     }
-    return { resource, issuer: origin, scopes: [] };
+    const { scopes = [] } = announced;
+    return { resource, issuer: origin, scopes };
   }
 
-  /** Returns the URL of the metadata that the service names in its challenge; `undefined` without one. */
+  /** Returns the URL of the metadata and the scopes that the service names in its challenge. */
   async #announced(
     login: UserLogin,
     cancellation: Cancellation,
-  ): Promise<string | undefined> {
-    const response = await this.#fetch(login.resource, login, cancellation);
-    const challenge = response.headers.get("www-authenticate") ?? "";
+  ): Promise<
+    { readonly url: string | undefined; readonly scopes?: readonly string[] }
+  > {
+    const challenge = await this.#challenge(login, cancellation);
     const url = /resource_metadata="([^"\\]{1,2048})"/i.exec(challenge)?.[1];
-    return url !== undefined && URL.canParse(url) ? url : undefined;
+    const scope = /\bscope="([^"\\]{1,1024})"/i.exec(challenge)?.[1];
+    return {
+      url: url !== undefined && URL.canParse(url) ? url : undefined,
+      ...(scope !== undefined && { scopes: scope.split(/ +/) }),
+    };
+  }
+
+  /** Returns the challenge of the service to a request without a token; empty without one. */
+  async #challenge(
+    login: UserLogin,
+    cancellation: Cancellation,
+  ): Promise<string> {
+    const { headers, status } = await this.#fetch(
+      login.resource,
+      login,
+      cancellation,
+    );
+    const challenge = headers.get("www-authenticate");
+    if (challenge !== null || !noPage.has(status)) return challenge ?? "";
+    // MCP servers without event streams have nothing to get.
+    const reach = this.#reach(login, cancellation);
+    const posted = await this.#requests.fetch(login.resource, ping, reach);
+    return posted.headers.get("www-authenticate") ?? "";
   }
 }
 

@@ -28,7 +28,22 @@ import {
   type OAuthReply,
   pageErrorReply,
 } from "./protocol/oauth_reply.ts";
-import { TokenEndpoints } from "./endpoints/token_endpoints.ts";
+import { signatureAlgorithms } from "../keys/public_key.ts";
+import { ClientKeys } from "./clients/client_keys.ts";
+import {
+  type ConfiguredClient,
+  TokenClients,
+} from "./clients/token_clients.ts";
+import {
+  type AssertionIssuer,
+  MachineTokens,
+} from "./endpoints/machine_tokens.ts";
+import type { ProofStore } from "./grants/proof_store.ts";
+import {
+  JWT_BEARER,
+  TokenEndpoints,
+  type TokenRequest,
+} from "./endpoints/token_endpoints.ts";
 
 /** Endpoints by the last part of their path. */
 export const oauthEndpoints = {
@@ -55,10 +70,18 @@ export function isLoginPage(endpoint: OAuthEndpoint): boolean {
 
 /** Dependencies of the authorization server. */
 export interface AuthorizationServerOptions
-  extends Omit<AuthorizationServices, "findClient"> {
+  extends Omit<AuthorizationServices, "findClient" | "clients" | "machines"> {
   readonly documents: ClientDocuments;
+  /** Clients of the configuration. */
+  readonly configured: readonly ConfiguredClient[];
+  /** Identity providers whose assertions about users are accepted. */
+  readonly issuers: readonly AssertionIssuer[];
+  /** Assertions that were used. */
+  readonly proofs: ProofStore;
 }
 
+/** Profile of assertions about users (draft-ietf-oauth-identity-assertion-authz-grant). */
+const ID_JAG = "urn:ietf:params:oauth:grant-profile:id-jag";
 const MAX_FORM_BYTES = 64 * 1024;
 /** Half of what the provider gets at a time (`MAX_CALLS`), so that one client cannot lock out the others. */
 const MAX_REQUESTS_PER_CLIENT = 16;
@@ -73,12 +96,22 @@ export class AuthorizationServer {
   readonly #options: AuthorizationServerOptions;
   readonly #login: LoginEndpoints;
   readonly #tokens: TokenEndpoints;
-  readonly #clients = new ClientCounts();
+  readonly #addresses = new ClientCounts();
+  /** Clients that authenticate. */
+  readonly #clients: TokenClients;
 
   constructor(options: AuthorizationServerOptions) {
     this.#options = options;
+    const keys = new ClientKeys(options.documents, options.clock);
+    this.#clients = new TokenClients({
+      ...options,
+      findClient: (id, cancellation) => this.#findClient(id, cancellation),
+      keysOf: (client) => keys.of(client),
+    });
     const services = {
       ...options,
+      clients: this.#clients,
+      machines: new MachineTokens(options),
       findClient: (id: string, cancellation: Cancellation) =>
         this.#findClient(id, cancellation),
     };
@@ -96,9 +129,9 @@ export class AuthorizationServer {
       readonly address: string;
     },
   ): Promise<OAuthReply> {
-    const finished = this.#clients.add(address);
+    const finished = this.#addresses.add(address);
     try {
-      if (this.#clients.of(address) > MAX_REQUESTS_PER_CLIENT) {
+      if (this.#addresses.of(address) > MAX_REQUESTS_PER_CLIENT) {
         throw tooManyRequests();
       }
       return await this.#serve(endpoint, request, urls);
@@ -121,7 +154,8 @@ export class AuthorizationServer {
     scopes: readonly string[] | undefined,
   ): Promise<JsonObject> {
     const provider = await this.#options.provider.metadata();
-    const { canRegister, canHaveDocument } = this.#options.rules;
+    const { configured, issuers, rules } = this.#options;
+    const { canRegister, canHaveDocument } = rules;
     return {
       issuer,
       authorization_endpoint: `${base}/authorize`,
@@ -132,9 +166,25 @@ export class AuthorizationServer {
       scopes_supported: scopes ?? provider["scopes_supported"],
       response_types_supported: ["code"],
       response_modes_supported: ["query"],
-      grant_types_supported: ["authorization_code", "refresh_token"],
-      token_endpoint_auth_methods_supported: ["none"],
-      revocation_endpoint_auth_methods_supported: ["none"],
+      grant_types_supported: [
+        "authorization_code",
+        "refresh_token",
+        ...(configured.some(({ actsForItself }) => actsForItself)
+          ? ["client_credentials"]
+          : []),
+        ...(issuers.length > 0 ? [JWT_BEARER] : []),
+      ],
+      ...(issuers.length > 0 && {
+        authorization_grant_profiles_supported: [ID_JAG],
+      }),
+      token_endpoint_auth_methods_supported: this.#clients.methods,
+      token_endpoint_auth_signing_alg_values_supported: [
+        ...signatureAlgorithms,
+      ],
+      revocation_endpoint_auth_methods_supported: ["none", "private_key_jwt"],
+      revocation_endpoint_auth_signing_alg_values_supported: [
+        ...signatureAlgorithms,
+      ],
       code_challenge_methods_supported: ["S256"],
       authorization_response_iss_parameter_supported: true,
       client_id_metadata_document_supported: canHaveDocument,
@@ -158,16 +208,9 @@ export class AuthorizationServer {
           await readForm(request),
         );
       case "token":
-        return await this.#tokens.token(
-          await readForm(request),
-          urls,
-          request.cancellation,
-        );
+        return await this.#tokens.token(await readTokenRequest(request, urls));
       case "revoke":
-        return await this.#tokens.revoke(
-          await readForm(request),
-          request.cancellation,
-        );
+        return await this.#tokens.revoke(await readTokenRequest(request, urls));
       case "register": {
         const { seal, clock, rules } = this.#options;
         rules.expectRegistration(request.headers.get("authorization"));
@@ -199,6 +242,18 @@ export class AuthorizationServer {
       "client_id is not registered here; register again",
     );
   }
+}
+
+async function readTokenRequest(
+  request: RequestMessage,
+  urls: ServerUrls,
+): Promise<TokenRequest> {
+  return {
+    form: await readForm(request),
+    authorization: request.headers.get("authorization"),
+    urls,
+    cancellation: request.cancellation,
+  };
 }
 
 function tooManyRequests(): OAuthError {

@@ -261,8 +261,8 @@ function keysOf({ issuer }: TokenProvider): string {
   return `keys of ${issuer}`;
 }
 
-/** The reason why no key of a set has signed a token; `undefined` when one has. */
-async function signatureProblem(
+/** Returns why no key of a set has signed a token; `undefined` when one has. */
+export async function signatureProblem(
   token: UnverifiedToken,
   keys: KeySet,
 ): Promise<TokenError | undefined> {

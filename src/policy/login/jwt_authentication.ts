@@ -34,6 +34,14 @@ export const jwtAuthentication = definePolicy("jwtAuthentication", {
           'The gateway could not fetch the keys of the identity provider; see "keySets" in /config_dump and the host in "jwks".',
       }),
     },
+    jwt_unknown_key: {
+      explain: explainAuthentication({
+        credential: "authorization",
+        advice: "Repeat the request.",
+        unavailable:
+          "The token names a key that the provider did not have a few seconds ago; the gateway fetches its keys again after ten seconds. Many such requests are forged tokens.",
+      }),
+    },
     mcp_oauth: { event: "mcp", explain: explainMcpOAuth },
   },
   wellKnown: ({ mcp }) => mcp && wellKnownMetadata,

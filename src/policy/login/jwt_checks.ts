@@ -10,6 +10,8 @@ import {
   checkIntrospection,
   checkIntrospectionRefs,
 } from "./introspection_settings.ts";
+import { checkTokenClientRefs } from "./machine_access.ts";
+import { keySetsOf } from "./jwt_keys.ts";
 import { checkLoginProvider, issuerModeOf } from "./login_provider.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import {
@@ -27,8 +29,8 @@ export function checkJwtAuthentication(
   readFile: ReadFile,
 ): readonly PolicyProblem[] {
   const { providers, mcp, location } = config;
-  const problems: PolicyProblem[] = providers.flatMap(({ jwks }, index) => {
-    const path = ["providers", index, "jwks"];
+  const problems: PolicyProblem[] = keySetsOf(config).flatMap(([at, jwks]) => {
+    const path = [...at, "jwks"];
     const { inline, file } = jwks ?? {};
     if (inline !== undefined) {
       return checkKeys([...path, "inline"], () => inline);
@@ -170,6 +172,8 @@ const loginFields = [
   "stateSecretRef",
   "clientMetadataHosts",
   "clients",
+  "tokenClients",
+  "assertionIssuers",
 ] as const;
 
 function secretFileProblem(
@@ -226,6 +230,7 @@ export function checkSecretRefs(
   const fields = ["clientSecretRef", "stateSecretRef"] as const;
   return [
     ...ofProviders,
+    ...(mcp.issuerMode === "Proxied" ? checkTokenClientRefs(mcp, secrets) : []),
     ...fields.flatMap((field) => {
       try {
         readSecretRef(mcp, field, secrets);

@@ -12,11 +12,27 @@ import type {
   PolicyProblem,
   References,
 } from "../contract/policy_kind.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import { loginProviderIndex } from "./login_provider.ts";
 import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 
 type Jwks = NonNullable<JwtAuthentication["providers"][number]["jwks"]>;
+
+/** Returns the key sets of a configuration, each with its place. */
+export function keySetsOf(
+  { providers, mcp }: JwtAuthentication,
+): readonly (readonly [DiagnosticPath, Jwks | undefined])[] {
+  const { tokenClients = [], assertionIssuers = [] } = mcp ?? {};
+  const lists = [
+    { path: ["providers"], all: providers },
+    { path: ["mcp", "tokenClients"], all: tokenClients },
+    { path: ["mcp", "assertionIssuers"], all: assertionIssuers },
+  ];
+  return lists.flatMap(({ path, all }) =>
+    all.map(({ jwks }, index) => [[...path, index], jwks] as const)
+  );
+}
 
 /** Returns the source of the keys of a provider. */
 export function keySource(jwks: Jwks, options: PolicyOptions): KeySource {
@@ -72,27 +88,38 @@ export function checkKeyBackends(
 ): readonly PolicyProblem[] {
   const { providers, mcp } = config;
   const loginIndex = loginProviderIndex(config);
-  return providers.flatMap(({ issuer, jwks, introspection }, index) => {
-    const { remote, url } = jwks ?? {};
-    const at = ["providers", index];
-    const denied = [
-      ...denialsOf(url, [...at, "jwks", "url"], references),
-      ...denialsOf(
-        introspection && (introspection.endpoint ?? issuer),
-        introspection?.endpoint === undefined
-          ? [...at, "issuer"]
-          : [...at, "introspection", "endpoint"],
-        references,
-      ),
-      // Metadata is that of the login provider, and may come from the backend with its keys.
-      ...(mcp !== undefined && index === loginIndex && remote === undefined
-        ? denialsOf(issuer, [...at, "issuer"], references)
-        : []),
-    ];
-    if (remote === undefined) return denied;
-    const path = ["providers", index, "jwks", "remote", "backendRef"];
-    return problemsOf(remote.backendRef, path, references);
+  const ofClients = keySetsOf(config).flatMap(([at, jwks]) => {
+    if (jwks === undefined || at[0] === "providers") return [];
+    const { remote, url } = jwks;
+    const path = [...at, "jwks", "remote", "backendRef"];
+    return remote === undefined
+      ? denialsOf(url, [...at, "jwks", "url"], references)
+      : problemsOf(remote.backendRef, path, references);
   });
+  return [
+    ...ofClients,
+    ...providers.flatMap(({ issuer, jwks, introspection }, index) => {
+      const { remote, url } = jwks ?? {};
+      const at = ["providers", index];
+      const denied = [
+        ...denialsOf(url, [...at, "jwks", "url"], references),
+        ...denialsOf(
+          introspection && (introspection.endpoint ?? issuer),
+          introspection?.endpoint === undefined
+            ? [...at, "issuer"]
+            : [...at, "introspection", "endpoint"],
+          references,
+        ),
+        // Metadata is that of the login provider, and may come from the backend with its keys.
+        ...(mcp !== undefined && index === loginIndex && remote === undefined
+          ? denialsOf(issuer, [...at, "issuer"], references)
+          : []),
+      ];
+      if (remote === undefined) return denied;
+      const path = ["providers", index, "jwks", "remote", "backendRef"];
+      return problemsOf(remote.backendRef, path, references);
+    }),
+  ];
 }
 
 function denialsOf(

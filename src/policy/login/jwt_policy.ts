@@ -22,7 +22,10 @@ import { isAuthenticated } from "../contract/alternatives.ts";
 import { createIntrospector } from "./introspection_settings.ts";
 import { jwksServer, keySource } from "./jwt_keys.ts";
 import { issuersOf, loginProviderIndex } from "./login_provider.ts";
-import type { AccessGrant } from "../../identity/oauth/grants/access_token.ts";
+import {
+  type AccessGrant,
+  isOwnToken,
+} from "../../identity/oauth/grants/access_token.ts";
 import { McpOAuth } from "./mcp_oauth.ts";
 import type {
   Policy,
@@ -32,6 +35,7 @@ import type {
 } from "../contract/policy.ts";
 import type { PolicyOptions } from "../contract/policy_kind.ts";
 import type { LoginSecrets } from "./mcp_login.ts";
+import { assertedIssuers, machineAccess } from "./machine_access.ts";
 import { linesOf, readSecretRef } from "./jwt_checks.ts";
 import { defineSlot } from "../contract/slot.ts";
 import type { PolicyServices } from "../contract/policy_services.ts";
@@ -85,7 +89,7 @@ export function createJwtAuthentication(
 /** Nonce for the next DPoP proof of the client. */
 const nextNonce = defineSlot<string>("nextNonce");
 
-type JwtRejection = "jwt_auth" | "mcp_oauth";
+type JwtRejection = "jwt_auth" | "jwt_unknown_key" | "mcp_oauth";
 type JwtVerdict = RequestVerdict<JwtRejection>;
 
 /** Parts of the policy. */
@@ -111,7 +115,10 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     const removesToken = parts.mcp !== undefined &&
       config?.forwardToken !== true;
     this.#places = new TokenPlaces(location, removesToken);
-    this.#hasSeveralIssuers = issuersOf(providers).length > 1;
+    this.#hasSeveralIssuers = new Set([
+      ...issuersOf(providers),
+      ...(config === undefined ? [] : assertedIssuers(config)),
+    ]).size > 1;
   }
 
   onRequest(
@@ -232,7 +239,9 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     claims: JsonObject,
     { slots, trace }: PolicyContext,
   ): void {
-    setTokenClaims(slots, claims, this.#hasSeveralIssuers, token);
+    // No service can do anything with a token of the gateway.
+    const theirs = isOwnToken(token) ? undefined : token;
+    setTokenClaims(slots, claims, this.#hasSeveralIssuers, theirs);
     slots.set(tokenScheme, scheme);
     trace?.apply({ issuer: String(claims["iss"]) });
   }
@@ -299,6 +308,7 @@ function createMcpOAuth(
     server: provider.jwks && jwksServer(provider.jwks, options),
     services: options.services,
     secrets: loginSecrets(mcp, options),
+    machines: machineAccess(mcp, options),
     tokens: {
       introspects: provider.introspection !== undefined,
       verify: (token) => verifier.verify(token),

@@ -3,6 +3,7 @@ import {
   DocumentCoolDownError,
   type DocumentUnavailableError,
 } from "../../identity/documents/remote_document.ts";
+import { GrantUnavailableError } from "../../identity/oauth/grants/access_token.ts";
 import { proofAlgorithms } from "../../identity/tokens/dpop_proof.ts";
 import type { TokenError } from "../../identity/tokens/token.ts";
 import { IntrospectionUnavailableError } from "../../identity/tokens/token_introspector.ts";
@@ -53,19 +54,24 @@ export function rejectToken(
   return new Rejection("jwt_auth", describeError(tokenError), response);
 }
 
-/** Responds with 503: without keys, the token cannot be verified. */
+/**
+ * Responds with 503: without keys, the token cannot be verified. Anybody can name a key that nobody has, so such requests count apart
+ * from failures.
+ */
 export function rejectTemporarily(
   error: DocumentUnavailableError,
-): Rejection<"jwt_auth"> {
+): Rejection<"jwt_auth" | "jwt_unknown_key"> {
   const description = error instanceof ProofUnavailableError
     ? "the DPoP proof cannot be checked"
+    : error instanceof GrantUnavailableError
+    ? "the gateway cannot read whether the token was revoked"
     : error instanceof IntrospectionUnavailableError
     ? "the identity provider cannot be asked about the token"
     : error instanceof DocumentCoolDownError
     ? "the key of the token is unknown, and newer keys are not available yet"
     : "the keys of the identity provider are not available";
   return new Rejection(
-    "jwt_auth",
+    error instanceof DocumentCoolDownError ? "jwt_unknown_key" : "jwt_auth",
     `${description}: ${describeError(error)}`,
     rejectWith("temporarily_unavailable", description, {
       "retry-after": String(error.retryAfter),

@@ -1,15 +1,17 @@
 import { secretRefSchema } from "../../api/resources/credentials/secret_value.ts";
 import { duration } from "../../api/schema/duration.ts";
-import {
-  policyBackendRefSchema,
-} from "../../api/resources/policy_references.ts";
-import { httpUrl, urlPath } from "../../api/schema/scalars.ts";
+import { httpUrl } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 import {
   describedAliases,
   providerNames,
 } from "../../identity/providers/adapters.ts";
 import { clientRulesSchema } from "./client_rules_schema.ts";
+import { jwksSchema } from "./jwks_schema.ts";
+import {
+  assertionIssuerSchema,
+  tokenClientSchema,
+} from "./token_clients_schema.ts";
 import { introspectionSchema } from "./introspection_schema.ts";
 import { tokenBindingSchema } from "./binding/token_binding_schema.ts";
 import { credentialLocationSchema } from "../contract/credential_location.ts";
@@ -18,27 +20,6 @@ import { credentialLocationSchema } from "../contract/credential_location.ts";
 export const CLIENT_SECRET_ENTRY = "clientSecret";
 /** Entry of `stateSecretRef` unless it names another. */
 export const STATE_SECRET_ENTRY = "stateSecret";
-
-const jwks = s.refine(
-  s.object({
-    remote: s.field(
-      "A backend that serves the keys; its TLS policy applies.",
-      s.optional(
-        s.object({
-          backendRef: s.field("The backend.", policyBackendRefSchema),
-          jwksPath: s.field("Path of the document there.", urlPath),
-        }),
-      ),
-    ),
-    url: s.field("At a URL, called directly.", s.optional(httpUrl)),
-    inline: s.field("The document itself.", s.optional(s.text(1 << 20))),
-    file: s.field(
-      "File with the document, in configuration files; the gateway reads it again each minute.",
-      s.optional(s.text(4096)),
-    ),
-  }),
-  s.exactlyOne("remote", "url", "inline", "file"),
-);
 
 const tokenProvider = s.refine(
   s.object({
@@ -52,7 +33,7 @@ const tokenProvider = s.refine(
     ),
     jwks: s.field(
       "Keys of the provider (JWKS), with which the gateway verifies JWTs itself.",
-      s.optional(jwks),
+      s.optional(jwksSchema),
     ),
     introspection: s.field(
       "Asks the provider about opaque tokens, and without `jwks` about JWTs too.",
@@ -152,6 +133,24 @@ const mcp = s.object({
   clients: s.field(
     "Clients that may log in users with `Proxied`. Default: all.",
     s.optional(clientRulesSchema),
+  ),
+  tokenClients: s.field(
+    "Clients that authenticate at the token endpoint of `Proxied`, such as programs without a user.",
+    s.optional(
+      s.refine(
+        s.list(tokenClientSchema, { max: 256 }),
+        s.unique(({ clientId }) => clientId, "client"),
+      ),
+    ),
+  ),
+  assertionIssuers: s.field(
+    "Identity providers whose assertions about users (ID-JAG) such clients, and those with a metadata document and keys, exchange for tokens of `Proxied`: enterprise-managed authorization.",
+    s.optional(
+      s.refine(
+        s.list(assertionIssuerSchema, { max: 16 }),
+        s.unique(({ issuer }) => issuer, "issuer"),
+      ),
+    ),
   ),
   clientMetadataHosts: s.field(
     "Hosts, such as `clients.example.internal:8443`, whose client metadata documents are fetched although their addresses are private.",

@@ -37,6 +37,10 @@ import {
   AccessTokens,
   GrantUnavailableError,
 } from "../../identity/oauth/grants/access_token.ts";
+import type { ConfiguredClient } from "../../identity/oauth/clients/token_clients.ts";
+import type { AssertionIssuer } from "../../identity/oauth/endpoints/machine_tokens.ts";
+import { fingerprintOf } from "../../identity/oauth/clients/oauth_client.ts";
+import { TokenError } from "../../identity/tokens/token.ts";
 import { ProviderClient } from "../../identity/oauth/provider/provider_client.ts";
 import { Seal } from "../../identity/oauth/protocol/seal.ts";
 import { clientAddress } from "./endpoints/client_origin.ts";
@@ -65,7 +69,14 @@ export interface McpLoginOptions {
   readonly services: PolicyServices;
   /** Reads the tokens of the provider. */
   readonly tokens: ProviderVerifier;
+  readonly machines: MachineAccess;
   addressOf(url: string): DocumentAddress;
+}
+
+/** Clients and identity providers of the configuration, for tokens without a login at the gateway. */
+export interface MachineAccess {
+  readonly configured: readonly ConfiguredClient[];
+  readonly issuers: readonly AssertionIssuer[];
 }
 
 /** Verifies the tokens of the provider. */
@@ -90,6 +101,8 @@ export class McpLogin {
   readonly #documents: ClientDocuments;
   #server: Promise<AuthorizationServer> | undefined;
   #tokens: AccessTokens | undefined;
+  /** Fingerprints of the clients of the configuration. */
+  readonly #configured: ReadonlySet<string>;
 
   constructor(config: McpConfig, options: McpLoginOptions) {
     const { issuer, audience, audienceParameter, secrets, services } = options;
@@ -97,6 +110,9 @@ export class McpLogin {
     const { clock, egress } = services;
     this.#config = config;
     this.#options = options;
+    this.#configured = new Set(
+      options.machines.configured.map(({ id }) => fingerprintOf(id)),
+    );
     this.#provider = new ProviderClient({
       issuer,
       clientId: config.clientId ?? "",
@@ -164,7 +180,24 @@ export class McpLogin {
 
   /** Opens an access token of the gateway. @throws {TokenError | DocumentUnavailableError} As `AccessTokens.open`. */
   openToken(token: string): AccessGrant | Promise<AccessGrant> {
-    return this.#tokens?.open(token) ?? this.#openLater(token);
+    const opened = this.#tokens?.open(token);
+    if (opened === undefined) return this.#openLater(token);
+    return opened instanceof Promise
+      ? opened.then((grant) => this.#current(grant))
+      : this.#current(opened);
+  }
+
+  /** Returns a grant whose client and identity provider are still in the configuration. @throws {TokenError} */
+  #current(grant: AccessGrant): AccessGrant {
+    const { subject, client, resource } = grant;
+    if ("token" in subject) return grant;
+    const { iss } = subject.claims;
+    const { issuers } = this.#options.machines;
+    const isCurrent = iss === resource
+      ? this.#configured.has(client)
+      : issuers.some(({ issuer }) => issuer === iss);
+    if (isCurrent) return grant;
+    throw new TokenError("token is of a client that may not log in any more");
   }
 
   async #openLater(token: string): Promise<AccessGrant> {
@@ -219,6 +252,7 @@ export class McpLogin {
     ]);
     const grants = withClientErrors(logins.grants);
     const tokens = new AccessTokens({ seal, grants, clock });
+    const { proofs } = logins;
     this.#tokens = tokens;
     return new AuthorizationServer({
       seal,
@@ -227,6 +261,8 @@ export class McpLogin {
       tokens,
       verify: (token) => this.#options.tokens.verify(token),
       documents: this.#documents,
+      ...this.#options.machines,
+      proofs,
       rules: new ClientRules({ ...allClients, ...this.#config.clients }),
       clock,
     });

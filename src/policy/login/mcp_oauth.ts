@@ -50,6 +50,7 @@ import type {
 } from "../contract/policy.ts";
 import {
   type LoginSecrets,
+  type MachineAccess,
   McpLogin,
   type ProviderVerifier,
 } from "./mcp_login.ts";
@@ -78,6 +79,7 @@ export interface McpProvider {
   /** For issuer mode `Proxied`. */
   readonly secrets: LoginSecrets;
   readonly tokens: ProviderVerifier;
+  readonly machines: MachineAccess;
 }
 
 /** The OAuth endpoints of a protected MCP server: metadata of resource and authorization server, and registration. */

@@ -235,7 +235,7 @@ const attacks: readonly Attack[] = [
         }),
       ),
     rejected: [400, "unsupported_grant_type"],
-    log: /grant_type: expected authorization_code or refresh_token/,
+    log: /grant_type: expected authorization_code, refresh_token/,
   },
 
   // PKCE downgrade

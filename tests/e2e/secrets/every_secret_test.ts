@@ -46,6 +46,8 @@ const secrets: Readonly<Record<string, string>> = {
   "jwtAuthentication.providers.*.introspection.clientSecret":
     "planted/introspection+secret-6e09",
   "jwtAuthentication.providers.*.introspection.privateKey": clientKey,
+  "jwtAuthentication.mcp.tokenClients.*.clientSecret":
+    "planted/token-client+secret-93ab",
   "jwtAuthentication.mcp.clients.registrationTokens.*":
     "planted/registration+token-0d2b",
   "jwtAuthentication.mcp.clientSecret": 'planted/"client"+secret-9a33',
@@ -193,6 +195,12 @@ function configuration(collector: string, provider: string) {
                 secrets["jwtAuthentication.mcp.clients.registrationTokens.*"],
               ],
             },
+            tokenClients: [{
+              clientId: "machine",
+              clientSecret: secrets[
+                "jwtAuthentication.mcp.tokenClients.*.clientSecret"
+              ],
+            }],
             stateSecret: secrets["jwtAuthentication.mcp.stateSecret"],
             resourceMetadata: { resource: "http://localhost/login" },
           },

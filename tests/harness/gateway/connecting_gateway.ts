@@ -38,6 +38,8 @@ export interface GatewayOptions {
   readonly config?: Fields;
   /** Port of another gateway than the first. */
   readonly port?: number;
+  /** Providers whose tokens are accepted too. */
+  readonly providers?: readonly Fields[];
 }
 
 /** Starts the identity provider of the users. */
@@ -57,7 +59,7 @@ export async function startConnectingSite(): Promise<ConnectingSite> {
   // Tokens of the same issuer, without a client that logs in for each.
   const issuer = await createTokenIssuer({ issuer: idp.issuer });
   const configOf = (
-    { backends = [], backend, config = {} }: GatewayOptions,
+    { backends = [], backend, config = {}, providers = [] }: GatewayOptions,
   ) => ({
     config: {
       kv: { path: storePath },
@@ -80,7 +82,7 @@ export async function startConnectingSite(): Promise<ConnectingSite> {
             issuer: idp.issuer,
             audiences: ["https://gw.example/mcp"],
             jwks: { inline: jwksOf(issuer) },
-          }],
+          }, ...providers],
         },
       },
       backends: [backend],

@@ -45,17 +45,19 @@ export function runConformance(
 /**
  * Runs a scenario for clients: the suite starts a server and runs `command` with the server's URL appended.
  *
+ * @param revision `undefined` for extensions, which belong to none.
  * @throws {Error} If the suite itself cannot run.
  */
 export function runClientConformance(
   scenario: string,
-  revision: Revision,
+  revision: Revision | undefined,
   command: readonly string[],
 ): Promise<ConformanceResult> {
   return runSuite([
     "client",
     ...["--command", command.join(" "), "--timeout", `${CLIENT_TIMEOUT_MS}`],
-    ...["--scenario", scenario, "--spec-version", revision],
+    ...["--scenario", scenario],
+    ...(revision === undefined ? [] : ["--spec-version", revision]),
   ]);
 }
 
@@ -97,7 +99,7 @@ async function readResult(directory: string): Promise<ConformanceResult> {
   const problems: string[] = [];
   let passed = 0;
   let failed = 0;
-  for await (const { name } of Deno.readDir(directory)) {
+  for await (const name of runsIn(directory)) {
     const checks = await readChecks(join(directory, name, "checks.json"));
     passed += checks.filter(({ status }) => status === "SUCCESS").length;
     failed += checks.filter(({ status }) => status === "FAILURE").length;
@@ -114,6 +116,18 @@ async function readResult(directory: string): Promise<ConformanceResult> {
     }
   }
   return { passed, failed, problems: problems.sort(), scenarios };
+}
+
+/** Lists the folders of runs, those of scenarios such as `auth/dpop` one level deeper. */
+async function* runsIn(directory: string): AsyncGenerator<string> {
+  for await (const { name } of Deno.readDir(directory)) {
+    if (/-\d{4}-\d\d-\d\dT/.test(name)) yield name;
+    else {
+      for await (const run of Deno.readDir(join(directory, name))) {
+        yield `${name}/${run.name}`;
+      }
+    }
+  }
 }
 
 async function readChecks(file: string): Promise<Check[]> {

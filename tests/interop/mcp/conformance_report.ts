@@ -25,6 +25,35 @@ page.
 ${tables.join("")}`;
 }
 
+/** Writes the report about authorization that is in the documentation. @param tables As of `tableOf`. */
+export function authorizationReportOf(tables: readonly string[]): string {
+  const suite = config.imports["@modelcontextprotocol/conformance"]
+    .replace("npm:", "");
+  return `# MCP conformance: authorization
+
+Suite: \`${suite}\`
+
+The scenarios of the official suite for clients that need authorization, with a
+gateway as the client of its servers. A user opens the page of the gateway for
+the account, logs in, and calls the tools with \`credentials: { oauth: {} }\`;
+scenarios without users use \`clientCredentials\`, \`jwtBearer\` and
+\`identityAssertion\`. See [credentials](../credentials.md). A cell has the number
+of checks that passed, of those that were made.
+
+What is not as a user would have it by default:
+
+- \`auth/basic-cimd\` wants a client ID on the host of the suite, so \`clientId\`
+  has that URL; by default it is a document of the gateway.
+- \`auth/enterprise-managed-authorization\`: the identity provider of the suite
+  publishes no keys, so a server of the test introspects the token of the user.
+- \`auth/dpop\` and \`auth/dpop-nonce\` fail: the gateway checks proofs of clients,
+  but sends none to services.
+
+\`GOLDEN=update make test TESTS=tests/interop/mcp/auth_conformance_test.ts\`
+writes this page.
+${tables.join("")}`;
+}
+
 /** Writes a table with a row for each scenario. */
 export function tableOf(title: string, columns: readonly Column[]): string {
   const scenarios = [

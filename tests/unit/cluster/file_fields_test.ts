@@ -45,6 +45,29 @@ const filePolicies = {
   "oidc.cookieSecretFile": {
     oidc: { issuer: "https://i", clientId: "c", cookieSecretFile: "/k" },
   },
+  "jwtAuthentication.mcp.tokenClients.0.jwks.file": {
+    jwtAuthentication: {
+      providers: [provider],
+      mcp: {
+        issuerMode: "Proxied",
+        clientId: "c",
+        tokenClients: [{ clientId: "m", jwks: { file: "/k" } }],
+      },
+    },
+  },
+  "jwtAuthentication.mcp.assertionIssuers.0.jwks.file": {
+    jwtAuthentication: {
+      providers: [provider],
+      mcp: {
+        issuerMode: "Proxied",
+        clientId: "c",
+        assertionIssuers: [{
+          issuer: "https://i.example",
+          jwks: { file: "/k" },
+        }],
+      },
+    },
+  },
   "basicAuthentication.file": { basicAuthentication: { file: "/k" } },
 };
 for (const [field, traffic] of Object.entries(filePolicies)) {
@@ -80,7 +103,7 @@ Deno.test("every field of a policy that names a file is known as one", async () 
       "stateSecretFile",
     ],
   );
-  assert.equal(fields.filter((name) => name === "file").length, 2);
+  assert.equal(fields.filter((name) => name === "file").length, 4);
 });
 
 function readPolicy(traffic: object) {

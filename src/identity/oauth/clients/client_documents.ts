@@ -65,16 +65,7 @@ export class ClientDocuments {
     if (problem !== undefined) {
       throw new OAuthError("invalid_client", `client_id: ${problem}`);
     }
-    const isFull = this.#fetching.total() >= MAX_FETCHES ||
-      this.#fetching.of(new URL(url).host) >= MAX_FETCHES_PER_HOST;
-    if (isFull) {
-      throw new OAuthError(
-        "temporarily_unavailable",
-        "too many client metadata documents are being fetched",
-        undefined,
-        1,
-      );
-    }
+    this.#expectRoom(url);
     const result = this.#fetch(url, cancellation);
     const entry = { result, expiresAt: now + FRESH_MS };
     this.#remember(url, entry);
@@ -84,6 +75,35 @@ export class ClientDocuments {
       entry.expiresAt = cancellation.cancelled ? 0 : now + FAILED_MS;
       throw error;
     }
+  }
+
+  /** Fetches the key set of a client, with the same limits. @throws {OAuthError} As `find`. */
+  async fetchKeys(url: string, cancellation: Cancellation): Promise<string> {
+    this.#expectRoom(url);
+    const finished = this.#fetching.add(new URL(url).host);
+    try {
+      return JSON.stringify(await this.#load(url, cancellation));
+    } catch (error) {
+      throw new OAuthError(
+        "invalid_client",
+        "the keys of the client cannot be fetched",
+        describeError(error),
+      );
+    } finally {
+      finished();
+    }
+  }
+
+  #expectRoom(url: string): void {
+    const isFull = this.#fetching.total() >= MAX_FETCHES ||
+      this.#fetching.of(new URL(url).host) >= MAX_FETCHES_PER_HOST;
+    if (!isFull) return;
+    throw new OAuthError(
+      "temporarily_unavailable",
+      "too many client metadata documents are being fetched",
+      undefined,
+      1,
+    );
   }
 
   #remember(url: string, entry: Remembered): void {

@@ -18,6 +18,11 @@ export interface OAuthClient {
   /** Name that the client chose itself: shown to the user, never used for a decision. */
   readonly name: string | undefined;
   readonly redirectUris: readonly string[];
+  /** Keys of a client that signs its requests for tokens (`private_key_jwt`): its key set, or the URL of that. */
+  readonly keys?:
+    | { readonly jwks: string }
+    | { readonly url: string }
+    | undefined;
 }
 
 /** Prefix of every client ID that the gateway issues. */
@@ -85,18 +90,27 @@ export function clientOfDocument(
       "client_id of the client metadata document is not its URL",
     );
   }
-  const method = document["token_endpoint_auth_method"] ?? "none";
-  if (method !== "none") {
-    throw new OAuthError(
-      "invalid_client",
-      'the client metadata document needs token_endpoint_auth_method "none"',
-    );
-  }
   return {
     id: url,
     name: readName(document),
     redirectUris: readRedirectUris(document),
+    keys: readKeys(document),
   };
+}
+
+function readKeys(document: JsonObject): OAuthClient["keys"] {
+  const { token_endpoint_auth_method: method = "none", jwks } = document;
+  if (method === "none") return undefined;
+  const url = stringMember(document, "jwks_uri");
+  const isSigned = method === "private_key_jwt";
+  if (isSigned && isJsonObject(jwks)) return { jwks: JSON.stringify(jwks) };
+  if (isSigned && url?.startsWith("https://") && URL.canParse(url)) {
+    return { url };
+  }
+  throw new OAuthError(
+    "invalid_client",
+    'the client metadata document needs token_endpoint_auth_method "none", or "private_key_jwt" with jwks or an HTTPS jwks_uri',
+  );
 }
 
 /**

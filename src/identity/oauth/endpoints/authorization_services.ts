@@ -1,6 +1,8 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
 import type { JsonObject } from "../../../base/json.ts";
+import type { TokenClients } from "../clients/token_clients.ts";
+import type { MachineTokens } from "./machine_tokens.ts";
 import type { AccessTokens } from "../grants/access_token.ts";
 import type { GrantStore } from "../grants/grant_store.ts";
 import type { ClientRules } from "../clients/client_rules.ts";
@@ -24,6 +26,9 @@ export interface AuthorizationServices {
   readonly provider: ProviderClient;
   readonly grants: GrantStore;
   readonly tokens: AccessTokens;
+  /** Clients that authenticate. */
+  readonly clients: TokenClients;
+  readonly machines: MachineTokens;
   /** Rules of the administrator for clients. */
   readonly rules: ClientRules;
   readonly clock: Clock;

@@ -134,6 +134,7 @@ export class LoginEndpoints {
       client: fingerprintOf(client.id),
       clientName: (isDocumentUrl(client.id) ? client.id : client.name)
         ?.slice(0, MAX_NAME_LENGTH),
+      signs: client.keys !== undefined,
       redirectUri,
       verifier: randomText(),
       approved: false,
@@ -209,6 +210,7 @@ export class LoginEndpoints {
         id: crypto.randomUUID().replaceAll("-", ""),
         client: session.client,
         clientName: session.clientName,
+        signs: session.signs,
         redirectUri: session.redirectUri,
         challenge: session.challenge,
         scope: session.scope,

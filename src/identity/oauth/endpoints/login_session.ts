@@ -9,6 +9,8 @@ export interface LoginSession {
   readonly client: string;
   /** Its name for admins. */
   readonly clientName: string | undefined;
+  /** It signs its requests for tokens. */
+  readonly signs: boolean;
   readonly redirectUri: string;
   readonly state: string | undefined;
   /** S256 challenge of the client's PKCE verifier. */
@@ -217,6 +219,7 @@ function decodeLogin(value: JsonObject): LoginSession | undefined {
   return {
     client,
     clientName: stringMember(value, "clientName"),
+    signs: value["signs"] === true,
     redirectUri,
     state: stringMember(value, "state"),
     challenge,

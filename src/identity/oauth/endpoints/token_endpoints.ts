@@ -36,6 +36,24 @@ const DEFAULT_SECONDS = 3600;
 /** Time after which providers end unused refresh tokens. */
 const GRANT_MS = 90 * 24 * 60 * 60_000;
 
+/** Grant type of assertions (RFC 7523 section 2.1). */
+export const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+
+/** A request of a client without a browser. */
+export interface TokenRequest {
+  readonly form: OAuthParameters;
+  /** Header `Authorization`. */
+  readonly authorization: string | undefined;
+  readonly urls: ServerUrls;
+  readonly cancellation: Cancellation;
+}
+
+/** A form whose client has signed it, or only names itself. */
+interface SignedForm {
+  readonly form: OAuthParameters;
+  readonly isSigned: boolean;
+}
+
 /** The endpoints that clients call without a browser: `token` and `revoke`. */
 export class TokenEndpoints {
   readonly #services: AuthorizationServices;
@@ -44,38 +62,74 @@ export class TokenEndpoints {
     this.#services = services;
   }
 
-  /** Issues tokens for a code or a refresh token. @throws {OAuthError} */
-  async token(
-    form: OAuthParameters,
-    urls: ServerUrls,
-    cancellation: Cancellation,
-  ): Promise<OAuthReply> {
-    const type = requiredParameter(form, "grant_type");
-    expectResource(form, urls.issuer);
+  /** Issues tokens for a code, a refresh token, an assertion about a user, or the client itself. @throws {OAuthError} */
+  async token(request: TokenRequest): Promise<OAuthReply> {
+    const { urls, cancellation } = request;
+    const { machines } = this.#services;
+    const type = requiredParameter(request.form, "grant_type");
+    expectResource(request.form, urls.issuer);
     switch (type) {
       case "authorization_code":
-        return await this.#redeem(form, urls, cancellation);
+        return await this.#redeem(
+          await this.#readForm(request),
+          urls,
+          cancellation,
+        );
       case "refresh_token":
-        return await this.#refresh(form, urls, cancellation);
+        return await this.#refresh(
+          await this.#readForm(request),
+          urls,
+          cancellation,
+        );
+      case "client_credentials":
+        return machines.forClient(
+          await this.#authenticate(request),
+          request.form,
+          urls,
+        );
+      case JWT_BEARER:
+        return await machines.forUser(
+          await this.#authenticate(request),
+          request.form,
+          urls,
+        );
       default:
         throw new OAuthError(
           "unsupported_grant_type",
-          "grant_type: expected authorization_code or refresh_token",
+          "grant_type: expected authorization_code, refresh_token, client_credentials or jwt-bearer",
         );
     }
+  }
+
+  /** Authenticates a client that signs; others only name themselves. */
+  async #readForm(request: TokenRequest): Promise<SignedForm> {
+    const { form } = request;
+    if (!form.has("client_assertion")) return { form, isSigned: false };
+    const { id } = await this.#authenticate(request);
+    return { form: new Map([...form, ["client_id", id]]), isSigned: true };
+  }
+
+  #authenticate({ form, authorization, urls, cancellation }: TokenRequest) {
+    const { issuer, base } = urls;
+    return this.#services.clients.authenticate({
+      form,
+      authorization,
+      audiences: [issuer, `${base}/token`, `${base}/revoke`],
+      cancellation,
+    });
   }
 
   /**
    * Ends the grant of a refresh token or an access token (RFC 7009); returns 200 for any unknown token.
    */
-  async revoke(
-    form: OAuthParameters,
-    cancellation: Cancellation,
-  ): Promise<OAuthReply> {
+  async revoke(request: TokenRequest): Promise<OAuthReply> {
     const { seal, grants, clock, provider, tokens } = this.#services;
+    const { form, isSigned } = await this.#readForm(request);
+    const { cancellation } = request;
     const token = requiredParameter(form, "token");
     const refresh = openRefreshToken(seal, token);
     const grant = refresh ?? tokens.read(token);
+    if (refresh !== undefined) expectSignature(refresh, isSigned);
     if (grant?.client === fingerprintOf(requiredParameter(form, "client_id"))) {
       await grants.end(idOf(grant), clock.now() + GRANT_MS);
       if (refresh !== undefined) {
@@ -86,7 +140,7 @@ export class TokenEndpoints {
   }
 
   async #redeem(
-    form: OAuthParameters,
+    { form, isSigned }: SignedForm,
     urls: ServerUrls,
     cancellation: Cancellation,
   ): Promise<OAuthReply> {
@@ -98,6 +152,7 @@ export class TokenEndpoints {
     if (code === undefined || problem !== undefined) {
       throw invalidGrant(problem ?? "unknown code");
     }
+    expectSignature(code, isSigned);
     const startedAt = code.expiresAt - CODE_MS;
     await this.#spend({ id: code.id, startedAt });
     const tokens = await provider.exchange({
@@ -105,11 +160,14 @@ export class TokenEndpoints {
       verifier: code.verifier,
       callback: `${urls.base}/callback`,
     }, cancellation).catch((error) => this.#release(code.id, error));
-    const { client, issuer, id } = code;
+    const { client, issuer, id, signs } = code;
     const scope = tokens.scope ?? code.scope;
     await this.#list(tokens, { ...code, scope, startedAt });
-    const grant = { grant: id, startedAt, client, issuer, scope, number: 0 };
-    return this.#reply(tokens, grant);
+    return this.#reply(tokens, {
+      ...{ grant: id, startedAt, client, issuer, scope },
+      signs,
+      number: 0,
+    });
   }
 
   /** Adds a grant to the list, with the user whom the provider names. @throws {OAuthError} When requests with the token would be rejected. */
@@ -192,7 +250,7 @@ export class TokenEndpoints {
   }
 
   async #refresh(
-    form: OAuthParameters,
+    { form, isSigned }: SignedForm,
     { issuer }: ServerUrls,
     cancellation: Cancellation,
   ): Promise<OAuthReply> {
@@ -204,6 +262,7 @@ export class TokenEndpoints {
     const isOwn = grant !== undefined && grant.issuer === issuer &&
       grant.client === fingerprintOf(requiredParameter(form, "client_id"));
     if (!isOwn) throw invalidGrant("unknown refresh token");
+    expectSignature(grant, isSigned);
     if (await grants.isEnded(grant.grant)) {
       throw invalidGrant("the grant has ended");
     }
@@ -275,6 +334,15 @@ export class TokenEndpoints {
       }),
     });
   }
+}
+
+/** @throws {OAuthError} `invalid_client` when a client that signs has not. */
+function expectSignature(
+  { signs }: { readonly signs: boolean },
+  isSigned: boolean,
+): void {
+  if (!signs || isSigned) return;
+  throw new OAuthError("invalid_client", "client_assertion is missing");
 }
 
 function idOf(

@@ -9,6 +9,8 @@ export interface AuthorizationCode {
   readonly client: string;
   /** Name of the client for admins. */
   readonly clientName: string | undefined;
+  /** The client signs its requests for tokens. */
+  readonly signs: boolean;
   readonly redirectUri: string;
   /** S256 challenge of the client's PKCE verifier. */
   readonly challenge: string;
@@ -30,6 +32,8 @@ export interface RefreshGrant {
   readonly client: string;
   readonly issuer: string;
   readonly scope: string | undefined;
+  /** The client signs its requests for tokens. */
+  readonly signs: boolean;
   /** When the grant started, in milliseconds since the epoch; 0 for a grant of an earlier version. */
   readonly startedAt: number;
   /** Number of the token among those of the grant. */
@@ -65,6 +69,7 @@ export function openCode(
   return strings === undefined || typeof expiresAt !== "number" ? undefined : {
     ...strings,
     clientName: stringMember(value, "clientName"),
+    signs: value["signs"] === true,
     scope: stringMember(value, "scope"),
     expiresAt,
   };
@@ -92,7 +97,13 @@ export function openRefreshToken(
   return strings === undefined || typeof number !== "number" ||
       typeof startedAt !== "number"
     ? undefined
-    : { ...strings, scope: stringMember(value, "scope"), number, startedAt };
+    : {
+      ...strings,
+      scope: stringMember(value, "scope"),
+      signs: value["signs"] === true,
+      number,
+      startedAt,
+    };
 }
 
 /** Returns the members with these names; `undefined` unless all of them are strings. */

@@ -12,6 +12,7 @@ export type OAuthErrorCode =
   | "login_required"
   | "server_error"
   | "temporarily_unavailable"
+  | "unauthorized_client"
   | "unsupported_grant_type"
   | "unsupported_response_type";
 

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { OAuthError } from "./oauth_error.ts";
 
 const scopePattern =
@@ -56,6 +57,17 @@ export function expectResource(
   if (asked === undefined) return;
   if (asked.replace(/\/$/, "") === resource.replace(/\/$/, "")) return;
   throw new OAuthError("invalid_target", `resource is not ${resource}`);
+}
+
+/** Returns the header field of a client with a secret (RFC 6749 section 2.3.1). */
+export function basicCredentials(clientId: string, secret: string): string {
+  const pair = `${formEncode(clientId)}:${formEncode(secret)}`;
+  return `Basic ${Buffer.from(pair).toString("base64")}`;
+}
+
+/** Encodes as RFC 6749 appendix B requires, including the characters that `encodeURIComponent` does not encode. */
+function formEncode(text: string): string {
+  return new URLSearchParams([["", text]]).toString().slice(1);
 }
 
 /** Returns whether a string is a scope (RFC 6749 section 3.3) that is short enough to be forwarded. */

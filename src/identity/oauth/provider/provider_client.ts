@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import type { Cancellation } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
@@ -15,7 +14,10 @@ import {
 } from "../../documents/document_client.ts";
 import { DocumentUnavailableError } from "../../documents/remote_document.ts";
 import { OAuthError } from "../protocol/oauth_error.ts";
-import { type OAuthParameters } from "../protocol/oauth_parameters.ts";
+import {
+  basicCredentials,
+  type OAuthParameters,
+} from "../protocol/oauth_parameters.ts";
 import {
   misconfigured,
   type ProviderTokens,
@@ -258,9 +260,10 @@ export class ProviderClient {
         fields: { ...fields, client_secret: clientSecret },
       };
     }
-    const pair = `${formEncode(clientId)}:${formEncode(clientSecret)}`;
-    const encoded = Buffer.from(pair).toString("base64");
-    return { authorization: `Basic ${encoded}`, fields: {} };
+    return {
+      authorization: basicCredentials(clientId, clientSecret),
+      fields: {},
+    };
   }
 }
 
@@ -272,9 +275,4 @@ function endpointOf(metadata: JsonObject, name: string): URL {
     return url;
   }
   throw misconfigured(`"${name}" of its metadata is not an HTTPS URL`);
-}
-
-/** Encodes as RFC 6749 appendix B requires, including the characters that `encodeURIComponent` does not encode. */
-function formEncode(text: string): string {
-  return new URLSearchParams([["", text]]).toString().slice(1);
 }
