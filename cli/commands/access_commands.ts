@@ -4,9 +4,9 @@ import type {
   FieldOptions,
   ListOptions,
 } from "../ctl/access.ts";
-import type { AccountOptions } from "../ctl/accounts.ts";
 import type { ImportKeysOptions } from "../ctl/import_keys.ts";
-import type { GrantOptions } from "../ctl/grants.ts";
+import type { AccountOptions } from "../ctl/logins/accounts.ts";
+import type { GrantOptions } from "../ctl/logins/grants.ts";
 import type { TableOptions } from "../output/print_as.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import {
@@ -67,14 +67,14 @@ export function addAccountCommands(program: Command, name: string): void {
     .addOption(limitOption())
     .addOption(formatOption("table", "yaml", "json"))
     .action(async (options: AccountOptions) =>
-      (await import("../ctl/accounts.ts")).listAccounts(options)
+      (await import("../ctl/logins/accounts.ts")).listAccounts(options)
     );
   withAdminOptions(accounts.command("revoke"))
     .description("Disconnect an account: its user has to log in again")
     .argument("<id>", "ID of the connection")
     .addOption(formatOption("table", "yaml", "json"))
     .action(async (id: string, options: TableOptions) =>
-      (await import("../ctl/accounts.ts")).revokeAccount(id, options)
+      (await import("../ctl/logins/accounts.ts")).revokeAccount(id, options)
     );
 }
 
@@ -88,7 +88,7 @@ export function addGrantCommands(program: Command, name: string): void {
     .addOption(limitOption())
     .addOption(formatOption("table", "yaml", "json"))
     .action(async (options: GrantOptions & { readonly limit: number }) =>
-      (await import("../ctl/grants.ts")).listGrants(options)
+      (await import("../ctl/logins/grants.ts")).listGrants(options)
     );
   addGrantSelection(withAdminOptions(grants.command("revoke")))
     .description(
@@ -100,7 +100,7 @@ export function addGrantCommands(program: Command, name: string): void {
     )
     .addOption(formatOption("table", "yaml", "json"))
     .action(async (id: string | undefined, options: GrantOptions) =>
-      (await import("../ctl/grants.ts")).revokeGrants(id, options)
+      (await import("../ctl/logins/grants.ts")).revokeGrants(id, options)
     );
 }
 

@@ -1,9 +1,9 @@
-import { UsageError } from "../process/exit.ts";
-import { requestJson } from "../client/admin_client.ts";
-import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
-import { print, printError } from "../output/output.ts";
-import { printAs, type TableOptions } from "../output/print_as.ts";
-import { tableOfJson } from "../output/table.ts";
+import { UsageError } from "../../process/exit.ts";
+import { requestJson } from "../../client/admin_client.ts";
+import { fieldOf, listOf, textOf } from "../../output/json_fields.ts";
+import { print, printError } from "../../output/output.ts";
+import { printAs, type TableOptions } from "../../output/print_as.ts";
+import { tableOfJson } from "../../output/table.ts";
 
 /** Grants to list or revoke; options that are not set select all. */
 export interface GrantOptions extends TableOptions {

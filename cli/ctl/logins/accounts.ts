@@ -1,8 +1,8 @@
-import { requestJson } from "../client/admin_client.ts";
-import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
-import { print, printError } from "../output/output.ts";
-import { printAs, type TableOptions } from "../output/print_as.ts";
-import { tableOfJson } from "../output/table.ts";
+import { requestJson } from "../../client/admin_client.ts";
+import { fieldOf, listOf, textOf } from "../../output/json_fields.ts";
+import { print, printError } from "../../output/output.ts";
+import { printAs, type TableOptions } from "../../output/print_as.ts";
+import { tableOfJson } from "../../output/table.ts";
 
 /** Revocation at an authorization server takes so much longer than other requests. */
 const REVOKE_MS = 20_000;
