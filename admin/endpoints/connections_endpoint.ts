@@ -91,7 +91,7 @@ async function revoke(
     const { server: backend, issuer, subject } = found;
     return withOutcome(
       json({ id, backend, issuer, subject, isConfirmed: ended.isConfirmed }),
-      `revoked ${backend} of ${subject}: ${
+      `revoked ${backend} of ${subject} at ${issuer}: ${
         ended.isConfirmed ? "done" : "not at the authorization server"
       }`,
     );

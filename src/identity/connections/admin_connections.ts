@@ -110,7 +110,7 @@ export class AdminConnections {
     const login = logins().find((each) =>
       publicIdOf(connectionId(each, key)) === publicIdOf(key)
     );
-    return await connections.end(key, login, "admin");
+    return await connections.end(key, login);
   }
 
   async #viewOf(

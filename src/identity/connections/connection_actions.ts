@@ -14,7 +14,7 @@ export interface ConnectionActionsOptions {
   readonly log: Log;
 }
 
-/** Carries out what users do on the pages: users learn why it fails, and only the log has all of it. */
+/** Carries out what users do on the pages. Each change leaves an audit line; users learn why it fails, and only the log has all of it. */
 export class ConnectionActions {
   readonly #options: ConnectionActionsOptions;
 
@@ -55,9 +55,12 @@ export class ConnectionActions {
     cancellation: Cancellation,
   ): Promise<void> {
     const { logins, connections } = this.#options;
-    const ending = logins.finish(login, user, answer, cancellation);
-    const connection = await this.#explained(login, ending);
-    await connections.keep(login, user, connection);
+    await this.#audited("connect", login, user, async () => {
+      const ending = logins.finish(login, user, answer, cancellation);
+      const connection = await this.#explained(login, ending);
+      await connections.keep(login, user, connection);
+      return "done";
+    });
   }
 
   /** Disconnects a service; returns what the page says about it. */
@@ -66,10 +69,40 @@ export class ConnectionActions {
     user: GatewayUser,
   ): Promise<"disconnected" | "disconnected-here"> {
     const { connections } = this.#options;
-    const revoked = await connections.revoke(login, user);
-    return revoked?.isConfirmed === false
+    const outcome = await this.#audited("disconnect", login, user, async () => {
+      const ended = await connections.revoke(login, user);
+      if (ended === undefined) return "not connected";
+      return ended.isConfirmed ? "done" : "not at the authorization server";
+    });
+    return outcome === "not at the authorization server"
       ? "disconnected-here"
       : "disconnected";
+  }
+
+  /** Logs a change of a user with its outcome: `rejected` or `failed` if it throws, else what `change` returns. */
+  async #audited<Outcome extends string>(
+    action: "connect" | "disconnect",
+    { backend }: UserLogin,
+    { issuer, subject }: GatewayUser,
+    change: () => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const audit = (outcome: string) =>
+      this.#options.log.info("Account change", {
+        user: { issuer, subject },
+        action,
+        backend,
+        outcome,
+      });
+    try {
+      const outcome = await change();
+      audit(outcome);
+      return outcome;
+    } catch (error) {
+      const isRejected = error instanceof OAuthError &&
+        error.code === "access_denied";
+      audit(isRejected ? "rejected" : "failed");
+      throw error;
+    }
   }
 
   async #stateOf(

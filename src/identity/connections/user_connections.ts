@@ -152,7 +152,7 @@ export class Connections {
     user: GatewayUser,
     connection: Connection,
   ): Promise<void> {
-    const { vault, index, log } = this.#options;
+    const { vault, index } = this.#options;
     const id = connectionId(login, user);
     const before = readConnection(
       await vault.read(id).catch(() => undefined) ?? {},
@@ -165,12 +165,6 @@ export class Connections {
     ) {
       await index.remove({ ...id, connectedAt: before.connectedAt });
     }
-    log.info("A user has connected an account", {
-      backend: login.backend,
-      issuer: user.issuer,
-      subject: user.subject,
-      server: connection.issuer,
-    });
   }
 
   /** Ends the connection of a user who has asked for that; see `end`. */
@@ -178,19 +172,17 @@ export class Connections {
     login: UserLogin,
     user: GatewayUser,
   ): Promise<EndedConnection | undefined> {
-    return await this.end(connectionId(login, user), login, "user");
+    return await this.end(connectionId(login, user), login);
   }
 
   /**
    * Ends a connection, here and at the server (RFC 7009).
    * @param login Its login; `undefined` when the configuration has none any more, so that the server cannot be asked.
-   * @param by Whoever ends it, for the log.
    * @returns `undefined` without a connection.
    */
   async end(
     id: VaultId,
     login: UserLogin | undefined,
-    by: "user" | "admin",
   ): Promise<EndedConnection | undefined> {
     const { vault, index, log, grants, onEnded } = this.#options;
     const { server: backend, issuer, subject } = id;
@@ -199,7 +191,6 @@ export class Connections {
     if (login !== undefined) onEnded(login, { issuer, subject });
     if (removed === undefined) return undefined;
     await index.remove({ ...id, connectedAt: removed.connectedAt });
-    log.info("A connection was revoked", { backend, issuer, subject, by });
     if (login === undefined) return { isConfirmed: false };
     try {
       return { isConfirmed: await grants.revoke(login, removed) };

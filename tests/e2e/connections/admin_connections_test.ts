@@ -102,7 +102,10 @@ Deno.test("gwctl accounts lists what users have connected, and revokes it in all
   assert.equal((await sendAs(site, "ben")).status, 200);
   assert.equal(again.code, 1);
   assert.match(again.stderr, /no connection has this ID/);
-  assert.match(audit.text, /"outcome": "revoked default\/drive of anna: done"/);
+  assert.match(
+    audit.text,
+    /"outcome": "revoked default\/drive of anna at http:[^ ]+: done"/,
+  );
   const shown = table.stdout + found.stdout + audit.text +
     gateway.log.all.join("\n");
   for (const token of tokens) assert(token !== "" && !shown.includes(token));

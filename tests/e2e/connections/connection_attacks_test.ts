@@ -167,7 +167,7 @@ Deno.test("an error of a foreign issuer is not shown", async () => {
 
 Deno.test("a user who does not agree is not connected", async () => {
   await using stage = await startStage();
-  const { site, isConnected } = stage;
+  const { site, gateway, isConnected } = stage;
   const anna = site.user("anna");
   const { link } = await sendAs(site, "anna");
 
@@ -181,6 +181,10 @@ Deno.test("a user who does not agree is not connected", async () => {
     /the authorization server answers &#34;access_denied&#34;/,
   );
   assert(!await isConnected("anna"));
+  assert.match(
+    gateway.log.join("\n"),
+    /Account change user=\S*anna\S* action=connect backend=default\/drive outcome=rejected/,
+  );
 });
 
 Deno.test("forms of other pages, and of other sessions, change nothing", async () => {
