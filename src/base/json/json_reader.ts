@@ -137,7 +137,7 @@ class JsonReader {
     this.#at = at;
     this.#expected = expected;
     this.#depth = depth;
-    return at === bytes.length && this.#isComplete();
+    return at >= bytes.length && this.#isComplete();
   }
 
   #isComplete(): true {
