@@ -86,6 +86,7 @@ export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
     ...connectionEndpoints(target),
     ...grantEndpoints(target),
     ...requestEndpoints(options),
+    ...policyEndpoints(options),
     ...debugEndpoints(options),
     ...profileEndpoints(options),
     get("/memory", () => showMemory(target, clock), {
@@ -174,6 +175,11 @@ function requestEndpoints(
       ok: "The report",
       others: { 404: "No longer recorded" },
     }),
+  ];
+}
+
+function policyEndpoints({ target }: EndpointOptions): readonly Endpoint[] {
+  return [
     post("/try", (request) => tryChange(target, request), {
       summary:
         "Says what a rule, a limit or a configuration would change on the newest requests; the body has rule, limit or files, and last",

@@ -1,8 +1,8 @@
 import { type Call, type Command, Option } from "./command.ts";
 import type { DoctorOptions } from "../mcp/doctor.ts";
 import type { ToolOptions } from "../mcp/use_tools.ts";
-import type { ApproveOptions } from "../ctl/approve_tools.ts";
-import type { LockOptions } from "../ctl/lock_tools.ts";
+import type { ApproveOptions } from "../ctl/tools/approve_tools.ts";
+import type { LockOptions } from "../ctl/tools/lock_tools.ts";
 import { withAdminOptions } from "./admin_options.ts";
 import { addView } from "./diagnostics_commands.ts";
 import * as help from "./help.ts";
@@ -67,7 +67,7 @@ function addLockCommand(mcp: Command, name: string, call: Call): void {
     .option("--write <file>", "write the lock file: approves all tools")
     .addHelpText("after", help.examplesOf("lock", name))
     .action(async (options: LockOptions) => {
-      const { lockTools } = await import("../ctl/lock_tools.ts");
+      const { lockTools } = await import("../ctl/tools/lock_tools.ts");
       call.finish(await lockTools(options));
     });
 }
@@ -88,7 +88,7 @@ function addApproveCommand(mcp: Command, name: string, call: Call): void {
         options: ApproveOptions,
       ) => {
         const { approveTools, revokeTools } = await import(
-          "../ctl/approve_tools.ts"
+          "../ctl/tools/approve_tools.ts"
         );
         const change = options.revoke ? revokeTools : approveTools;
         call.finish(await change(server, tools, options));

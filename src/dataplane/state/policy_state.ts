@@ -141,6 +141,9 @@ export class PolicyState {
       : new Lazy(() => shared.kvLimiters.lease());
     const authorizers = new Lazy(() => this.#authorizers.lease());
     const keys = new Lazy(() => this.#keys);
+    const used = new Set([
+      ...[identity, counters, limiters, kvLimiters, authorizers],
+    ]);
     const ofKinds = new Slots();
     ofKinds.set(storedKeyServices, {
       follow: () => keys.use(),
@@ -183,17 +186,7 @@ export class PolicyState {
         await Promise.all([counters.used?.ready(), keys.used?.ready()]);
       },
       release() {
-        for (
-          const each of new Set([
-            identity,
-            counters,
-            limiters,
-            kvLimiters,
-            authorizers,
-          ])
-        ) {
-          each.used?.release();
-        }
+        for (const each of used) each.used?.release();
       },
     };
   }

@@ -228,7 +228,6 @@ export class LegacyConnection implements ServerConnection {
     // Input in further rounds is new in 2026-07-28.
     const { inputResponses: _, requestState: __, ...own } = params;
     const text = writeRequest(id, method, withMeta(own, meta));
-    const answering = new Set<JsonRpcId>();
     const ask: RequestSide["ask"] = (requests) =>
       limit.pausedDuring(() => side.ask(requests));
     const listening = new Cancellation();
@@ -247,23 +246,37 @@ export class LegacyConnection implements ServerConnection {
         side,
         begun?.response,
       );
-      for await (const message of messages) {
-        limit.restart();
-        if (message.kind === "request") {
-          void this.#answer(message, answering, ask);
-        } else if (message.kind === "notification") {
-          passNotification(message, id, side);
-        } else if (message.id === id) {
-          if (message.kind === "result") return message.result;
-          throw RpcFailure.of(message.error);
-        }
-      }
-      throw this.#failure("broken", "sent no response");
+      return await this.#readResult(messages, id, { limit, side, ask });
     } finally {
       listening.cancel(this.#failure("broken", "is not listened to any more"));
       cancelled();
       limit.end();
     }
+  }
+
+  /** Reads messages until the result of a request; what the server asks meanwhile is answered beside. */
+  async #readResult(
+    messages: AsyncIterable<RpcMessage>,
+    id: number,
+    { limit, side, ask }: {
+      readonly limit: MessageLimit;
+      readonly side: RequestSide;
+      readonly ask: RequestSide["ask"];
+    },
+  ): Promise<JsonObject> {
+    const answering = new Set<JsonRpcId>();
+    for await (const message of messages) {
+      limit.restart();
+      if (message.kind === "request") {
+        void this.#answer(message, answering, ask);
+      } else if (message.kind === "notification") {
+        passNotification(message, id, side);
+      } else if (message.id === id) {
+        if (message.kind === "result") return message.result;
+        throw RpcFailure.of(message.error);
+      }
+    }
+    throw this.#failure("broken", "sent no response");
   }
 
   /**

@@ -16,6 +16,7 @@ const statuses = {
   insufficient_scope: 403,
   not_found: 404,
   method_not_allowed: 405,
+  payload_too_large: 413,
   bad_gateway: 502,
   temporarily_unavailable: 503,
 } as const;

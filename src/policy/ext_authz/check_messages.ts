@@ -120,7 +120,7 @@ export function decodeCheck(bytes: Uint8Array): AuthorizerVerdict {
 }
 
 function decodeDenied(bytes: Uint8Array): AuthorizerVerdict {
-  let status = 403;
+  let status = 0;
   let body: Uint8Array = new Uint8Array();
   const changes: HeaderChange[] = [];
   readFields(bytes, {

@@ -2,7 +2,7 @@ import { parseDuration } from "../../api/schema/duration.ts";
 import { createDeadline, unlessCancelled } from "../../base/cancellation.ts";
 import { describeError } from "../../base/errors.ts";
 import { formatHostPort, splitHostPort } from "../../base/wire/host_port.ts";
-import { BytesBody, textBody } from "../../http/body.ts";
+import { BytesBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import { removeLoginCookies } from "../../identity/openid/login_cookies.ts";
@@ -231,11 +231,10 @@ class ExtAuthzPolicy implements Policy<"ext_authz"> {
 }
 
 function tooLong(): Rejection<"ext_authz"> {
-  const error = "payload_too_large";
   const message = "the body is too long for the authorizer";
-  return new Rejection("ext_authz", message, {
-    status: 413,
-    headers: HeaderList.from([["content-type", "application/json"]]),
-    body: textBody(JSON.stringify({ error, error_description: message })),
-  });
+  return new Rejection(
+    "ext_authz",
+    message,
+    rejectWith("payload_too_large", message),
+  );
 }

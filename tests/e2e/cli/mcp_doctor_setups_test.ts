@@ -85,8 +85,8 @@ function withDocuments(
         return Response.json(documents.server);
       }
       if (pathname === "/register") {
-        const redirect_uris = ["http://127.0.0.1:33418/callback"];
-        return Response.json({ client_id: "c", redirect_uris });
+        const callbacks = ["http://127.0.0.1:33418/callback"];
+        return Response.json({ client_id: "c", redirect_uris: callbacks });
       }
       if (pathname === "/authorize" && error !== undefined) {
         return new Response(error, { status: 400 });

@@ -38,10 +38,9 @@ async function setUp(extAuthz: Fields, policies: Fields = {}) {
   };
 }
 
-const header = (key: string, value: string, more: Fields = {}) => ({
-  header: { key, value },
-  ...more,
-});
+function header(key: string, value: string, more: Fields = {}) {
+  return { header: { key, value }, ...more };
+}
 
 Deno.test("an authorizer by gRPC sees the request, and changes headers, response and the metadata of rules", async () => {
   await using service = await startAuthorizerService();
@@ -165,7 +164,10 @@ Deno.test("without a valid decision in time, requests get 503, or pass where the
     headersToBackend: ["x-user"],
   });
   const never = Promise.withResolvers<Fields>();
-  const ok = (ok_response: Fields) => ({ status: { code: 0 }, ok_response });
+  const ok = (response: Fields) => ({
+    status: { code: 0 },
+    ok_response: response,
+  });
   const faults: readonly (() => Fields | Promise<Fields>)[] = [
     () => never.promise,
     () => Promise.reject(new Error("planted failure")),

@@ -1,8 +1,8 @@
-import { requestJson } from "../client/admin_client.ts";
-import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
-import { print } from "../output/output.ts";
-import { printable } from "../output/printable.ts";
-import { exitCodes, Failure } from "../process/exit.ts";
+import { requestJson } from "../../client/admin_client.ts";
+import { fieldOf, listOf, textOf } from "../../output/json_fields.ts";
+import { print } from "../../output/output.ts";
+import { printable } from "../../output/printable.ts";
+import { exitCodes, Failure } from "../../process/exit.ts";
 import {
   describeServer,
   LIST_MS,

@@ -1,14 +1,14 @@
-import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
-import { describeError } from "../../src/base/errors.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
+import { describeError } from "../../../src/base/errors.ts";
 import {
   diffStates,
   linesOf,
-} from "../../src/telemetry/trace/reading/diff_states.ts";
-import { type AdminAddress, requestJson } from "../client/admin_client.ts";
-import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
-import { print } from "../output/output.ts";
-import { printable } from "../output/printable.ts";
-import { exitCodes, Failure } from "../process/exit.ts";
+} from "../../../src/telemetry/trace/reading/diff_states.ts";
+import { type AdminAddress, requestJson } from "../../client/admin_client.ts";
+import { fieldOf, listOf, textOf } from "../../output/json_fields.ts";
+import { print } from "../../output/output.ts";
+import { printable } from "../../output/printable.ts";
+import { exitCodes, Failure } from "../../process/exit.ts";
 
 /** Options of `mcp lock`. */
 export interface LockOptions extends AdminAddress {
