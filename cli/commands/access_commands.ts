@@ -3,8 +3,8 @@ import type {
   ChangeOptions,
   FieldOptions,
   ListOptions,
-} from "../ctl/access.ts";
-import type { ImportKeysOptions } from "../ctl/import_keys.ts";
+} from "../ctl/access/access.ts";
+import type { ImportKeysOptions } from "../ctl/access/import_keys.ts";
 import type { AccountOptions } from "../ctl/logins/accounts.ts";
 import type { GrantOptions } from "../ctl/logins/grants.ts";
 import type { TableOptions } from "../output/print_as.ts";
@@ -22,7 +22,7 @@ import { examplesOf } from "./help.ts";
 const kinds: readonly AccessKind[] = ["key", "user", "team"];
 
 function load() {
-  return import("../ctl/access.ts");
+  return import("../ctl/access/access.ts");
 }
 
 /** Adds `keys`, `users` and `teams`: the objects in the store of `config.kv`. */
@@ -48,7 +48,7 @@ function addImport(parent: Command, { finish }: Call): void {
     .argument("<file>", "JSON or CSV, or - for standard input")
     .option("--dry-run", "only print what would be created")
     .action(async (file: string, options: ImportKeysOptions) => {
-      const { importKeys } = await import("../ctl/import_keys.ts");
+      const { importKeys } = await import("../ctl/access/import_keys.ts");
       finish(await importKeys(file, options));
     });
 }

@@ -1,6 +1,6 @@
-import { systemClock } from "../../src/base/clock.ts";
-import { EXPECTED_BUDGET, parseBudget } from "../../src/api/budget_text.ts";
-import { UsageError } from "../process/exit.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { EXPECTED_BUDGET, parseBudget } from "../../../src/api/budget_text.ts";
+import { UsageError } from "../../process/exit.ts";
 
 /** Options that set fields of keys, users and teams. */
 export interface FieldOptions {

@@ -1,9 +1,9 @@
-import { readKeyTable } from "../import/keys/litellm_keys.ts";
-import { type AdminAddress, requestJson } from "../client/admin_client.ts";
-import { print, printError } from "../output/output.ts";
-import { printable } from "../output/printable.ts";
-import { exitCodes, Failure } from "../process/exit.ts";
-import { readInput } from "../process/read_input.ts";
+import { readKeyTable } from "../../import/keys/litellm_keys.ts";
+import { type AdminAddress, requestJson } from "../../client/admin_client.ts";
+import { print, printError } from "../../output/output.ts";
+import { printable } from "../../output/printable.ts";
+import { exitCodes, Failure } from "../../process/exit.ts";
+import { readInput } from "../../process/read_input.ts";
 
 /** Options of `keys import`. */
 export interface ImportKeysOptions extends AdminAddress {

@@ -1,12 +1,12 @@
-import { formatBudget } from "../../src/api/budget_text.ts";
-import { isJsonObject } from "../../src/base/json.ts";
-import { requestJson } from "../client/admin_client.ts";
-import type { AdminAddress } from "../client/admin_client.ts";
-import { fieldOf, listOf, textOf } from "../output/json_fields.ts";
-import { print, printError } from "../output/output.ts";
-import { printableJson } from "../output/printable.ts";
-import { printAs, type TableOptions } from "../output/print_as.ts";
-import { tableOfJson } from "../output/table.ts";
+import { formatBudget } from "../../../src/api/budget_text.ts";
+import { isJsonObject } from "../../../src/base/json.ts";
+import { requestJson } from "../../client/admin_client.ts";
+import type { AdminAddress } from "../../client/admin_client.ts";
+import { fieldOf, listOf, textOf } from "../../output/json_fields.ts";
+import { print, printError } from "../../output/output.ts";
+import { printableJson } from "../../output/printable.ts";
+import { printAs, type TableOptions } from "../../output/print_as.ts";
+import { tableOfJson } from "../../output/table.ts";
 import { type FieldOptions, readFields } from "./access_fields.ts";
 
 export type { FieldOptions } from "./access_fields.ts";
