@@ -157,6 +157,10 @@ const connections = s.object({
             "File with the secret, read at startup.",
             s.optional(s.text(4096)),
           ),
+          caFile: s.field(
+            "File with the only CAs that certificates of the provider are verified with, PEM, read at startup. Default: the system's CAs.",
+            s.optional(s.text(4096)),
+          ),
           scopes: s.field(
             "Scopes besides `openid`, such as `profile`, with which the pages show the name of the user.",
             s.withDefault(s.list(s.text(256), { max: 16 }), []),

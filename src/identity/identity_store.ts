@@ -122,7 +122,7 @@ export class IdentityStore {
         const remote = own === undefined
           ? metadata(
             [insertedMetadataUrl(issuer), appendedMetadataUrl(issuer)]
-              .map(addressOfUrl),
+              .map((url) => addressOfUrl(url)),
           )
           : undefined;
         const { clock } = services;

@@ -1,6 +1,7 @@
 import { gatewayApiVersion, POLICY_API_GROUP } from "../schema/group.ts";
 import { resource } from "./resource.ts";
 import { preciseHostname, referenceName } from "../schema/scalars.ts";
+import { caCertificateRefs } from "../schema/ca_reference.ts";
 import * as s from "../schema/schema.ts";
 
 const targetRef = s.object({
@@ -15,20 +16,6 @@ const targetRef = s.object({
   name: s.field("Name of the backend.", referenceName),
   sectionName: s.field("Accepted, but ignored.", s.optional(s.text(63))),
 });
-
-const caCertificateRef = s.refine(
-  s.object({
-    file: s.field("PEM file.", s.optional(s.text(4096))),
-    inline: s.field("Inline PEM.", s.optional(s.text(1 << 20))),
-    group: s.field("API group of `name`.", s.optional(s.string()), ""),
-    kind: s.field("Kind of `name`.", s.optional(s.text(63)), "ConfigMap"),
-    name: s.field(
-      "ConfigMap with the key `ca.crt`.",
-      s.optional(referenceName),
-    ),
-  }),
-  s.exactlyOne("file", "inline", "name"),
-);
 
 const SUBJECT_ALT_NAME_TYPE = "Type of the name.";
 const subjectAltName = s.variant("type", [
@@ -52,10 +39,7 @@ export const backendTlsEntries = {
     "Trusts the system's CAs.",
     s.optional(s.oneOf(["System"])),
   ),
-  caCertificateRefs: s.field(
-    "Trusts only these CAs.",
-    s.optional(s.list(caCertificateRef, { min: 1, max: 8 })),
-  ),
+  caCertificateRefs,
   subjectAltNames: s.field(
     "The certificate must contain one of these names, instead of `hostname`.",
     s.optional(s.list(subjectAltName, { max: 5 })),

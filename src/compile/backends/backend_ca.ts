@@ -10,7 +10,7 @@ import { readFileOf } from "../resolve/references.ts";
 import type { BackendContext } from "./backend_context.ts";
 
 /** A reference to CA certificates that a backend's certificate is verified with. */
-type CaReference = NonNullable<
+export type CaReference = NonNullable<
   BackendTlsPolicy["spec"]["validation"]["caCertificateRefs"]
 >[number];
 

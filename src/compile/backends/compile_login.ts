@@ -68,6 +68,10 @@ export function compileLogin(
       clientId,
       authentication: compileAuthentication([field], oauth, values),
     },
+    caCertificates: values.certificatesOf(
+      [field, "tls", "caCertificateRefs"],
+      oauth.tls?.caCertificateRefs,
+    ),
     scopes,
     parameters,
   };

@@ -7,6 +7,7 @@ import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import { readFileOf, readSecretValue } from "../resolve/references.ts";
+import { type CaReference, loadCa } from "./backend_ca.ts";
 import type { BackendContext } from "./backend_context.ts";
 
 /** Credentials that cannot be used, and the field that says why. */
@@ -35,6 +36,23 @@ export class CredentialValues {
       );
     }
     return file;
+  }
+
+  /** Returns CA certificates, PEM; `undefined` without references. @throws {UnusableCredentials} */
+  certificatesOf(
+    path: DiagnosticPath,
+    references: readonly CaReference[] | undefined,
+  ): readonly string[] | undefined {
+    return references?.map((reference, index) => {
+      const place = [...path, index];
+      this.fileOf(place, reference.file);
+      try {
+        return loadCa(reference, this.#resource, this.#context);
+      } catch (error) {
+        const problem = `Cannot use CA certificate: ${describeError(error)}`;
+        throw new UnusableCredentials(place, problem);
+      }
+    });
   }
 
   /** Returns a secret. @throws {UnusableCredentials} */

@@ -96,9 +96,8 @@ export function createConnections(
 }
 
 function pageLoginOf(
-  { issuer, clientId, clientSecret, clientSecretFile, scopes }: NonNullable<
-    Settings["connections"]
-  >["logins"][number],
+  { issuer, clientId, clientSecret, clientSecretFile, caFile, scopes }:
+    NonNullable<Settings["connections"]>["logins"][number],
 ): PageLogin {
   const secret = clientSecretFile === undefined
     ? clientSecret
@@ -107,6 +106,9 @@ function pageLoginOf(
     issuer,
     clientId,
     scopes,
+    caCertificates: caFile === undefined
+      ? undefined
+      : [readFileTextSync(caFile)],
     authentication: secret === undefined
       ? { method: "none" }
       : { method: "secret", secret, place: undefined },

@@ -147,6 +147,8 @@ export interface UserLogin {
   readonly endpoints: ServerEndpoints | undefined;
   /** The client of the gateway there; `undefined` to identify by a document or to register. */
   readonly client: LoginClient | undefined;
+  /** PEM; `undefined` for the CAs of the system. */
+  readonly caCertificates: readonly string[] | undefined;
   /** `undefined` for those that the service asks for. */
   readonly scopes: readonly string[] | undefined;
   /** Further parameters of the authorization request. */

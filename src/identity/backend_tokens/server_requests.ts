@@ -13,6 +13,8 @@ export interface ServerRequestOptions {
   readonly clock: Clock;
   /** Decides which servers may be asked. */
   readonly egress: EgressPolicy;
+  /** Trusted CAs, PEM; by default those of the operating system. */
+  readonly caCertificates?: readonly string[] | undefined;
   /** Aborts requests when the gateway stops. */
   readonly cancellation: Cancellation;
 }
@@ -62,7 +64,7 @@ export class ServerRequests {
   ): Promise<Response> {
     const { "content-type": contentType, accept, authorization } = sent;
     const address = lookUp === undefined
-      ? addressOfUrl(url)
+      ? addressOfUrl(url, this.#options.caCertificates)
       : await lookUp(url);
     const { status, headers, text } = await fetchDocument(address, {
       ...this.#options,

@@ -12,6 +12,8 @@ export interface PageLogin {
   readonly issuer: string;
   readonly clientId: string;
   readonly authentication: ClientAuthentication;
+  /** Trusted CAs, PEM; `undefined` for those of the operating system. */
+  readonly caCertificates: readonly string[] | undefined;
   /** Scopes besides `openid`. */
   readonly scopes: readonly string[];
 }

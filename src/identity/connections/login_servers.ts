@@ -97,7 +97,7 @@ export class LoginServers {
   ): Promise<ServerMetadata> {
     const { endpoints } = login;
     if (endpoints !== undefined) return withoutMetadata(login, endpoints);
-    const key = JSON.stringify([login.fingerprint, issuer]);
+    const key = JSON.stringify([login.backend, login.fingerprint, issuer]);
     const now = this.#options.clock.monotonic();
     const known = this.#known.get(key);
     if (known !== undefined && now < known.staleAt) return await known.metadata;
@@ -122,7 +122,7 @@ export class LoginServers {
   }
 
   #reach(login: UserLogin, cancellation: Cancellation) {
-    const { resource, issuer, endpoints } = login;
+    const { resource, issuer, endpoints, caCertificates } = login;
     const named = [resource, issuer, endpoints?.token, endpoints?.revocation]
       .flatMap((url) => url === undefined ? [] : [new URL(url).hostname]);
     const isPlain = new URL(resource).protocol === "http:";
@@ -134,6 +134,7 @@ export class LoginServers {
         }
         return await guardedAddress(url, {
           ...this.#options,
+          caCertificates,
           isTrusted: () => named.includes(new URL(url).hostname),
         });
       },

@@ -32,15 +32,18 @@ export interface FetchedDocument {
   readonly text: string;
 }
 
-/** Returns the address of a URL, for a direct connection. HTTPS trusts the root CAs of the operating system. */
-export function addressOfUrl(url: string): DocumentAddress {
+/** Returns the address of a URL, for a direct connection. HTTPS trusts these CAs (PEM), by default those of the operating system. */
+export function addressOfUrl(
+  url: string,
+  caCertificates?: readonly string[],
+): DocumentAddress {
   const { protocol, hostname, port, host, pathname, search } = new URL(url);
   const isSecure = protocol === "https:";
   const name = hostname.replace(/^\[(.*)\]$/, "$1");
   const tls = {
     hostname: name,
     subjectAltNames: [],
-    caCertificates: undefined,
+    caCertificates,
   };
   return {
     connection: {

@@ -11,6 +11,8 @@ export interface GuardOptions {
   readonly resolve?:
     | ((hostname: string) => Promise<readonly string[]>)
     | undefined;
+  /** Trusted CAs, PEM; by default those of the operating system. */
+  readonly caCertificates?: readonly string[] | undefined;
   /** Reports whether a server may have a private address, because the operator has named it. */
   isTrusted(address: DocumentAddress): boolean;
 }
@@ -23,9 +25,9 @@ export interface GuardOptions {
  */
 export async function guardedAddress(
   url: string,
-  { egress, resolve = systemLookup, isTrusted }: GuardOptions,
+  { egress, resolve = systemLookup, caCertificates, isTrusted }: GuardOptions,
 ): Promise<DocumentAddress> {
-  const address = addressOfUrl(url);
+  const address = addressOfUrl(url, caCertificates);
   egress.assertHost(address.connection);
   if (isTrusted(address)) return address;
   const addresses = await resolve(address.connection.host);

@@ -173,6 +173,7 @@ export function loginOf(backend: string): UserLogin {
     issuer: "https://as.example/",
     endpoints: undefined,
     client: undefined,
+    caCertificates: undefined,
     scopes: undefined,
     parameters: {},
   };

@@ -1,3 +1,4 @@
+import { caCertificateRefs } from "../../schema/ca_reference.ts";
 import { httpUrl } from "../../schema/scalars.ts";
 import * as s from "../../schema/schema.ts";
 import {
@@ -46,6 +47,12 @@ export const userLogin = s.refine(
     privateKey,
     keyId,
     signingAlgorithm,
+    tls: s.field(
+      "Verification of the certificates of the authorization server, and of the service when the gateway asks for its metadata. Default: the system's CAs.",
+      s.optional(
+        s.object({ caCertificateRefs }),
+      ),
+    ),
     scopes: s.field(
       "Scopes of a login, besides those that the service asks for. Default: those of the metadata of the service, and `offline_access` if the server has it.",
       s.optional(scopeList),
