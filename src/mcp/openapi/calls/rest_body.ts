@@ -11,7 +11,7 @@ export interface EncodedBody {
 
 /** Properties without rules of their own. */
 const usualPart: RestPart = {
-  style: "form",
+  style: "content",
   explode: true,
   allowReserved: false,
   mediaType: undefined,

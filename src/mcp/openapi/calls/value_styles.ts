@@ -45,14 +45,14 @@ export function pairsOf(
   encode: (text: string) => string,
 ): readonly Pair[] {
   if (value === undefined || value === null) return [];
-  if (style === "json") return [[name, encode(JSON.stringify(value))]];
+  const isJson = style === "json" ||
+    style === "content" && isJsonObject(value);
+  if (isJson) return [[name, encode(JSON.stringify(value))]];
   if (!isComposite(value)) return [[name, encode(plainText(value))]];
-  if (style === "deepObject" && isJsonObject(value)) {
-    return deepPairs(name, value, encode);
-  }
+  if (style === "deepObject") return deepPairs(name, value, encode);
   if (Array.isArray(value)) {
     const texts = value.map((item) => encode(plainText(item)));
-    if (explode || style === "deepObject") {
+    if (explode) {
       return texts.map((text): Pair => [name, text]);
     }
     const separator = separators[style];
@@ -72,21 +72,21 @@ export function pairsOf(
   ]];
 }
 
-/** Names of nested values are those that `qs` and Rack read: `a[b][c]`, and `a[b][]` for items of lists. */
+/**
+ * Names of nested values are those that `qs` and Rack read: `a[b][c]`, and `a[b][]` for items of lists. Items that have parts are
+ * numbered, `a[0][b]`, so that their parts stay together.
+ */
 function deepPairs(
   name: string,
-  value: JsonObject,
+  value: JsonObject | readonly unknown[],
   encode: (text: string) => string,
 ): readonly Pair[] {
-  return entriesOf(value).flatMap(([key, item]): readonly Pair[] => {
-    const inner = `${name}[${key}]`;
-    if (Array.isArray(item)) {
-      return item.map((each): Pair => [`${inner}[]`, encode(plainText(each))]);
-    }
-    return isComposite(item) && isJsonObject(item)
-      ? deepPairs(inner, item, encode)
-      : [[inner, encode(plainText(item))]];
-  });
+  const isFlat = Array.isArray(value) && !value.some(isComposite);
+  return entriesOf(value).flatMap(([key, item]): readonly Pair[] =>
+    isComposite(item)
+      ? deepPairs(`${name}[${key}]`, item, encode)
+      : [[`${name}[${isFlat ? "" : key}]`, encode(plainText(item))]]
+  );
 }
 
 /**

@@ -58,15 +58,12 @@ export function convertDocument(
     );
   }
   const converter = new OperationConverter(document, selected.length);
-  const tools = selected.flatMap((operation) => {
-    try {
-      return [converter.convert(operation)];
-    } catch (error) {
-      if (!(error instanceof DocumentError)) throw error;
-      document.report(operation.located.place, error.message);
-      return [];
-    }
-  });
+  const tools = selected.flatMap((operation) =>
+    document.reporting(
+      operation.located.place,
+      () => [converter.convert(operation)],
+    )
+  );
   const { info } = document.root;
   const { title, description } = isJsonObject(info) ? info : {};
   return {
@@ -82,16 +79,20 @@ function listOperations(document: OpenApiDocument): readonly Operation[] {
   if (!isJsonObject(paths)) return [];
   return Object.entries(paths).flatMap(([path, value]) => {
     const place = placeOf("#/paths", path);
-    if (!path.startsWith("/")) return [];
-    try {
+    if (path.startsWith("x-")) return [];
+    return document.reporting(place, () => {
+      if (!path.startsWith("/")) {
+        throw new DocumentError('the path does not begin with "/"');
+      }
       const pathItem = document.resolve(value, place);
       return methods.filter((method) => pathItem.value[method] !== undefined)
-        .map((method) => readOperation(document, path, method, pathItem));
-    } catch (error) {
-      if (!(error instanceof DocumentError)) throw error;
-      document.report(place, error.message);
-      return [];
-    }
+        .flatMap((method) =>
+          document.reporting(
+            placeOf(place, method),
+            () => [readOperation(document, path, method, pathItem)],
+          )
+        );
+    });
   });
 }
 

@@ -73,6 +73,17 @@ export class OpenApiDocument {
     });
   }
 
+  /** Returns what `read` returns; nothing for a part of the document that it cannot use, whose error is recorded. */
+  reporting<T>(place: string, read: () => readonly T[]): readonly T[] {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof DocumentError)) throw error;
+      this.report(place, error.message);
+      return [];
+    }
+  }
+
   /**
    * Follows the references of an object that is no schema.
    * @throws {DocumentError} For a reference that leads nowhere, into another document, or to itself.

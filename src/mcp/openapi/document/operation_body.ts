@@ -128,7 +128,7 @@ function readPart(
     (isBinary(schema) || isJsonObject(schema["items"]) &&
         isBinary(schema["items"]));
   return {
-    style: isJson ? "json" : known,
+    style: isJson ? "json" : hasStyle ? known : "content",
     explode: typeof explode === "boolean" ? explode : known === "form",
     allowReserved: allowReserved === true,
     mediaType: mediaType !== undefined && isMediaType(mediaType)

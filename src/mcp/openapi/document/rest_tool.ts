@@ -33,7 +33,7 @@ export interface ValueStyle {
   readonly allowReserved: boolean;
 }
 
-/** Styles of OpenAPI. `json`: the value as JSON. */
+/** Styles of OpenAPI. `json`: the value as JSON. `content`, in forms: objects as JSON, items of lists one by one. */
 export type ParameterStyle =
   | "matrix"
   | "label"
@@ -42,7 +42,8 @@ export type ParameterStyle =
   | "spaceDelimited"
   | "pipeDelimited"
   | "deepObject"
-  | "json";
+  | "json"
+  | "content";
 
 /** A parameter and the argument that has its value. */
 export interface RestParameter extends ValueStyle {

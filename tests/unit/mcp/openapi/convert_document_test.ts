@@ -332,6 +332,9 @@ Deno.test("what cannot become a tool is left out with its place, and the rest st
         get: { ...ok, parameters: [{ $ref: "other.yaml#/p" }] },
       },
       "/d": { $ref: "#/paths/~1d" },
+      "/e": { get: { $ref: "other.yaml#/e" }, put: ok },
+      "f": { get: ok },
+      "x-internal": true,
     },
     components: {
       parameters: {
@@ -340,12 +343,21 @@ Deno.test("what cannot become a tool is left out with its place, and the rest st
     },
   });
 
-  assert.deepEqual(tools.map(({ definition: { name } }) => name), ["get_ok"]);
+  assert.deepEqual(tools.map(({ definition: { name } }) => name), [
+    "get_ok",
+    "put_e",
+  ]);
   assert.deepEqual(problems, [
     {
       place: "#/paths/~1d",
       message: "the reference leads to itself",
     },
+    {
+      place: "#/paths/~1e/get",
+      message:
+        '"other.yaml#/e" is in another document; bundle the documents first',
+    },
+    { place: "#/paths/f", message: 'the path does not begin with "/"' },
     {
       place: "#/components/parameters/p/schema",
       message: '"#/nowhere" does not exist',

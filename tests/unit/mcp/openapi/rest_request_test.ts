@@ -118,6 +118,27 @@ Deno.test("deep objects have names that frameworks read", () => {
   );
 });
 
+Deno.test("lists of deep objects are lists for frameworks, and the parts of an item stay together", () => {
+  const { target } = requestOf("/a", {
+    parameters: ["expand", "items"].map((name) => ({
+      name,
+      in: "query",
+      style: "deepObject",
+      explode: true,
+      schema: { type: "array" },
+    })),
+  }, {
+    expand: ["data", "owner"],
+    items: [{ price: "a", tags: ["x"] }, { price: "b" }],
+  });
+
+  assert.equal(
+    decodeURIComponent(target),
+    "/base/a?expand[]=data&expand[]=owner" +
+      "&items[0][price]=a&items[0][tags][]=x&items[1][price]=b",
+  );
+});
+
 Deno.test("values are encoded, and lead to no other path, query or header", () => {
   const operation = {
     parameters: [
@@ -180,11 +201,17 @@ Deno.test("bodies are JSON, forms, forms with files, text or bytes, as the docum
         { type: "object", properties: { meta: { type: "object" } } },
         { meta: { style: "deepObject", explode: true } },
       ),
-      { name: "a b&c", tags: ["x", "y"], meta: { k: "v" }, none: null },
+      {
+        name: "a b&c",
+        tags: ["x", "y"],
+        meta: { k: "v" },
+        plain: { k: 1 },
+        none: null,
+      },
     ),
     [
       "application/x-www-form-urlencoded",
-      "name=a%20b%26c&tags=x&tags=y&meta%5Bk%5D=v",
+      "name=a%20b%26c&tags=x&tags=y&meta%5Bk%5D=v&plain=%7B%22k%22%3A1%7D",
     ],
   );
   assert.deepEqual(send(body("text/plain", { type: "string" }), "hello"), [
