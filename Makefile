@@ -1,7 +1,7 @@
 DENO = sh .ci/deno
 TESTS = tests
 
-.PHONY: help run test check fmt hooks e2e golden manifests chart bench bench-peers build clean interop-ratelimit interop-python interop-llm-python interop-agents interop-bodies interop-h2spec interop-keycloak interop-dex interop-otel interop-monitoring packages screenshots conformance cluster cluster-drills vault-schedules
+.PHONY: help run test check fmt hooks e2e golden manifests chart bench bench-peers build clean interop-ratelimit interop-python interop-llm-python interop-agents interop-bodies interop-openapi interop-h2spec interop-keycloak interop-dex interop-otel interop-monitoring packages screenshots conformance cluster cluster-drills vault-schedules
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -95,6 +95,9 @@ interop-h2spec: ## run h2spec against a gateway with TLS; needs Go
 
 interop-bodies: ## compare what servers in Python and Go read; needs both
 	@sh .ci/interop/bodies $(ARGS)
+
+interop-openapi: ## convert the OpenAPI documents of a folder (OPENAPI_DOCUMENTS), and call their tools
+	@sh .ci/interop/openapi $(ARGS)
 
 clean: ## remove build output and downloads
 	rm -rf dist .tools
