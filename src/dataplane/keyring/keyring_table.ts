@@ -21,13 +21,20 @@ const MAX_BYTES = 2 ** 28;
 /** All keys, users and teams of a process, in memory that its threads read. */
 export class KeyringTable {
   #table = RecordTableWriter.create();
-  /** IDs by kind; no object is ever removed. */
-  readonly #ids: Record<KeyObjectKind, string[]> = {
+  /** Search texts by kind, sorted, which is by ID; no object is ever removed. */
+  readonly #texts: Record<KeyObjectKind, readonly string[]> = {
     key: [],
     user: [],
     team: [],
   };
-  readonly #unsorted = new Set<KeyObjectKind>();
+  /** Search texts by ID that are not among the sorted ones yet. */
+  readonly #newTexts: Record<KeyObjectKind, Map<string, string>> = {
+    key: new Map(),
+    user: new Map(),
+    team: new Map(),
+  };
+  #objects = 0;
+  #textBytes = 0;
 
   get memory(): RecordMemory {
     return this.#table.memory;
@@ -35,13 +42,12 @@ export class KeyringTable {
 
   /** Number of objects, revoked ones too. */
   get objects(): number {
-    const { key, user, team } = this.#ids;
-    return key.length + user.length + team.length;
+    return this.#objects;
   }
 
   /** Size of the memory in bytes. */
   get bytes(): number {
-    return this.#table.bytes;
+    return this.#table.bytes + this.#textBytes;
   }
 
   get isFull(): boolean {
@@ -63,10 +69,8 @@ export class KeyringTable {
     const { kind, id, sequence } = object;
     const known = this.find(kind, id);
     if (known !== undefined && known.sequence >= sequence) return;
-    if (known === undefined) {
-      this.#ids[kind].push(id);
-      this.#unsorted.add(kind);
-    }
+    if (known === undefined) this.#objects++;
+    this.#setText(object, known);
     const hashes = new Set(object.secrets?.map(({ hash }) => hash));
     for (const { hash } of known?.secrets ?? []) {
       const digest = hashes.has(hash) ? undefined : wordsOfHash(hash);
@@ -82,15 +86,21 @@ export class KeyringTable {
 
   /** Lists the objects of a kind whose ID is after another one, by their IDs. */
   *list(kind: KeyObjectKind, after = ""): Generator<KeyObject> {
-    // A new list: others may go through the one before.
-    if (this.#unsorted.delete(kind)) {
-      this.#ids[kind] = this.#ids[kind].toSorted();
-    }
-    const ids = this.#ids[kind];
-    for (let index = firstAfter(ids, after); index < ids.length; index++) {
-      const object = this.find(kind, ids[index] ?? "");
+    for (const text of this.texts(kind, after)) {
+      const object = this.find(kind, idOfText(text));
       if (object !== undefined) yield object;
     }
+  }
+
+  /**
+   * Lists the search texts of a kind whose ID is after another one, by their IDs: ID, name, team, user and beginnings of keys in
+   * lower case, each followed by a line feed. Reading a text is far cheaper than reading its object.
+   */
+  *texts(kind: KeyObjectKind, after = ""): Generator<string> {
+    const texts = this.#sortedTexts(kind);
+    // No ID has a character before `-`: this is after all texts of an ID, and before those of longer IDs.
+    let index = firstAfter(texts, `${after}\v`);
+    for (; index < texts.length; index++) yield texts[index] ?? "";
   }
 
   /** Lists revoked objects. */
@@ -116,6 +126,25 @@ export class KeyringTable {
     this.#table.retire();
   }
 
+  #setText(object: KeyObject, known: KeyObject | undefined): void {
+    const text = searchText(object);
+    const before = known === undefined ? "" : searchText(known);
+    if (text === before) return;
+    this.#newTexts[object.kind].set(object.id, text);
+    this.#textBytes += textBytes(text) - textBytes(before);
+  }
+
+  /** Returns a new list after each change: others may go through the one before. */
+  #sortedTexts(kind: KeyObjectKind): readonly string[] {
+    const added = this.#newTexts[kind];
+    if (added.size === 0) return this.#texts[kind];
+    const kept = this.#texts[kind].filter((text) => !added.has(idOfText(text)));
+    const sorted = [...kept, ...added.values()].sort();
+    this.#texts[kind] = sorted;
+    added.clear();
+    return sorted;
+  }
+
   #write(digest: Int32Array, value: unknown): void {
     const text = JSON.stringify(value);
     if (this.#table.set(digest, text)) return;
@@ -124,6 +153,25 @@ export class KeyringTable {
     this.#table.set(digest, text);
     before.retire();
   }
+}
+
+/** Returns the ID of the object of a search text. */
+export function idOfText(text: string): string {
+  return text.slice(0, text.indexOf("\n"));
+}
+
+function searchText({ id, name, team, user, secrets = [] }: KeyObject): string {
+  const prefixes = secrets.map(({ prefix }) => prefix);
+  return [id, name ?? "", team ?? "", user ?? "", ...prefixes, ""].join("\n")
+    .toLowerCase();
+}
+
+/** Header of a string and its place in a list. */
+const TEXT_HEADER = 24;
+
+/** Returns the approximate size of a text in bytes. */
+function textBytes(text: string): number {
+  return text === "" ? 0 : TEXT_HEADER + text.length;
 }
 
 /** Returns the index of the first of sorted texts that is after another one. */

@@ -5,7 +5,7 @@ import type {
   KeyObjectFields,
   KeyObjectKind,
 } from "../../policy/keys/key_objects.ts";
-import type { KeyringTable } from "./keyring_table.ts";
+import { idOfText, type KeyringTable } from "./keyring_table.ts";
 
 export {
   type KeyObjectKind,
@@ -48,8 +48,10 @@ export interface KeySelection {
   readonly limit: number;
 }
 
-/** Objects that are read before others may run. */
-const SLICE = 1000;
+/** Search texts that are read before others may run. */
+const SLICE = 20_000;
+/** Search texts that take as long to read as an object. */
+const TEXTS_PER_OBJECT = 20;
 
 /** Returns the view of an object. */
 export function viewOf(
@@ -82,14 +84,25 @@ export async function selectObjects(
   { readonly objects: readonly KeyObjectView[]; readonly hasMore: boolean }
 > {
   const found: KeyObject[] = [];
-  let count = 0;
-  const wanted = text.toLowerCase();
-  for (const object of table.list(kind, after)) {
-    if (++count % SLICE === 0) await yieldToEventLoop();
-    const isSelected = (team === undefined || object.team === team) &&
+  let work = 0;
+  const parts = [
+    text,
+    ...[team, user].flatMap((owner) =>
+      owner === undefined ? [] : `\n${owner}\n`
+    ),
+  ].map((part) => part.toLowerCase());
+  for (const line of table.texts(kind, after)) {
+    const isCandidate = parts.every((part) => line.includes(part));
+    work += isCandidate ? TEXTS_PER_OBJECT : 1;
+    if (work >= SLICE) {
+      await yieldToEventLoop();
+      work = 0;
+    }
+    const object = isCandidate ? table.find(kind, idOfText(line)) : undefined;
+    const isSelected = object !== undefined &&
+      (team === undefined || object.team === team) &&
       (user === undefined || object.user === user) &&
-      (status === undefined || statusOf(object, now) === status) &&
-      (wanted === "" || hasText(object, wanted));
+      (status === undefined || statusOf(object, now) === status);
     if (isSelected) found.push(object);
     if (found.length > limit) break;
   }
@@ -97,15 +110,6 @@ export async function selectObjects(
     objects: found.slice(0, limit).map((object) => viewOf(object, now)),
     hasMore: found.length > limit,
   };
-}
-
-function hasText(
-  { id, name, team, user, secrets = [] }: KeyObject,
-  wanted: string,
-): boolean {
-  return [id, name, team, user, ...secrets.map(({ prefix }) => prefix)].some(
-    (each) => each !== undefined && each.toLowerCase().includes(wanted),
-  );
 }
 
 function statusOf(

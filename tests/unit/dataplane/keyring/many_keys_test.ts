@@ -6,10 +6,10 @@ import { selectObjects } from "../../../../src/dataplane/keyring/keyring_views.t
 const KEYS = 100_000;
 
 /** A table with keys `key-000000` and so on, each thousandth of team `red`. */
-function tableOfMany(): KeyringTable {
+function tableOfMany(count = KEYS): KeyringTable {
   const table = new KeyringTable();
   // In another order than that of their IDs.
-  for (let index = KEYS - 1; index >= 0; index--) {
+  for (let index = count - 1; index >= 0; index--) {
     const id = `key-${String(index).padStart(6, "0")}`;
     table.set({
       kind: "key",
@@ -56,4 +56,31 @@ Deno.test("100,000 keys are listed by pages in the order of their IDs, and found
   assert.equal(red.ids[1], "key-001000");
   assert.deepEqual(byPrefix.ids, ["key-000001"]);
   assert.deepEqual(none, { ids: [], hasMore: false });
+});
+
+Deno.test("a text that no key has is found out without reading the keys, and changes of keys are found", async () => {
+  const table = tableOfMany(5000);
+  const read = { count: 0 };
+  const find = table.find.bind(table);
+  table.find = (kind, id) => (read.count++, find(kind, id));
+  const select = async (selection: object) => {
+    const chosen = { limit: 10, ...selection };
+    const { objects } = await selectObjects(table, "key", chosen, 1);
+    return objects.map(({ id }) => id);
+  };
+
+  const none = await select({ text: "green" });
+  const noTeam = await select({ team: "green" });
+  const known = find("key", "key-000003");
+  assert(known !== undefined);
+  table.set({ ...known, sequence: 2, name: "Green", team: "green" });
+  read.count = 0;
+  const renamed = await select({ text: "green" });
+  const moved = await select({ team: "green" });
+  const next = await select({ after: "key-000002" });
+
+  assert.deepEqual([none, noTeam], [[], []]);
+  assert.deepEqual([renamed, moved], [["key-000003"], ["key-000003"]]);
+  assert.deepEqual(next.slice(0, 2), ["key-000003", "key-000004"]);
+  assert(read.count < 20, `${read.count} keys read`);
 });
