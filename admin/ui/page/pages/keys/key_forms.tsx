@@ -132,7 +132,7 @@ function CreateTeam({ onChange, onCreated }: CreateTeamProps) {
         <Field label="Budget">
           <input
             name="budget"
-            placeholder="50usd/month; default none"
+            placeholder="none; 50usd/month"
             value={budget}
             onInput={({ currentTarget }) => setBudget(currentTarget.value)}
           />
