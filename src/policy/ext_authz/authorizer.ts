@@ -82,8 +82,11 @@ export function httpAuthorizer(
 ): AskAuthorizer {
   return async (request, cancellation) => {
     const { method, host, body } = request;
+    const hasBody = body !== undefined && body.length > 0;
     const headers = HeaderList.from(
-      request.headers.filter(([name]) => !isFraming(name)),
+      request.headers.filter(([name]) =>
+        !isFraming(name) || hasBody && name === "content-encoding"
+      ),
     );
     headers.set("accept-encoding", "identity");
     headers.set("x-forwarded-method", method);
@@ -91,7 +94,6 @@ export function httpAuthorizer(
     headers.set("x-forwarded-host", host);
     headers.set("x-forwarded-uri", request.path);
     headers.set("x-forwarded-for", request.source.address);
-    const hasBody = body !== undefined && body.length > 0;
     const response = await upstream.send(
       {
         ...plain,

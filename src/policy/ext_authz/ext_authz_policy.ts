@@ -4,6 +4,7 @@ import { describeError } from "../../base/errors.ts";
 import { formatHostPort, splitHostPort } from "../../base/wire/host_port.ts";
 import { BytesBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
+import { lookAlikeRemover } from "../../http/look_alikes.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import { removeLoginCookies } from "../../identity/openid/login_cookies.ts";
 import { rejectWith } from "../authentication/auth_responses.ts";
@@ -34,6 +35,9 @@ import type { ExtAuthz } from "./ext_authz_schema.ts";
 
 /** Headers that the authorizer adds to the response. */
 const addedHeaders = defineSlot<HeaderList>("addedHeaders");
+
+/** Without them, an authorizer would read a body in another way than the backend. */
+const bodyHeaders = ["content-encoding", "content-type"];
 
 type ExtAuthzVerdict = RequestVerdict<"ext_authz">;
 
@@ -84,27 +88,34 @@ class ExtAuthzPolicy implements Policy<"ext_authz"> {
   readonly #timeoutMs: number;
   /** Headers that only the authorizer sets. */
   readonly #own: readonly string[];
+  readonly #removeLookAlikes: (headers: HeaderList) => void;
   /** `undefined` for all. */
   readonly #sent: ReadonlySet<string> | undefined;
 
   constructor(config: ExtAuthz, ask: AskAuthorizer, options: PolicyOptions) {
-    const { headersToExtAuth, headersToBackend = [], grpc } = config;
+    const { headersToExtAuth, headersToBackend = [], bodyToExtAuth, grpc } =
+      config;
     this.#config = config;
     this.#ask = ask;
     this.#options = options;
     this.#timeoutMs = parseDuration(config.timeout);
     this.#own = headersToBackend.map((name) => name.toLowerCase());
+    this.#removeLookAlikes = lookAlikeRemover(this.#own);
     this.#sent = grpc !== undefined && headersToExtAuth === undefined
       ? undefined
       : new Set(
-        ["authorization", ...headersToExtAuth ?? []]
-          .map((name) => name.toLowerCase()),
+        [
+          "authorization",
+          ...bodyToExtAuth === undefined ? [] : bodyHeaders,
+          ...headersToExtAuth ?? [],
+        ].map((name) => name.toLowerCase()),
       );
   }
 
   async onRequest(context: PolicyContext): Promise<ExtAuthzVerdict> {
     const { request, trace } = context;
     for (const name of this.#own) request.headers.delete(name);
+    this.#removeLookAlikes(request.headers);
     const body = await this.#readBody(request);
     if (body === "tooLong") return tooLong();
     let verdict: AuthorizerVerdict;
@@ -135,8 +146,11 @@ class ExtAuthzPolicy implements Policy<"ext_authz"> {
     verdict: AllowedRequest,
     { request, slots, trace }: PolicyContext,
   ): void {
-    applyChanges(request.headers, verdict);
     const { metadata, changes, removed, responseHeaders } = verdict;
+    lookAlikeRemover([...changes.map(({ name }) => name), ...removed])(
+      request.headers,
+    );
+    applyChanges(request.headers, verdict);
     slots.set(authorizerMetadata, metadata);
     if (responseHeaders.size > 0) slots.set(addedHeaders, responseHeaders);
     trace?.apply({

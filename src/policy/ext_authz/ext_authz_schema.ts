@@ -54,7 +54,7 @@ export const extAuthzSchema = s.refine(
       s.optional(s.list(headerName, { max: 64 })),
     ),
     bodyToExtAuth: s.field(
-      "Sends the body of the request, too. Default: none.",
+      "Sends the body of the request, too, with its `Content-Type` and `Content-Encoding`. Default: none.",
       s.optional(s.object({
         maxRequestBytes: s.field(
           "Longer bodies get 413.",
