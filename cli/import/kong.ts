@@ -1,6 +1,11 @@
 import type { ImportedConfiguration } from "./agentgateway.ts";
 import { closed, type RouteImport } from "./imported_routes.ts";
-import { type Consumer, importPlugins, readConsumers } from "./kong_plugins.ts";
+import {
+  type Consumer,
+  importPlugins,
+  observers,
+  readConsumers,
+} from "./kong_plugins.ts";
 import type { SourceNode } from "./source_node.ts";
 
 /** Port of Kong's proxy. */
@@ -16,6 +21,8 @@ interface KongService {
 interface Surroundings {
   /** Plugins of the whole file. */
   readonly plugins: readonly SourceNode[];
+  /** Plugins at the top of the file that may restrict any route. */
+  readonly missing: readonly string[];
   readonly consumers: readonly Consumer[];
   readonly names: Set<string>;
 }
@@ -23,8 +30,10 @@ interface Surroundings {
 /** Imports a file of Kong's decK: a route for each of its routes, with the keys of consumers. */
 export function importKong(root: SourceNode): ImportedConfiguration {
   root.get("_format_version");
+  const plugins = root.get("plugins")?.items() ?? [];
   const surroundings = {
-    plugins: root.get("plugins")?.items() ?? [],
+    plugins: plugins.filter((plugin) => scopeOf(plugin) === undefined),
+    missing: plugins.flatMap(readScoped),
     consumers: readConsumers(root),
     names: new Set<string>(),
   };
@@ -69,10 +78,10 @@ function importService(source: SourceNode): KongService {
 function importRoute(
   source: SourceNode,
   service: KongService | undefined,
-  { plugins, consumers, names }: Surroundings,
+  { plugins, missing: scoped, consumers, names }: Surroundings,
 ): RouteImport {
   const sets = [
-    plugins.filter((plugin) => isForAll(plugin)),
+    plugins,
     service?.source.get("plugins")?.items() ?? [],
     source.get("plugins")?.items() ?? [],
   ];
@@ -88,6 +97,7 @@ function importRoute(
     ? importRewrite(source, service?.path ?? "/")
     : { policies: {} };
   const missing = [
+    ...scoped,
     ...imported.missing,
     ...rewrite.missing === undefined ? [] : [rewrite.missing],
     ...backend === undefined ? ["service"] : [],
@@ -104,15 +114,20 @@ function importRoute(
   };
 }
 
-/** Plugins at the top of the file may be about one service, route or consumer. */
-function isForAll(plugin: SourceNode): boolean {
-  const scope = ["service", "route", "consumer", "consumer_group"]
+/** Returns the kind of what a plugin at the top of the file is about; `undefined` for all routes. */
+function scopeOf(plugin: SourceNode): string | undefined {
+  return ["service", "route", "consumer", "consumer_group"]
     .find((name) => plugin.has(name));
-  if (scope === undefined) return true;
-  plugin.get(scope);
-  plugin.get("name");
-  plugin.note(`plugins: write this one below its ${scope}`);
-  return true;
+}
+
+/** Returns the name of a plugin that is about some routes, unless it restricts none. */
+function readScoped(plugin: SourceNode): readonly string[] {
+  const scope = scopeOf(plugin);
+  if (scope === undefined) return [];
+  const name = plugin.get("name")?.text() ?? "";
+  const isOff = plugin.get("enabled")?.text() === "false";
+  plugin.reject(`plugins: write ${name} below its ${scope}`);
+  return isOff || observers.has(name) ? [] : [name];
 }
 
 function importMatches(source: SourceNode): readonly object[] {

@@ -19,7 +19,7 @@ export interface PluginImport {
 }
 
 /** Plugins that only observe. */
-const observers = new Set([
+export const observers: ReadonlySet<string> = new Set([
   "datadog",
   "file-log",
   "http-log",

@@ -1,3 +1,5 @@
+import { parseJson } from "../../../src/base/json.ts";
+
 /** A record of a CSV file, and the line where it begins. */
 export interface CsvRecord {
   readonly cells: readonly string[];
@@ -31,4 +33,21 @@ export function parseCsv(text: string): readonly CsvRecord[] {
     throw new SyntaxError(`line ${line}: a quote in the wrong place`);
   }
   return records;
+}
+
+/** Reads a cell: JSON, an array of PostgreSQL, or a string; numbers stay strings, since IDs may have digits only. */
+export function valueOfCell(cell: string): unknown {
+  if (cell === "" || cell === "NULL" || cell === "\\N") return null;
+  if (cell === "t" || cell === "f") return cell === "t";
+  if (Number.isFinite(Number(cell))) return cell;
+  return parseJson(cell) ?? (/^\{.*\}$/s.test(cell) ? arrayOf(cell) : cell);
+}
+
+/** Reads an array such as `{gpt-4o,"claude 3"}`. */
+function arrayOf(text: string): readonly string[] {
+  const items = text.slice(1, -1).matchAll(/"((?:[^"\\]|\\.)*)"|[^,]+/gs);
+  return Array.from(
+    items,
+    ([plain, quoted]) => quoted?.replaceAll(/\\(.)/gs, "$1") ?? plain,
+  );
 }

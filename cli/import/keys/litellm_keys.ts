@@ -6,7 +6,7 @@ import {
 } from "../../../src/base/json.ts";
 import { Failure } from "../../process/exit.ts";
 import { type ImportNote, SourceDocument } from "../source_node.ts";
-import { parseCsv } from "./csv.ts";
+import { parseCsv, valueOfCell } from "./csv.ts";
 import { windowOf } from "../litellm_deployments.ts";
 
 /** An object to create in the store, with its line in the file. */
@@ -39,6 +39,17 @@ const restrictions = [
   "organization_id",
   "permissions",
 ] as const;
+/** Members of the metadata with restrictions that have no counterpart. */
+const metadataRestrictions = ["model_rpm_limit", "model_tpm_limit"];
+/** Columns with restrictions that are taken over, if they have this form. */
+const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
+  models: Array.isArray,
+  metadata: isJsonObject,
+  expires: (value) => typeof value === "string",
+  tpm_limit: isNumber,
+  rpm_limit: isNumber,
+  max_budget: isNumber,
+};
 /** Names of models that stand for all that are allowed elsewhere. */
 const everything = new Set(["all-team-models", "all-proxy-models", "*"]);
 
@@ -57,10 +68,12 @@ export function readKeyTable(name: string, text: string): KeyTable {
       `Cannot import "${name}": expected rows with "token" or "team_id", as JSON or CSV`,
     );
   }
-  const objects = rows.flatMap((row) =>
-    textOf(row.values["token"]) === undefined ? teamOf(row) : keyOf(row)
-  );
-  return { objects: withOwners(objects), notes };
+  const isTeam = ({ values }: Row) => textOf(values["token"]) === undefined;
+  const lost = new Set<string>();
+  const teams = rows.filter(isTeam).flatMap((row) => teamOf(row, lost));
+  const keys = rows.filter((row) => !isTeam(row))
+    .flatMap((row) => keyOf(row, lost));
+  return { objects: withOwners([...teams, ...keys]), notes };
 }
 
 function jsonRows(
@@ -93,16 +106,19 @@ function csvRows(
   notes: ImportNote[],
 ): readonly Row[] {
   const [header, ...records] = readRecords(name, text);
-  return records.map(({ cells, line }) => ({
-    line,
-    values: Object.fromEntries(
-      (header?.cells ?? []).map((column, index) => [
-        column,
-        fromCell(cells[index] ?? ""),
-      ]),
-    ),
-    note: (message) => notes.push({ file: name, line, column: 1, message }),
-  }));
+  const columns = header?.cells ?? [];
+  return records.flatMap(({ cells, line }) => {
+    const note = (message: string) =>
+      void notes.push({ file: name, line, column: 1, message });
+    if (cells.length !== columns.length) {
+      note(`expected ${columns.length} cells; the row is left out`);
+      return [];
+    }
+    const values = Object.fromEntries(
+      columns.map((column, index) => [column, valueOfCell(cells[index] ?? "")]),
+    );
+    return [{ line, values, note }];
+  });
 }
 
 function readRecords(name: string, text: string) {
@@ -114,25 +130,23 @@ function readRecords(name: string, text: string) {
   }
 }
 
-/** Reads a cell: JSON, an array of PostgreSQL, or a string. */
-function fromCell(cell: string): unknown {
-  if (cell === "" || cell === "NULL" || cell === "\\N") return null;
-  if (/^\{[^":]*\}$/.test(cell)) {
-    return cell.slice(1, -1).split(",").filter((item) => item !== "");
-  }
-  if (cell === "t" || cell === "f") return cell === "t";
-  return parseJson(cell) ?? cell;
-}
-
-function teamOf(row: Row): readonly KeyTableObject[] {
+/** @param lost Gets the teams that are left out. */
+function teamOf(row: Row, lost: Set<string>): readonly KeyTableObject[] {
   const id = idOf(row, "team_id");
   const common = commonOf(row, row.values["team_alias"]);
-  return id === undefined || common === undefined
-    ? []
-    : [{ kind: "team", line: row.line, fields: { id, ...common } }];
+  if (id === undefined) return [];
+  if (common === undefined) {
+    lost.add(id);
+    return [];
+  }
+  return [{ kind: "team", line: row.line, fields: { id, ...common } }];
 }
 
-function keyOf(row: Row): readonly KeyTableObject[] {
+/** @param lost Teams that are left out: without their restrictions, keys could do more. */
+function keyOf(
+  row: Row,
+  lost: ReadonlySet<string>,
+): readonly KeyTableObject[] {
   const { values, line, note } = row;
   const token = textOf(values["token"]) ?? "";
   const digest = /^[0-9a-f]{64}$/.test(token)
@@ -156,6 +170,15 @@ function keyOf(row: Row): readonly KeyTableObject[] {
   }
   const team = idOf(row, "team_id");
   const user = idOf(row, "user_id");
+  const isOwned = (id: string | undefined, column: string) =>
+    id !== undefined || !isSet(values[column]);
+  if (
+    team !== undefined && lost.has(team) || !isOwned(team, "team_id") ||
+    !isOwned(user, "user_id")
+  ) {
+    note("the key is left out, as its owner is");
+    return [];
+  }
   return [{
     kind: "key",
     line,
@@ -175,15 +198,21 @@ function keyOf(row: Row): readonly KeyTableObject[] {
 /** Returns what keys and teams have; `undefined` if a restriction has no counterpart. */
 function commonOf(row: Row, alias: unknown): JsonObject | undefined {
   const { values, note } = row;
-  const lost = restrictions.filter((name) => isSet(values[name]));
+  const metadata = isJsonObject(values["metadata"]) ? values["metadata"] : {};
+  const lost = [
+    ...restrictions.filter((name) => isSet(values[name])),
+    ...metadataRestrictions.filter((name) => isSet(metadata[name])),
+  ];
   for (const name of lost) note(`${name}: no counterpart; the row is left out`);
+  const wrong = Object.entries(forms)
+    .filter(([name, has]) => isSet(values[name]) && !has(values[name]));
+  for (const [name] of wrong) note(`${name}: not valid; the row is left out`);
   const budgets = budgetsOf(row);
-  if (lost.length > 0 || budgets === undefined) return undefined;
+  if (lost.length + wrong.length > 0 || budgets === undefined) return undefined;
   const models = listOf(values["models"]).filter((each) =>
     !everything.has(each)
   );
   const name = textOf(alias)?.replaceAll(/\p{C}/gu, "").slice(0, 128);
-  const metadata = isJsonObject(values["metadata"]) ? values["metadata"] : {};
   if (Number(values["spend"]) > 0 && budgets.length > 0) {
     note("spend: budgets begin unused");
   }

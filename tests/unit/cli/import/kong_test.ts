@@ -136,3 +136,26 @@ services:
   });
   assert.equal(routes[1].policies.directResponse, undefined);
 });
+
+Deno.test("a plugin of Kong about some routes closes all, since others with its name could take its place", async () => {
+  const { routes, notes } = await imported(`
+_format_version: "3.0"
+plugins:
+- { name: acl, route: admin, config: { allow: [admins] } }
+- { name: acl, route: public, config: { allow: [everyone] } }
+- { name: prometheus, service: a }
+services:
+- url: http://127.0.0.1:9001
+  routes:
+  - { name: admin, paths: [/admin] }
+`);
+
+  assert.deepEqual(notes.map((note) => note.replace(/^\S+ /, "")), [
+    "plugins: write acl below its route",
+    "plugins: write acl below its route",
+    "plugins: write prometheus below its service",
+  ]);
+  assert.deepEqual(routes[0].policies, {
+    directResponse: { status: 503, body: "not imported: acl, acl" },
+  });
+});
