@@ -94,8 +94,8 @@ export interface Configuration {
     },
   ) => Readonly<Record<string, unknown>>;
   readonly features?: Features;
-  /** Fetches documents whose URL is a client ID. */
-  readonly fetch?: (url: string) => Promise<Response>;
+  /** Fetches documents whose URL is a client ID, and notifies clients of logouts. */
+  readonly fetch?: (url: string, init?: RequestInit) => Promise<Response>;
   readonly findAccount?: (context: Context, sub: string) => Account;
   readonly interactions?: {
     url(context: Context, interaction: { readonly uid: string }): string;

@@ -20,6 +20,7 @@ export function startGenericIdp(
     guestClaims: {},
     machineClaims: {},
     configuration: {
+      fetch: fetchWhole,
       routes: {
         authorization: "/authorize",
         jwks: "/jwks",
@@ -42,4 +43,10 @@ export function startGenericIdp(
       },
     },
   }, options);
+}
+
+/** Fetches with the body: the package leaves that of a response to its notice of a logout unread. */
+async function fetchWhole(url: string, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  return new Response(await response.bytes(), response);
 }
