@@ -4,9 +4,12 @@ import type { AdminUser } from "../../src/gateway/admin_login/admin_login_types.
 /** Sender of a request to the admin interface. */
 export interface AdminCaller {
   readonly access: "token" | "login";
-  readonly role: AdminRole;
+  /** `undefined` for users who may do nothing but what their team allows. */
+  readonly role?: AdminRole | undefined;
   /** Of a login. */
   readonly user?: AdminUser;
+  /** Team of the user, for self-service. */
+  readonly team?: string | undefined;
 }
 
 const callers = new WeakMap<Request, AdminCaller>();

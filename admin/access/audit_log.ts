@@ -113,7 +113,7 @@ function describeCaller(request: Request, fallback: AuditAccess) {
   const caller = callerOf(request);
   if (caller?.user === undefined) return { access: caller?.access ?? fallback };
   const { access, role, user } = caller;
-  return { access, role, user };
+  return { access, ...role !== undefined && { role }, user };
 }
 
 function isChange({ method, url }: Request): boolean {

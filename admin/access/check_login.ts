@@ -27,7 +27,7 @@ export function withLogin(
     }
     try {
       return await bySession(login, request, (each) => next(each, peer)) ??
-        challenge(byToken !== undefined);
+        challenge(request, byToken !== undefined);
     } catch (error) {
       if (!(error instanceof AdminLoginUnavailable)) throw error;
       return text(503, `unavailable: ${error.message}`, { "retry-after": "5" });
@@ -46,11 +46,11 @@ async function bySession(
   if (!isOfOwnPage(request, login.host)) {
     return text(403, "forbidden: cross-origin request");
   }
-  const { user, role, setCookies } = session;
-  if (role === undefined) {
+  const { user, role, team, setCookies } = session;
+  if (role === undefined && roleFor(request) !== "team") {
     return text(403, "forbidden: no role of config.adminLogin is for you");
   }
-  setCaller(request, { access: "login", role, user });
+  setCaller(request, { access: "login", role, user, team });
   const response = await next(request);
   for (const cookie of setCookies) {
     response.headers.append("set-cookie", cookie);
@@ -63,6 +63,11 @@ export function withRoles(next: PeerHandler): PeerHandler {
   return (request, peer) => {
     const caller = callerOf(request);
     const needed = roleFor(request);
+    if (needed === "team") {
+      return caller?.team === undefined
+        ? text(403, "forbidden: config.adminLogin has no team for you")
+        : next(request, peer);
+    }
     return caller === undefined || includesRole(caller.role, needed)
       ? next(request, peer)
       : text(403, `forbidden: this needs the role "${needed}"`);
@@ -85,7 +90,13 @@ function isOfOwnPage(
   return URL.parse(origin)?.host === (ownHost ?? new URL(url).host);
 }
 
-function challenge(hasToken: boolean): Response {
+/** Sends browsers that open the page of own keys to the login; the web UI does so itself. */
+function challenge(request: Request, hasToken: boolean): Response {
+  const { pathname } = new URL(request.url);
+  const isNavigation = request.headers.get("sec-fetch-mode") === "navigate";
+  if (pathname === "/self" && request.method === "GET" && isNavigation) {
+    return text(303, "log in first", { location: "/ui/login?self" });
+  }
   const scheme = hasToken ? "Bearer" : "Cookie";
   return text(401, "unauthorized: a login is required", {
     "www-authenticate": `${scheme} realm="gateway admin", ${LOGIN}`,

@@ -26,6 +26,7 @@ import {
   TEXT_TYPE,
 } from "../http/operation_text.ts";
 import type { Endpoint, Handler } from "../http/router.ts";
+import { selfEndpoints } from "./self_endpoints.ts";
 import { statsEndpoints } from "./stats_endpoints.ts";
 import type { AdminTarget } from "../target/target.ts";
 import { showTasks, taskLimit } from "./tasks_endpoint.ts";
@@ -85,6 +86,7 @@ export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
     ...accessEndpoints(target),
     ...connectionEndpoints(target),
     ...grantEndpoints(target),
+    ...selfEndpoints({ target, clock }),
     ...requestEndpoints(options),
     ...policyEndpoints(options),
     ...debugEndpoints(options),

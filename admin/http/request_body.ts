@@ -7,9 +7,26 @@ const MAX_BODY_BYTES = 2 * MAX_FILE_BYTES;
 
 /** Reads the body of a request as a JSON object. @throws {InvalidParameter} When it is too long or anything else. */
 export async function readJsonBody(
-  { body }: Request,
+  request: Request,
   maxBytes = MAX_BODY_BYTES,
 ): Promise<JsonObject> {
+  const value = parse(await readText(request, maxBytes));
+  if (isJsonObject(value)) return value;
+  throw new InvalidParameter("invalid body: expected a JSON object");
+}
+
+/** Reads the body of a request as a form. @throws {InvalidParameter} When it is too long. */
+export async function readForm(
+  request: Request,
+  maxBytes: number,
+): Promise<URLSearchParams> {
+  return new URLSearchParams(await readText(request, maxBytes));
+}
+
+async function readText(
+  { body }: Request,
+  maxBytes: number,
+): Promise<string> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for await (const chunk of body ?? []) {
@@ -21,9 +38,7 @@ export async function readJsonBody(
     }
     chunks.push(chunk);
   }
-  const value = parse(await new Blob(chunks).text());
-  if (isJsonObject(value)) return value;
-  throw new InvalidParameter("invalid body: expected a JSON object");
+  return await new Blob(chunks).text();
 }
 
 /**

@@ -47,6 +47,7 @@ const linkedPages = new Set([
   "/ui",
   "/ui/",
   "/ui/callback",
+  "/self",
   "/ui/login",
   "/ui/login/callback",
 ]);

@@ -3,8 +3,8 @@ import {
   adminRoles,
 } from "../../src/api/admin_login_schema.ts";
 
-/** A role that a request needs; `anyone` needs no login. */
-export type NeededRole = AdminRole | "anyone";
+/** A role that a request needs; `anyone` needs no login, and `team` no role, but the login of a user who has a team. */
+export type NeededRole = AdminRole | "anyone" | "team";
 
 /**
  * The role that each endpoint needs. Endpoints are declared with paths of this table only, so that a new one without a role does not
@@ -16,6 +16,13 @@ const neededRoles = {
   "GET /stats/prometheus": "anyone",
   "GET /healthz/ready": "anyone",
   "GET /healthz/live": "anyone",
+
+  // Users see and change what is their own.
+  "GET /self": "team",
+  "POST /self": "team",
+  "GET /self/keys": "team",
+  "POST /self/keys": "team",
+  "POST /self/keys/*": "team",
 
   "GET /": "viewer",
   "GET /ui": "anyone",
@@ -130,7 +137,10 @@ export function roleFor(
 }
 
 /** Reports whether a role has the rights of another. */
-export function includesRole(own: AdminRole, needed: NeededRole): boolean {
-  return needed === "anyone" ||
-    adminRoles.indexOf(own) >= adminRoles.indexOf(needed);
+export function includesRole(
+  own: AdminRole | undefined,
+  needed: AdminRole | "anyone",
+): boolean {
+  return needed === "anyone" || own !== undefined &&
+      adminRoles.indexOf(own) >= adminRoles.indexOf(needed);
 }

@@ -187,7 +187,8 @@ function describeStatus(
   { target, server, readOnly, profiles }: UiOptions,
   request: Request,
 ): UiStatus {
-  const { role = "admin", user } = callerOf(request) ?? {};
+  const caller = callerOf(request);
+  const role = caller === undefined ? "admin" : caller.role ?? "viewer";
   const may = (needed: AdminRole) => includesRole(role, needed);
   const { lastRejected, ...status } = target.status();
   return {
@@ -198,7 +199,7 @@ function describeStatus(
     server,
     readOnly: readOnly || !may("operator"),
     role,
-    user: user ?? null,
+    user: caller?.user ?? null,
     profiles: profileNames.filter((name) =>
       profiles?.[name] !== undefined && may(profileRoles[name])
     ),

@@ -57,6 +57,10 @@ export const adminLoginSchema = s.refine(
       "Roles, each by an expression over the claims of the ID token, such as `'staff' in jwt.groups`. Of several, the highest counts; users without one get 403.",
       roles,
     ),
+    team: s.field(
+      "Team of the user in the store of `config.kv`, by an expression over the claims, such as `jwt.team`. With it, users see their own keys and usage at `<url>/self`, and make keys if their team allows it; they need no role.",
+      s.optional(celExpression),
+    ),
     idleTimeout: s.field(
       "A session ends so long after its last request.",
       s.withDefault(duration, "1h"),

@@ -20,6 +20,7 @@ import {
   describeStores,
   mergeStores,
 } from "./bounded_stores.ts";
+import { type OwnKeysCommand, runOwnKeysCommand } from "../keyring/own_keys.ts";
 import { accountCalls } from "./account_calls.ts";
 import { grantCalls } from "./grant_calls.ts";
 import { mcpCalls } from "./mcp_calls.ts";
@@ -72,6 +73,13 @@ const dataPlaneCalls = {
     run: (_thread: TrafficThread, _command: KeyringCommand) => {},
     merge: (_, { keyring, clock }, command) =>
       runKeyringCommand(keyring, command, clock),
+  }),
+  /** Lists or changes the keys of a user who is logged in. */
+  ownKeys: define({
+    threads: "none",
+    run: (_thread: TrafficThread, _command: OwnKeysCommand) => {},
+    merge: (_, { keyring, clock }, command) =>
+      runOwnKeysCommand(keyring, command, clock),
   }),
   /** Describes the traffic of the last minutes or hours. */
   traffic: define({

@@ -64,23 +64,26 @@ export class KeyObjectStore {
     }
   }
 
-  /** Writes the result of `edit`, which gets the object as it is; repeats it when another process has changed something in between. */
+  /** Writes the result of `edit`, which gets the object as it is and the last change; repeats it when another process has changed something in between. */
   async change(
     kind: KeyObjectKind,
     id: string,
     edit: (
       object: KeyObject | undefined,
+      last: KeyringHead,
     ) => KeyObjectDraft | { readonly problem: string },
   ): Promise<KeyObjectChange> {
     return await this.#store.transact<KeyObjectChange>(async (kv, isLate) => {
       const last = await kv.read(head);
       const place = await kv.read(placeOf(kind, id));
       const old = typeof place.value === "number" ? place.value : undefined;
+      const before = readHead(last.value);
       const draft = edit(
         old === undefined ? undefined : await readEntry(kv, old),
+        before,
       );
       if ("problem" in draft) return draft;
-      const sequence = readHead(last.value).sequence + 1;
+      const sequence = before.sequence + 1;
       const object = { ...draft, sequence };
       const tag = crypto.randomUUID();
       if (isLate()) return "conflict";

@@ -117,16 +117,25 @@ export class Keyring {
     };
   }
 
-  /** Changes an object; the change is in force in this process when it returns. Rejects when the store fails. */
+  /**
+   * Changes an object; the change is in force in this process when it returns. Rejects when the store fails.
+   * @param edit Gets all objects as well, unless this process does not know the last change yet.
+   */
   async change(
     kind: KeyObjectKind,
     id: string,
     edit: (
       object: KeyObject | undefined,
+      all: KeyringTable | undefined,
     ) => KeyObjectDraft | { readonly problem: string },
   ): Promise<KeyObjectChange> {
     this.follow();
-    const result = await this.#store.change(kind, id, edit);
+    const result = await this.#store.change(
+      kind,
+      id,
+      (object, last) =>
+        edit(object, isSame(last, this.#head) ? this.#table : undefined),
+    );
     if ("object" in result) await this.refresh();
     return result;
   }
@@ -203,7 +212,7 @@ export class Keyring {
 
   async #catchUp(head: KeyringHead): Promise<void> {
     const known = this.#head;
-    if (known?.sequence === head.sequence && known.tag === head.tag) return;
+    if (isSame(head, known)) return;
     const follows = known !== undefined && head.sequence > known.sequence &&
       // A store that could not be reached may have been restored from a copy, and changed since.
       this.#failure === undefined;
@@ -265,6 +274,10 @@ export class Keyring {
       );
     }
   }
+}
+
+function isSame(one: KeyringHead, other: KeyringHead | undefined): boolean {
+  return one.sequence === other?.sequence && one.tag === other.tag;
 }
 
 /** Returns an object without its secrets, for good. */

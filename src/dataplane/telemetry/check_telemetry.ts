@@ -10,7 +10,7 @@ interface SettingsExpression {
   readonly path: readonly string[];
   readonly text: string;
   readonly place: ExpressionPlace;
-  readonly types: readonly ("boolean" | "number")[];
+  readonly types: readonly ("boolean" | "number" | "string")[];
 }
 
 /** Returns the problems of expressions and files in the settings of spans, metrics and logs; paths begin below `config`. */
@@ -42,6 +42,11 @@ export async function checkTelemetry(
 function* expressionsOf(
   { tracing, accessLog, adminLogin }: Settings,
 ): Iterable<SettingsExpression> {
+  if (adminLogin?.team !== undefined) {
+    const path = ["adminLogin", "team"];
+    const { team } = adminLogin;
+    yield { path, text: team, place: "claims", types: ["string"] };
+  }
   for (const role of adminRoles) {
     const text = adminLogin?.roles[role];
     if (text === undefined) continue;

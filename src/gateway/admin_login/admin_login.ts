@@ -39,6 +39,8 @@ import { compileExpression, Expression } from "../../policy/cel/expression.ts";
 import { claimsValue } from "../../policy/cel/values.ts";
 
 const BASE = "/ui/login";
+/** Page on which users see their own keys. */
+const SELF_PAGE = "/self";
 const MAX_FORM_BYTES = 64 * 1024;
 
 /** Dependencies of the login. */
@@ -55,18 +57,17 @@ export class AdminLogin {
   readonly #origin: string | undefined;
   /** The highest first. */
   readonly #roles: readonly (readonly [AdminRole, Expression])[];
+  readonly #team: Expression | undefined;
 
   constructor(options: AdminLoginOptions) {
-    const { roles, url } = options.settings;
+    const { roles, url, team } = options.settings;
     this.#options = options;
     this.#origin = url === undefined ? undefined : new URL(url).origin;
     this.#roles = adminRoles.toReversed().flatMap((role) => {
       const text = roles[role];
-      if (text === undefined) return [];
-      const compiled = compileExpression(text);
-      if (compiled instanceof Expression) return [[role, compiled] as const];
-      throw new TypeError(`Cannot use the rule of role "${role}"`);
+      return text === undefined ? [] : [[role, compile(text)] as const];
     });
+    this.#team = team === undefined ? undefined : compile(team);
   }
 
   /** Host and port at which users reach the admin interface, if a proxy is in front of it. */
@@ -123,6 +124,7 @@ export class AdminLogin {
       return {
         user: { issuer, subject, name: nameOfUser(claims) },
         role: this.#roleOf(claims),
+        team: this.#teamOf(claims),
         setCookies,
       };
     } catch (error) {
@@ -143,12 +145,18 @@ export class AdminLogin {
     return found?.[0];
   }
 
+  /** An expression that cannot be evaluated gives no team. */
+  #teamOf(claims: JsonObject): string | undefined {
+    const team = this.#team?.evaluate({ jwt: claimsValue(claims) });
+    return typeof team === "string" && team !== "" ? team : undefined;
+  }
+
   async #page(request: Request, page: string): Promise<OAuthReply> {
     const { login } = this.#options;
     const browser = this.#browserRequest(request);
     switch (`${request.method} ${page}`) {
       case "GET ":
-        return await login.start({ ...browser, target: "/ui/" });
+        return await login.start({ ...browser, target: pageAfter(request) });
       case "GET callback":
         return await login.finish(browser);
       case "GET logout":
@@ -234,6 +242,18 @@ export async function createAdminLogin(
     },
   });
   return new AdminLogin({ settings: adminLogin, login, logins, log });
+}
+
+/** Returns the page after the login: a link cannot choose another. */
+function pageAfter({ url }: Request): string {
+  return new URL(url).searchParams.has("self") ? SELF_PAGE : "/ui/";
+}
+
+/** The settings were checked. */
+function compile(text: string): Expression {
+  const compiled = compileExpression(text);
+  if (compiled instanceof Expression) return compiled;
+  throw new TypeError(`Cannot use an expression: ${compiled.message}`);
 }
 
 /** Reads a form. @throws {OAuthError} When it is too long. */

@@ -13,6 +13,8 @@ export interface AdminSession {
   readonly user: AdminUser;
   /** `undefined` for users who have none, and may do nothing. */
   readonly role: AdminRole | undefined;
+  /** Team for self-service; `undefined` for users who have none. */
+  readonly team: string | undefined;
   /** For the response. */
   readonly setCookies: readonly string[];
 }

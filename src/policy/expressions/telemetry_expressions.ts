@@ -22,7 +22,7 @@ const known: ReadonlySet<string> = new Set(["request", "source", "env"]);
 export function telemetryProblem(
   text: string,
   place: ExpressionPlace,
-  types: readonly ("boolean" | "number")[],
+  types: readonly ("boolean" | "number" | "string")[],
 ): string | undefined {
   const compiled = compileExpression(text);
   if (!(compiled instanceof Expression)) {
@@ -42,7 +42,7 @@ export function telemetryProblem(
       : name === "backend"
   );
   if (unknown !== undefined && place === "claims") {
-    return `Cannot use "${unknown}" here: roles depend on "jwt", the claims of the user`;
+    return `Cannot use "${unknown}" here: roles and teams depend on "jwt", the claims of the user`;
   }
   if (unknown !== undefined) {
     return place === "arrival"

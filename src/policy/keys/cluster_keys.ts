@@ -3,7 +3,7 @@ import { objectName } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 import { keyObjectSchemas } from "./key_objects.ts";
 
-const { allow, budgets, metadata } = keyObjectSchemas.team.entries;
+const { allow, budgets, metadata, selfService } = keyObjectSchemas.team.entries;
 const { expiresAt } = keyObjectSchemas.key.entries;
 
 const common = {
@@ -25,7 +25,15 @@ const team = s.field(
 
 /** Schemas of the keys, users and teams that are objects of a cluster. */
 export const clusterKeySchemas = {
-  GatewayTeam: s.object({ spec: s.object(common) }),
+  GatewayTeam: s.object({
+    spec: s.object({
+      ...common,
+      selfService: s.field(
+        "Lets users of the team make keys for themselves; without it, they cannot.",
+        selfService,
+      ),
+    }),
+  }),
   GatewayUser: s.object({ spec: s.object({ ...common, team }) }),
   GatewayKey: s.object({
     spec: s.object({

@@ -88,12 +88,28 @@ export function createCaller(
     allows: objects.flatMap(({ kind, id, allow }) =>
       allow === undefined ? [] : [{ kind, id, allow }]
     ),
-    budgets: [key, user, team].flatMap((object) =>
-      (object?.budgets ?? []).flatMap((budget) =>
-        object === undefined ? [] : { kind: object.kind, id: object.id, budget }
-      )
-    ),
+    budgets: budgetsOf({ key, user, team }),
   };
+}
+
+/** Returns the budgets of the key, of its user, of each user of its team, and of the team. */
+function budgetsOf({ key, user, team }: CallerObjects): CallerBudget[] {
+  const own = [key, user, team].flatMap((object) =>
+    (object?.budgets ?? []).flatMap((budget) =>
+      object === undefined ? [] : { kind: object.kind, id: object.id, budget }
+    )
+  );
+  if (user === undefined) return own;
+  const { id, budgets = [] } = user;
+  // The same budget twice would count each request twice.
+  const ofEachUser = (team?.selfService?.budgets ?? [])
+    .filter((budget) => !budgets.some((each) => isSame(each, budget)))
+    .map((budget) => ({ kind: "user", id, budget }) as const);
+  return [...own, ...ofEachUser];
+}
+
+function isSame(one: KeyBudget, other: KeyBudget): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Returns the list of the most specific object that has one; the others apply, too. */

@@ -1,3 +1,4 @@
+import { positiveDuration } from "../../api/schema/duration.ts";
 import * as s from "../../api/schema/schema.ts";
 import { isDeeperThan } from "../../base/json.ts";
 import { parseIpAddress, parseIpRange } from "../../base/wire/ip_address.ts";
@@ -66,6 +67,18 @@ const metadata = s.refine(
     }: the gateway sets them itself`,
   ),
 );
+const budgets = s.list(storedBudgetSchema, { max: 8 });
+const selfService = s.object({
+  maxKeys: s.field(
+    "Keys of a user in the team that are neither revoked nor expired.",
+    s.integer(1, 100),
+  ),
+  maxLifetime: s.field("Longest lifetime of such a key.", positiveDuration),
+  budgets: s.field(
+    "Budgets of each user, over all of their keys in the team.",
+    s.optional(budgets),
+  ),
+});
 const common = {
   id: s.optional(id),
   name: s.optional(
@@ -76,7 +89,7 @@ const common = {
   ),
   metadata: s.optional(metadata),
   allow: s.optional(allow),
-  budgets: s.optional(s.list(storedBudgetSchema, { max: 8 })),
+  budgets: s.optional(budgets),
 };
 const time = s.checkedText(
   (text) => /^\d{4}-\d\d-\d\dT/.test(text) && Number.isFinite(Date.parse(text)),
@@ -85,7 +98,7 @@ const time = s.checkedText(
 
 /** Fields that people set, by kind of object. */
 export const keyObjectSchemas = {
-  team: s.object(common),
+  team: s.object({ ...common, selfService: s.optional(selfService) }),
   user: s.object({ ...common, team: s.optional(id) }),
   key: s.object({
     ...common,
@@ -95,8 +108,10 @@ export const keyObjectSchemas = {
   }),
 } as const;
 
-/** Fields that people set of an object; a team has no `team`, and only keys expire. */
-export type KeyObjectFields = s.Infer<typeof keyObjectSchemas["key"]>;
+/** Fields that people set of an object; a team has no `team`, only keys expire, and only teams allow self-service. */
+export type KeyObjectFields =
+  & s.Infer<typeof keyObjectSchemas["key"]>
+  & Pick<s.Infer<typeof keyObjectSchemas["team"]>, "selfService">;
 
 /** Restrictions of a key, a user or a team; what is not set is not restricted. */
 export type KeyAllow = s.Infer<typeof allow>;
@@ -119,6 +134,7 @@ export type KeySecret = s.Infer<typeof secret>;
 
 const storedObjectSchema = s.openObject({
   ...keyObjectSchemas.key.entries,
+  ...keyObjectSchemas.team.entries,
   kind: s.oneOf(keyObjectKinds),
   id: s.string(),
   /** Number of the change that wrote it. */

@@ -17,6 +17,8 @@ export interface UsageQuery {
   /** Not included. */
   readonly until: number;
   readonly per?: typeof usagePeriods[number] | undefined;
+  /** Only that of this user. */
+  readonly user?: string;
 }
 
 /** Sums of the rows that have the same names in the columns of the query. */
@@ -63,9 +65,9 @@ export class UsageSums {
   }
 
   /** A report by model leaves out calls of tools, and one by tool leaves out requests to models. */
-  #concerns({ start, model, tool }: UsageRow): boolean {
-    const { from, until } = this.#query;
-    if (start < from || start >= until) return false;
+  #concerns({ start, model, tool, user: rowUser }: UsageRow): boolean {
+    const { from, until, user = rowUser } = this.#query;
+    if (start < from || start >= until || rowUser !== user) return false;
     if (this.#isOfModels === this.#isOfTools) return true;
     return this.#isOfTools ? tool !== "" : tool === "" || model !== "";
   }

@@ -18,9 +18,13 @@ export interface AdminLoginSite extends AsyncDisposable {
   logIn(name: string): Promise<string>;
 }
 
-/** Starts the provider and the gateway. @param config Further settings. */
+/** Starts the provider and the gateway. @param config Further settings. @param team Expression for the team of a user. @param route Further fields of the route. */
 export async function startAdminLoginSite(
   config: Readonly<Record<string, unknown>> = {},
+  { team, route = {} }: {
+    readonly team?: string;
+    readonly route?: Readonly<Record<string, unknown>>;
+  } = {},
 ): Promise<AdminLoginSite> {
   await using opening = new AsyncDisposableStack();
   const port = freePort();
@@ -50,6 +54,7 @@ export async function startAdminLoginSite(
             issuer: idp.issuer,
             clientId: "admin",
             clientSecret: secret,
+            team,
             roles: {
               viewer: "jwt.sub in ['vera', 'victor'] || jwt.groups == 'x'",
               operator: "jwt.sub == 'olga'",
@@ -61,6 +66,7 @@ export async function startAdminLoginSite(
         routes: [{
           name: "hello",
           policies: { directResponse: { status: 200, body: "hello" } },
+          ...route,
         }],
       },
     }),

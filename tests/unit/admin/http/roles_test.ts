@@ -12,6 +12,9 @@ Deno.test("requests need the role of their endpoint, and unknown ones that of ad
     "POST /config_dump",
     "GET /access/keys/a/b",
     "GET /new",
+    "GET /self/keys",
+    "POST /self/keys/key_1",
+    "POST /self/keys/key_1/other",
   ].map((action) => {
     const [method = "", path = ""] = action.split(" ");
     return roleFor({ method, url: `http://localhost${path}?a=1` });
@@ -27,16 +30,20 @@ Deno.test("requests need the role of their endpoint, and unknown ones that of ad
     "admin",
     "admin",
     "admin",
+    "team",
+    "team",
+    "admin",
   ]);
 });
 
 Deno.test("a role includes the rights of those below it", () => {
   assert.deepEqual(
-    (["viewer", "operator", "admin"] as const).map((own) =>
+    ([undefined, "viewer", "operator", "admin"] as const).map((own) =>
       (["anyone", "viewer", "operator", "admin"] as const)
         .filter((needed) => includesRole(own, needed))
     ),
     [
+      ["anyone"],
       ["anyone", "viewer"],
       ["anyone", "viewer", "operator"],
       ["anyone", "viewer", "operator", "admin"],

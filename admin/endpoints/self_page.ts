@@ -1,0 +1,135 @@
+import type { KeyOwner } from "../../src/dataplane/keyring/key_owner.ts";
+import type { OwnTeam } from "../../src/dataplane/keyring/own_keys.ts";
+import type { KeyObjectView } from "../../src/dataplane/keyring/keyring_views.ts";
+import type { BudgetDescription } from "../../src/dataplane/state/state_descriptions.ts";
+import {
+  escapeHtml,
+  renderPage,
+  renderRow,
+} from "../../src/gateway/admin_login/admin_pages.ts";
+import type { ShownSum } from "./usage_sums.ts";
+
+/** The page of a user. */
+export interface SelfReport {
+  /** ID in the store, in usage and in budgets. */
+  readonly user: string;
+  readonly team: OwnTeam;
+  readonly keys: readonly KeyObjectView[];
+  /** Budgets of the user, of the keys and of the team, of which something is used. */
+  readonly budgets: readonly BudgetDescription[];
+  /** By model, tool and key; days and months are those of UTC. */
+  readonly usage: {
+    readonly today: readonly ShownSum[];
+    readonly month: readonly ShownSum[];
+  };
+  /** Page with the connections of users. */
+  readonly connections: string | undefined;
+}
+
+/** Outcome of a form. */
+export interface PageNotice {
+  readonly status: number;
+  readonly text: string;
+  /** A new key. */
+  readonly secret?: string | undefined;
+}
+
+/** Renders the page on which users see and change their own keys. */
+export function renderOwnKeys(
+  { name }: KeyOwner,
+  { team, keys, budgets, usage, connections }: SelfReport,
+  notice?: PageNotice,
+): string {
+  return renderPage(
+    "Your keys",
+    `<h1>Your keys</h1>
+${notice === undefined ? "" : renderNotice(notice)}
+<dl>
+${renderRow("User", name)}
+${renderRow("Team", team.id)}
+${renderRow("Models", team.models?.join(", ") ?? "all of the routes")}
+</dl>
+${
+      keys.length === 0
+        ? "<p>You have no keys.</p>"
+        : `<ul>\n${keys.map(renderKey).join("\n")}\n</ul>`
+    }
+${renderNewKey(team)}
+<h1>Budgets</h1>
+${
+      renderList(
+        budgets.map(({ entry, remaining, limit, unit }) =>
+          `${entry}: ${remaining ?? "unknown"} of ${limit} ${unit} left`
+        ),
+        "Nothing is used.",
+      )
+    }
+<h1>Usage today</h1>
+${renderUsage(usage.today)}
+<h1>Usage of this month</h1>
+${renderUsage(usage.month)}
+${
+      connections === undefined
+        ? ""
+        : `<p><a href="${escapeHtml(connections)}">Your connections</a></p>`
+    }
+<form method="post" action="/ui/login/logout"><button>Log out</button></form>`,
+  );
+}
+
+function renderNotice({ text, secret }: PageNotice): string {
+  const key = secret === undefined
+    ? ""
+    : ` <code>${escapeHtml(secret)}</code> Nobody can read it again.`;
+  return `<p role="status">${escapeHtml(text)}${key}</p>`;
+}
+
+function renderKey(
+  { id, name, status, createdAt, expiresAt, keys = [] }: KeyObjectView,
+): string {
+  const rows = [
+    ["Key", keys.map(({ prefix }) => `${prefix}…`).join(", ")],
+    ["Status", status],
+    ["Made", createdAt],
+    ["Expires", expiresAt ?? "never"],
+  ] as const;
+  return `<li><strong>${escapeHtml(name ?? id)}</strong>
+<dl>${rows.map(([term, text]) => renderRow(term, text)).join("")}</dl>
+<form method="post"><button name="revoke" value="${
+    escapeHtml(id)
+  }">Revoke</button></form></li>`;
+}
+
+function renderNewKey({ selfService }: OwnTeam): string {
+  if (selfService === undefined) {
+    return "<p>Your team does not let its users make keys.</p>";
+  }
+  const { maxKeys, maxLifetime } = selfService;
+  return `<p class="hint">Your team allows ${maxKeys} keys, each for at most ${
+    escapeHtml(maxLifetime)
+  }.</p>
+<form method="post">
+<input name="name" maxlength="128" placeholder="Name" aria-label="Name" required>
+<input name="days" inputmode="numeric" size="4" placeholder="Days" aria-label="Days">
+<button>Make a key</button>
+</form>`;
+}
+
+function renderUsage(sums: readonly ShownSum[]): string {
+  const lines = sums.map((
+    { name, requests, inputTokens, outputTokens, costUsd },
+  ) =>
+    `${name}: ${requests} requests, ${
+      inputTokens + outputTokens
+    } tokens, ${costUsd} USD`
+  );
+  return renderList(lines, "None.");
+}
+
+function renderList(lines: readonly string[], none: string): string {
+  return lines.length === 0
+    ? `<p>${none}</p>`
+    : `<ul>${
+      lines.map((each) => `<li>${escapeHtml(each)}</li>`).join("")
+    }</ul>`;
+}
