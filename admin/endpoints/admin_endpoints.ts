@@ -8,7 +8,7 @@ import { accessEndpoints } from "./access_endpoint.ts";
 import { connectionEndpoints } from "./connections_endpoint.ts";
 import { dumpConfig } from "./config_dump_endpoint.ts";
 import { grantEndpoints } from "./grants_endpoint.ts";
-import { indexPage } from "./index_page.ts";
+import { indexPage } from "../http/index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
 import { mcpEndpoints } from "./mcp_servers_endpoint.ts";
 import { showMemory } from "./memory_endpoint.ts";

@@ -1,5 +1,5 @@
-import { respond } from "../http/admin_responses.ts";
-import { allowedMethods, type Endpoint } from "../http/router.ts";
+import { respond } from "./admin_responses.ts";
+import { allowedMethods, type Endpoint } from "./router.ts";
 
 /** Renders a self-contained page that lists the endpoints. */
 export function indexPage(endpoints: readonly Endpoint[]): Response {
