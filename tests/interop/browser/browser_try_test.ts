@@ -170,7 +170,7 @@ Deno.test("a model answers as a stream, calls a tool of the MCP server, and its 
   await page.getByRole("button", { name: "Call echo" }).waitFor();
   await page.getByRole("tab", { name: "LLM chat" }).click();
 
-  await page.getByRole("textbox", { name: "Model" }).fill("gpt-4o");
+  await page.getByRole("combobox", { name: "Model" }).fill("gpt-4o");
   const message = page.getByRole("textbox", { name: "Message" });
   await message.fill("Hello");
   await message.press("Enter");
@@ -204,10 +204,28 @@ Deno.test("a model that is not there says why, and so does one without a name", 
   await message.fill("Hello");
   await message.press("Enter");
   await page.getByText("The model is empty: enter its name.").waitFor();
-  await page.getByRole("textbox", { name: "Model" }).fill("gpt-4o");
+  await page.getByRole("combobox", { name: "Model" }).fill("gpt-4o");
   await message.press("Enter");
 
   await page.getByText(/^status 404/).waitFor();
+});
+
+Deno.test("the models that the route's backend has names for are offered, and one is required", async () => {
+  await using gateway = await startTracedGateway({
+    backends: [{
+      name: "named",
+      llm: { provider: "OpenAI", aliases: { fast: "gpt-4o-mini" } },
+    }],
+    routes: [{ name: "chat", backends: [{ backend: "named" }] }],
+  });
+  await using ui = await openUi(`${gateway.admin}/ui/#playground/llm`);
+  const model = ui.page.getByRole("combobox", { name: "Model" });
+
+  await ui.page.locator('datalist option[value="fast"]').waitFor({
+    state: "attached",
+  });
+  assert.equal(await model.getAttribute("placeholder"), "fast");
+  assert.equal(await model.getAttribute("required"), "");
 });
 
 Deno.test("an expression has the value of each part, for a written request and for one that failed", async () => {

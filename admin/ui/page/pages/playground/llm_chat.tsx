@@ -1,7 +1,7 @@
 /** A conversation with a model behind the gateway. */
 import { Code, Stats } from "../../kit/data.tsx";
 import { dollars, latency, number } from "../../kit/format.ts";
-import { useRef, useState } from "../../kit/framework.ts";
+import { useId, useRef, useState } from "../../kit/framework.ts";
 import { Button, Field, Form } from "../../kit/inputs.tsx";
 import { Empty, Problem } from "../../kit/layout.tsx";
 import { messageOf } from "../../server/api.ts";
@@ -27,6 +27,9 @@ interface LlmChatProps {
 /** The tab for models. */
 export function LlmChat({ state, ports, log, connection }: LlmChatProps) {
   const [model, setModel] = useState("");
+  const models = state.targets.find(({ url }) => url === state.target.url)
+    ?.models ?? [];
+  const listId = useId();
   const talk = useConversation({ state, model, log, connection });
   const { messages, progress, isBusy } = talk;
   return (
@@ -40,10 +43,15 @@ export function LlmChat({ state, ports, log, connection }: LlmChatProps) {
         <Field label="Model">
           <input
             value={model}
-            placeholder="gpt-5-mini"
+            required
+            list={listId}
+            placeholder={models[0] ?? "gpt-5-mini"}
             spellcheck={false}
             onInput={({ currentTarget }) => setModel(currentTarget.value)}
           />
+          <datalist id={listId}>
+            {models.map((name) => <option key={name} value={name} />)}
+          </datalist>
         </Field>
       </TargetForm>
       <section class="panel" aria-label="Conversation">

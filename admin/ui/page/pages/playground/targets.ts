@@ -12,6 +12,8 @@ export interface NamedTarget extends Target {
   /** An MCP server, as far as the configuration says; else an LLM. */
   readonly isMcp: boolean;
   readonly isLlm: boolean;
+  /** Names that its backends have for models, where the configuration has any. */
+  readonly models: readonly string[];
   /** Keys of its backends. */
   readonly backends: readonly string[];
 }
@@ -23,8 +25,8 @@ export function targetsOf(
     "listeners" | "routes" | "backends"
   >,
 ): readonly NamedTarget[] {
-  const llms = new Set(
-    backends.filter(({ llm }) => llm !== undefined).map(({ key }) => key),
+  const llms = new Map(
+    backends.flatMap(({ key, llm }) => llm ? [[key, llm] as const] : []),
   );
   return routes.flatMap((route): NamedTarget[] => {
     const listener = listeners.find(({ key }) => key === route.listener);
@@ -32,7 +34,13 @@ export function targetsOf(
       type !== "RegularExpression" && !value.startsWith("/.well-known/")
     )?.path.value;
     if (listener === undefined || path === undefined) return [];
-    const hasLlm = route.backends.some(({ backend = "" }) => llms.has(backend));
+    const own = route.backends.flatMap(({ backend = "" }) =>
+      llms.get(backend) ?? []
+    );
+    const models = own.flatMap(({ model, aliases }) => [
+      ...Object.keys(aliases),
+      ...model === undefined ? [] : [model],
+    ]);
     const isMcp = /(^|\/)(mcp|sse)(\/|$)/.test(path) ||
       route.policies.some(({ kind, config }) =>
         kind === "jwtAuthentication" && Object(config).mcp !== undefined
@@ -43,7 +51,8 @@ export function targetsOf(
       url: `${originOf(listener, route)}${path}`,
       isMcp,
       backends: route.backends.flatMap(({ backend }) => backend ?? []),
-      isLlm: hasLlm || /\/v1(\/|$)/.test(path),
+      models: [...new Set(models)].filter((name) => !name.includes("*")),
+      isLlm: own.length > 0 || /\/v1(\/|$)/.test(path),
     }];
   });
 }
