@@ -261,14 +261,29 @@ function noToken(advice: string): Explain {
 }
 
 function unreachable(advice: string): Explain {
-  return (failed) => ({
-    cause:
-      `The backend "${failed.backend?.name}" at ${failed.finished.endpoint} ${
-        failed.calls.length > 1
-          ? `failed ${failed.calls.length} times`
-          : "failed"
-      }: ${errorOf(failed)}.`,
-    failing: namedPart("backend", failed.backend?.name),
-    advice,
-  });
+  return (failed) => {
+    const { backend, calls, finished: { endpoint } } = failed;
+    const times = calls.filter((call) => call.endpoint === endpoint).length;
+    const cause = `The backend "${backend?.name}" at ${endpoint} ${
+      times > 1 ? `failed ${times} times` : "failed"
+    }: ${errorOf(failed)}.`;
+    return {
+      cause: [cause, ...failuresElsewhere(failed)].join(" "),
+      failing: namedPart("backend", backend?.name),
+      advice,
+    };
+  };
+}
+
+/** Describes the last attempt at each other endpoint: its problem may be another one. */
+function failuresElsewhere(
+  { calls, finished }: RecordedRequest,
+): readonly string[] {
+  const last = new Map(calls.map((call) => [call.endpoint, call]));
+  last.delete(finished.endpoint);
+  return [...last.values()].map(({ endpoint, status, error }) =>
+    status === null
+      ? `Before, ${endpoint} failed: ${error}.`
+      : `Before, ${endpoint} returned ${status}.`
+  );
 }

@@ -101,3 +101,26 @@ Deno.test("explainFailure reports when a used-up limit resets, and does not call
   );
   assert.match(unknown.advice, /failureMode/);
 });
+
+Deno.test("explainFailure names what failed at each endpoint, and not one problem for all", () => {
+  const call = { status: null, startMs: 1, endMs: 2 };
+  const request = {
+    ...failedRequest("a", {
+      reason: "upstream_connect_failed",
+      error: "connection refused",
+      endpoint: "10.0.0.2:80",
+    }),
+    calls: [
+      { ...call, endpoint: "10.0.0.1:80", error: "not TLS" },
+      { ...call, endpoint: "10.0.0.3:80", error: null, status: 503 },
+      { ...call, endpoint: "10.0.0.2:80", error: "connection refused" },
+    ],
+  };
+  const { cause } = explainFailure(request, rejections);
+
+  assert.equal(
+    cause,
+    'The backend "default/tools" at 10.0.0.2:80 failed: connection refused. ' +
+      "Before, 10.0.0.1:80 failed: not TLS. Before, 10.0.0.3:80 returned 503.",
+  );
+});
