@@ -137,16 +137,33 @@ function importMatches(source: SourceNode): readonly object[] {
       : { type: "PathPrefix", value: path },
   }));
   const methods = source.get("methods")?.texts() ?? [];
-  const headers = (source.get("headers")?.members() ?? []).map((
-    [name, values],
-  ) => ({ name, value: values.texts()[0] }));
-  const withHeaders = (paths.length === 0 ? [{}] : paths)
-    .map((match) => ({ ...match, ...headers.length > 0 && { headers } }));
+  const withHeaders = (paths.length === 0 ? [{}] : paths).flatMap((match) =>
+    importHeaders(source).map((headers) => ({
+      ...match,
+      ...headers.length > 0 && { headers },
+    }))
+  );
   return methods.length === 0
     ? withHeaders
     : withHeaders.flatMap((match) =>
       methods.map((method) => ({ ...match, method }))
     );
+}
+
+/** Returns the headers of each match: of several values of a header, Kong wants one. */
+function importHeaders(source: SourceNode): readonly (readonly object[])[] {
+  const headers = source.get("headers")?.members() ?? [];
+  return headers.reduce<readonly (readonly object[])[]>(
+    (matches, [name, node]) => {
+      const values = node.texts();
+      // A header without a value becomes an invalid match, and not a missing one.
+      return matches.flatMap((match) =>
+        (values.length === 0 ? [undefined] : values)
+          .map((value) => [...match, { name, value }])
+      );
+    },
+    [[]],
+  );
 }
 
 /** Imports what becomes of the path: Kong removes the one that matched, unless `strip_path` is false. */

@@ -159,3 +159,18 @@ services:
     directResponse: { status: 503, body: "not imported: acl, acl" },
   });
 });
+
+Deno.test("a route of Kong matches each value of a header", async () => {
+  const { routes, notes } = await imported(`
+_format_version: "3.0"
+services:
+- name: a
+  url: http://127.0.0.1:9001
+  routes: [{ name: a, headers: { x-v: ["1", "2"], x-w: [a] } }]
+`);
+
+  const matches = ["1", "2"].map((value) => ({
+    headers: [{ name: "x-v", value }, { name: "x-w", value: "a" }],
+  }));
+  assert.deepEqual([routes[0].matches, notes], [matches, []]);
+});
