@@ -1,5 +1,6 @@
 import { readKeyTable } from "../../import/keys/litellm_keys.ts";
 import { type AdminAddress, requestJson } from "../../client/admin_client.ts";
+import { listOf } from "../../output/json_fields.ts";
 import { print, printError } from "../../output/output.ts";
 import { printable } from "../../output/printable.ts";
 import { exitCodes, Failure } from "../../process/exit.ts";
@@ -22,8 +23,8 @@ export async function importKeys(
       printable(`${name}:${line}:${column}: warning: ${message}`) + "\n",
     );
   }
-  let failed = 0;
-  for (const { kind, fields, line } of objects) {
+  let [failed, existing] = [0, 0];
+  for (const { kind, fields, line, isImplied } of objects) {
     if (dryRun) {
       await print(`${printable(`${kind} ${fields["id"]}`)}\n`);
       continue;
@@ -34,13 +35,17 @@ export async function importKeys(
       await requestJson(address, { ...query, pathAndQuery }, "object");
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
+      if (isImplied && await exists(address, `${kind}s/${fields["id"]}`)) {
+        existing++;
+        continue;
+      }
       failed++;
       await printError(
         `${printable(`${name}:${line}:1: error: ${error.message}`)}\n`,
       );
     }
   }
-  const done = objects.length - failed;
+  const done = objects.length - failed - existing;
   await printError(
     `${done} ${
       dryRun ? "would be created" : "created"
@@ -49,4 +54,15 @@ export async function importKeys(
     }\n`,
   );
   return failed === 0 ? exitCodes.ok : exitCodes.failure;
+}
+
+async function exists(address: AdminAddress, object: string): Promise<boolean> {
+  try {
+    const pathAndQuery = `/access/${object}`;
+    const found = await requestJson(address, { pathAndQuery }, "objects");
+    return listOf(found, "objects").length > 0;
+  } catch (error) {
+    if (error instanceof Failure) return false;
+    throw error;
+  }
 }

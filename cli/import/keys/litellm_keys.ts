@@ -14,6 +14,8 @@ export interface KeyTableObject {
   readonly kind: "team" | "user" | "key";
   readonly fields: JsonObject;
   readonly line: number;
+  /** Only other rows name this owner: the store may have it already. */
+  readonly isImplied?: true;
 }
 
 /** The objects of a table, owners first, and what could not be taken over. */
@@ -68,12 +70,28 @@ export function readKeyTable(name: string, text: string): KeyTable {
       `Cannot import "${name}": expected rows with "token" or "team_id", as JSON or CSV`,
     );
   }
+  noteMissingTeams(rows);
   const isTeam = ({ values }: Row) => textOf(values["token"]) === undefined;
   const lost = new Set<string>();
   const teams = rows.filter(isTeam).flatMap((row) => teamOf(row, lost));
   const keys = rows.filter((row) => !isTeam(row))
     .flatMap((row) => keyOf(row, lost));
   return { objects: withOwners([...teams, ...keys]), notes };
+}
+
+/** Warns of teams without rows: keys without the restrictions of their team could do more. */
+function noteMissingTeams(rows: readonly Row[]): void {
+  const teamIn = ({ values }: Row) => textOf(values["team_id"]);
+  const isKey = ({ values }: Row) => textOf(values["token"]) !== undefined;
+  const known = new Set(rows.filter((row) => !isKey(row)).map(teamIn));
+  for (const row of rows.filter(isKey)) {
+    const team = teamIn(row);
+    if (team === undefined || known.has(team)) continue;
+    known.add(team);
+    row.note(
+      `team_id: the file has no row of the team "${team}" with its models and budgets; import /team/list first`,
+    );
+  }
 }
 
 function jsonRows(
@@ -89,6 +107,13 @@ function jsonRows(
   const items = list === undefined ? value : Object(value)[list];
   const places = (list === undefined ? document.root : document.root.get(list))
     ?.items() ?? [];
+  const pages = Number(Object(value)["total_pages"]);
+  const pagesPlace = document.root.get("total_pages")?.place();
+  if (pages > 1 && pagesPlace !== undefined) {
+    const message =
+      `total_pages: the file is one of ${pages} pages; import the others, too`;
+    notes.push({ ...pagesPlace, message });
+  }
   return (Array.isArray(items) ? items : []).flatMap((values, index) => {
     const place = places[index]?.place();
     if (!isJsonObject(values) || place === undefined) return [];
@@ -265,7 +290,12 @@ function withOwners(
     return [
       ...objects.filter((each) => each.kind === kind),
       ...named.filter(({ id }) => !known.has(id) && known.add(id))
-        .map(({ id, line }) => ({ kind, line, fields: { id } })),
+        .map(({ id, line }) => ({
+          kind,
+          line,
+          fields: { id },
+          isImplied: true as const,
+        })),
     ];
   });
   return [...owners, ...objects.filter(({ kind }) => kind === "key")];

@@ -112,6 +112,32 @@ Deno.test("keys of LiteLLM are imported by their hashes, with owners, models, bu
   assert.match(again.reported, /: error: .*"blue-team" exists already/);
 });
 
+Deno.test("pages of keys of one team are imported one by one, with a warning about the team that has no row", async () => {
+  await using gateway = await start();
+  const page = (number: number) =>
+    JSON.stringify({
+      keys: [{ token: hashOf(`sk-page-${number}`), team_id: "blue" }],
+      total_pages: 2,
+      current_page: number,
+    });
+
+  const first = await importKeys(gateway, page(1));
+  const second = await importKeys(gateway, page(2));
+
+  assert.equal(first.code, 0, first.reported);
+  assert.match(
+    first.reported,
+    /: warning: total_pages: the file is one of 2 pages; import the others, too$/m,
+  );
+  assert.match(
+    first.reported,
+    /: warning: team_id: the file has no row of the team "blue" with its models and budgets; import \/team\/list first$/m,
+  );
+  assert.equal(second.code, 0, second.reported);
+  assert.match(second.reported, /^1 created, 0 failed, 2 warnings$/m);
+  assert.equal(await statusOf(gateway.origin, "sk-page-2"), 200);
+});
+
 Deno.test("keys of LiteLLM are imported from CSV, and invalid rows are named by their lines", async () => {
   await using gateway = await start();
   const { code, reported } = await importKeys(
