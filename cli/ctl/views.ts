@@ -117,12 +117,21 @@ export async function printView(
 function auditTable(audit: unknown): string {
   const changes = listOf(audit, "changes");
   if (changes.length === 0) return "No changes since the gateway started\n";
-  const names = ["at", "address", "access", "action", "status", "outcome"];
+  const byName = (names: readonly string[]) =>
+    names.map((name): Column => [name.toUpperCase(), name]);
+  const users: readonly Column[] =
+    changes.some((each) => fieldOf(each, "user") !== undefined)
+      ? [
+        ["ROLE", (each) => fieldOf(each, "role") ?? "-"],
+        ["USER", (each) => fieldOf(fieldOf(each, "user"), "subject") ?? "-"],
+      ]
+      : [];
   const omitted = Number(fieldOf(audit, "omitted") ?? 0);
-  return tableOfJson(
-    names.map((name): Column => [name.toUpperCase(), name]),
-    changes,
-  ) + (omitted > 0 ? `${omitted} older changes are not kept\n` : "");
+  return tableOfJson([
+    ...byName(["at", "address", "access"]),
+    ...users,
+    ...byName(["action", "status", "outcome"]),
+  ], changes) + (omitted > 0 ? `${omitted} older changes are not kept\n` : "");
 }
 
 function keysJson(state: unknown) {
