@@ -148,8 +148,13 @@ export class OpenIdClient {
           ? "access_denied"
           : "server_error",
         "the identity provider did not log you in",
-        // Errors of the library have no secrets, but their causes do.
-        error instanceof Error ? error.message : undefined,
+        error instanceof oauth.AuthorizationResponseError
+          ? [error.error, error.error_description ?? ""]
+            .filter((each) => each !== "").join(": ").slice(0, 200)
+          // Errors of the library have no secrets, but their causes do.
+          : error instanceof Error
+          ? error.message
+          : undefined,
       );
     }
   }

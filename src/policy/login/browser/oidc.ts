@@ -31,10 +31,14 @@ export const oidc = definePolicy("oidc", {
           ? `The session of the browser could not be checked: ${
             errorOf(failed)
           }.`
+          : failed.finished.status === 403
+          ? `The browser login rejected the request: ${errorOf(failed)}.`
           : `The user is not logged in: ${errorOf(failed)}.`,
         failing: undefined,
         advice: failed.finished.status === 503
           ? "Check that the identity provider and the store of `config.kv` can be reached."
+          : failed.finished.status === 403
+          ? "If the identity provider denied the login, its log has the reason. If pages of another origin may send such requests, add it to `allowedOrigins`."
           : "Open the page in a browser: only navigations lead to the login. For programs, add `jwtAuthentication` or `apiKeyAuthentication`, all with `mode: AnyOf`.",
       }),
     },
