@@ -27,7 +27,7 @@ export interface FleetReport {
   readonly lateByMoreThanASecond: number;
   /** Statuses other than those of a valid and of an invalid key. */
   readonly unexpected: readonly string[];
-  /** Keys that were wrong at one of the gateways in the end. */
+  /** Keys that were wrong at one of the gateways in the end, five seconds after their last change. */
   readonly wrongAtTheEnd: number;
   /** Requests that the budget admitted. */
   readonly admitted: number;
@@ -301,13 +301,25 @@ export class KeyFleet implements AsyncDisposable {
 
   async #countWrong(): Promise<number> {
     let wrong = 0;
-    for (const { secret, status } of this.#keys) {
+    for (const key of this.#keys) {
       for (const { origin } of this.#gateways) {
-        if (await statusOf(origin, secret) !== status) wrong++;
+        if (await isWrong(key, origin)) wrong++;
       }
     }
     return wrong;
   }
+}
+
+/** Asks again while the last change may be under way. */
+async function isWrong(
+  { secret, status, since }: KnownKey,
+  origin: string,
+): Promise<boolean> {
+  while (await statusOf(origin, secret) !== status) {
+    if (performance.now() - since > 5000) return true;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return false;
 }
 
 function secretOf({ secret }: Change): string {
