@@ -81,15 +81,19 @@ function open(
   };
 }
 
-/** Returns a route that responds with 503: without what is missing, it would be open or go nowhere. */
+/**
+ * Returns a route that responds with 503: without what is missing, it would be open or go nowhere.
+ * @param policies Those that stay, for whoever opens the route.
+ */
 export function closed(
   { name, gateways, hostnames, matches }: Readonly<Record<string, unknown>>,
   missing: readonly string[],
+  policies: object = {},
 ): Readonly<Record<string, unknown>> {
   const body = `not imported: ${missing.join(", ")}`;
   return {
     ...{ name, gateways, hostnames, matches },
-    policies: { directResponse: { status: 503, body } },
+    policies: { ...policies, directResponse: { status: 503, body } },
   };
 }
 

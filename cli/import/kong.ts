@@ -102,7 +102,10 @@ function importRoute(
     ...rewrite.missing === undefined ? [] : [rewrite.missing],
     ...backend === undefined ? ["service"] : [],
   ];
-  if (missing.length > 0) return { source, route: closed(start, missing) };
+  if (missing.length > 0) {
+    const route = closed(start, missing, imported.policies);
+    return { source, route };
+  }
   const policies = { ...imported.policies, ...rewrite.policies };
   return {
     source,

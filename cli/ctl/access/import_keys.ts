@@ -23,10 +23,32 @@ export async function importKeys(
       printable(`${name}:${line}:${column}: warning: ${message}`) + "\n",
     );
   }
-  let [failed, existing] = [0, 0];
+  let [failed, untouched] = [0, 0];
+  const missingTeams = new Set<unknown>();
   for (const { kind, fields, line, isImplied } of objects) {
+    const isForeignTeam = kind === "team" && isImplied === true;
     if (dryRun) {
-      await print(`${printable(`${kind} ${fields["id"]}`)}\n`);
+      const text = `${kind} ${fields["id"]}`;
+      if (isForeignTeam) untouched++;
+      await print(
+        `${printable(text)}${isForeignTeam ? " has to exist" : ""}\n`,
+      );
+      continue;
+    }
+    if (isForeignTeam && !await exists(address, `teams/${fields["id"]}`)) {
+      missingTeams.add(fields["id"]);
+      failed++;
+      await printError(
+        printable(
+          `${name}:${line}:1: error: the team "${
+            fields["id"]
+          }" is neither in the file nor in the store: import /team/list first; its keys are left out, as they could do more without it`,
+        ) + "\n",
+      );
+      continue;
+    }
+    if (isForeignTeam || missingTeams.has(fields["team"])) {
+      untouched++;
       continue;
     }
     try {
@@ -36,7 +58,7 @@ export async function importKeys(
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       if (isImplied && await exists(address, `${kind}s/${fields["id"]}`)) {
-        existing++;
+        untouched++;
         continue;
       }
       failed++;
@@ -45,7 +67,7 @@ export async function importKeys(
       );
     }
   }
-  const done = objects.length - failed - existing;
+  const done = objects.length - failed - untouched;
   await printError(
     `${done} ${
       dryRun ? "would be created" : "created"

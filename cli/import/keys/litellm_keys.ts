@@ -70,28 +70,12 @@ export function readKeyTable(name: string, text: string): KeyTable {
       `Cannot import "${name}": expected rows with "token" or "team_id", as JSON or CSV`,
     );
   }
-  noteMissingTeams(rows);
   const isTeam = ({ values }: Row) => textOf(values["token"]) === undefined;
   const lost = new Set<string>();
   const teams = rows.filter(isTeam).flatMap((row) => teamOf(row, lost));
   const keys = rows.filter((row) => !isTeam(row))
     .flatMap((row) => keyOf(row, lost));
   return { objects: withOwners([...teams, ...keys]), notes };
-}
-
-/** Warns of teams without rows: keys without the restrictions of their team could do more. */
-function noteMissingTeams(rows: readonly Row[]): void {
-  const teamIn = ({ values }: Row) => textOf(values["team_id"]);
-  const isKey = ({ values }: Row) => textOf(values["token"]) !== undefined;
-  const known = new Set(rows.filter((row) => !isKey(row)).map(teamIn));
-  for (const row of rows.filter(isKey)) {
-    const team = teamIn(row);
-    if (team === undefined || known.has(team)) continue;
-    known.add(team);
-    row.note(
-      `team_id: the file has no row of the team "${team}" with its models and budgets; import /team/list first`,
-    );
-  }
 }
 
 function jsonRows(

@@ -123,7 +123,8 @@ export function removeForeignLogins(headers: HeaderList): void {
   if (!fields.some((field) => field.includes(PREFIX))) return;
   headers.delete("set-cookie");
   for (const field of fields) {
-    if (!field.trimStart().startsWith(PREFIX)) {
+    // A cookie without a name, `=__Host-…`, is sent back without the sign.
+    if (!field.replace(/^[\s=]+/, "").startsWith(PREFIX)) {
       headers.append("set-cookie", field);
     }
   }

@@ -112,7 +112,7 @@ Deno.test("keys of LiteLLM are imported by their hashes, with owners, models, bu
   assert.match(again.reported, /: error: .*"blue-team" exists already/);
 });
 
-Deno.test("pages of keys of one team are imported one by one, with a warning about the team that has no row", async () => {
+Deno.test("pages of keys are imported one by one, after their team: without it, they could do more", async () => {
   await using gateway = await start();
   const page = (number: number) =>
     JSON.stringify({
@@ -121,20 +121,26 @@ Deno.test("pages of keys of one team are imported one by one, with a warning abo
       current_page: number,
     });
 
+  const early = await importKeys(gateway, page(1));
+  const status = await statusOf(gateway.origin, "sk-page-1");
+  await importKeys(gateway, JSON.stringify([{ team_id: "blue" }]));
   const first = await importKeys(gateway, page(1));
   const second = await importKeys(gateway, page(2));
 
+  assert.equal(early.code, 1);
+  assert.match(
+    early.reported,
+    /: error: the team "blue" is neither in the file nor in the store: import \/team\/list first;/,
+  );
+  assert.match(early.reported, /^0 created, 1 failed, 1 warning$/m);
+  assert.equal(status, 401);
   assert.equal(first.code, 0, first.reported);
   assert.match(
     first.reported,
     /: warning: total_pages: the file is one of 2 pages; import the others, too$/m,
   );
-  assert.match(
-    first.reported,
-    /: warning: team_id: the file has no row of the team "blue" with its models and budgets; import \/team\/list first$/m,
-  );
   assert.equal(second.code, 0, second.reported);
-  assert.match(second.reported, /^1 created, 0 failed, 2 warnings$/m);
+  assert.match(second.reported, /^1 created, 0 failed, 1 warning$/m);
   assert.equal(await statusOf(gateway.origin, "sk-page-2"), 200);
 });
 

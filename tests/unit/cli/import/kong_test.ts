@@ -125,16 +125,20 @@ services:
   routes:
   - { name: a, paths: [/a], plugins: [{ name: jwt }] }
   - { name: b, paths: [/b], plugins: [{ name: jwt, enabled: false }] }
+  - { name: c, paths: [/c], plugins: [{ name: jwt }, { name: key-auth }] }
 `);
 
   assert.deepEqual(notes.map((note) => note.replace(/^\S+ /, "")), [
     "plugin prometheus: no counterpart",
+    "plugin jwt: no counterpart",
     "plugin jwt: no counterpart",
   ]);
   assert.deepEqual(routes[0].policies, {
     directResponse: { status: 503, body: "not imported: jwt" },
   });
   assert.equal(routes[1].policies.directResponse, undefined);
+  // Whoever opens the route should not have to remember the others.
+  assert("apiKeyAuthentication" in routes[2].policies);
 });
 
 Deno.test("a plugin of Kong about some routes closes all, since others with its name could take its place", async () => {
