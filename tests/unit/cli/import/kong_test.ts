@@ -125,7 +125,7 @@ services:
   routes:
   - { name: a, paths: [/a], plugins: [{ name: jwt }] }
   - { name: b, paths: [/b], plugins: [{ name: jwt, enabled: false }] }
-  - { name: c, paths: [/c], plugins: [{ name: jwt }, { name: key-auth }] }
+  - { name: c, paths: [/c], plugins: [{ name: jwt }, { name: rate-limiting, config: { minute: 5 } }] }
 `);
 
   assert.deepEqual(notes.map((note) => note.replace(/^\S+ /, "")), [
@@ -138,7 +138,7 @@ services:
   });
   assert.equal(routes[1].policies.directResponse, undefined);
   // Whoever opens the route should not have to remember the others.
-  assert("apiKeyAuthentication" in routes[2].policies);
+  assert("rateLimit" in routes[2].policies);
 });
 
 Deno.test("a plugin of Kong about some routes closes all, since others with its name could take its place", async () => {
