@@ -44,7 +44,8 @@ export function rejectLocally(
 ): Rejection<"rate_limit"> {
   const { scope, name, definition } = budget.limit;
   const reading = budget.read(now);
-  const needed = heldBy(definition, expected);
+  const weight = definition.unit === "requests" ? budget.weight : 1;
+  const needed = weight > 1 ? weight : heldBy(definition, expected);
   const problem = problemOf(reading, needed);
   const response = tooManyRequests(textOf(problem));
   writeLimits(response.headers, [reading]);
@@ -67,11 +68,11 @@ function problemOf(
   if (unit === "concurrentRequests") {
     return `admits at most ${limit} requests at a time`;
   }
-  return remaining === 0 || needed === 0
-    ? undefined
-    : `has ${remaining} left, and the request may use ${
-      shownAmount(unit, needed)
-    }`;
+  if (remaining === 0 || needed === 0) return undefined;
+  const use = unit === "requests"
+    ? `counts as ${needed}`
+    : `may use ${shownAmount(unit, needed)}`;
+  return `has ${remaining} left, and the request ${use}`;
 }
 
 function textOf(problem: string | undefined): Uint8Array | undefined {

@@ -23,6 +23,8 @@ export interface LimitIdentity extends LimitPlace {
  */
 export interface Budget {
   readonly limit: Limit;
+  /** See `Limit.budget`. */
+  readonly weight: number;
   /** Reports whether what the request is expected to use is left, if the budget reserves that, or else anything. */
   allows(now: number, expected?: Use): boolean;
   /** Counts a request: takes its weight from a request budget, opens the window of a token budget; holds what `heldBy` says. */

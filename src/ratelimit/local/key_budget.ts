@@ -33,8 +33,8 @@ export interface BudgetOwner<Key> extends Limit, WindowRules {
 /** Budget of a key. Each call locks the limit. */
 export class KeyBudget<Key> implements Budget {
   readonly limit: BudgetOwner<Key>;
+  readonly weight: number;
   readonly #key: Key | undefined;
-  readonly #weight: number;
 
   /**
    * @param key `undefined` for a limit without keys.
@@ -43,20 +43,20 @@ export class KeyBudget<Key> implements Budget {
   constructor(limit: BudgetOwner<Key>, key: Key | undefined, weight = 1) {
     this.limit = limit;
     this.#key = key;
-    this.#weight = weight;
+    this.weight = weight;
   }
 
   allows(now: number, expected = noUse): boolean {
     return this.#with(
       "use",
       now,
-      (window) => allows(window, this.limit, expected, this.#weight),
+      (window) => allows(window, this.limit, expected, this.weight),
     );
   }
 
   take(now: number, expected = noUse): void {
     this.#with("use", now, (window, time) => {
-      take(window, this.limit, time, expected, this.#weight);
+      take(window, this.limit, time, expected, this.weight);
       this.limit.count("admitted", 1);
     });
   }
@@ -91,7 +91,7 @@ export class KeyBudget<Key> implements Budget {
     const { limit } = this;
     this.#with("peek", now, (window) => {
       limit.count("admitted", -1);
-      refund(window, limit, limit.time(takenAt), this.#weight);
+      refund(window, limit, limit.time(takenAt), this.weight);
     });
   }
 
@@ -113,7 +113,7 @@ export class KeyBudget<Key> implements Budget {
           this.limit,
           since(window, time),
           expected,
-          this.#weight,
+          this.weight,
         ),
     );
   }

@@ -74,7 +74,11 @@ for (const workers of [1, 2]) {
       name: "dear_report",
       arguments: {},
     });
-    const tooDear = await call("dear_report");
+    const { status: tooDear, text } = await callModern(
+      endpoint,
+      "tools/call",
+      { name: "dear_report", arguments: {} },
+    );
     const statuses = [
       await call("dear_find"),
       await call("dear_find"),
@@ -85,6 +89,7 @@ for (const workers of [1, 2]) {
 
     assert.deepEqual(new Set(lists), new Set([200]));
     assert.deepEqual([first, tooDear], [200, 429]);
+    assert.match(text, /has 4 left, and the request counts as 6/);
     assert.deepEqual(statuses, [200, 429, 200, 429]);
     assert.equal(free.status, 200);
   });
