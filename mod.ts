@@ -30,14 +30,14 @@ export {
   type PolicySettings,
   type PolicySettingTypes,
   type PolicyValues,
-} from "./src/gateway/library_policy.ts";
+} from "./src/gateway/library/library_policy.ts";
 export type {
   PolicyHeaders,
   PolicyHooks,
   PolicyRejection,
   PolicyRequest,
   PolicyResponse,
-} from "./src/gateway/library_hooks.ts";
+} from "./src/gateway/library/library_hooks.ts";
 export {
   ConfigurationError,
   validateConfiguration,

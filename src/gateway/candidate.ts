@@ -27,7 +27,7 @@ import type { LoadedConfig } from "../config/loaded_config.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../policy/registry.ts";
-import { type LibraryPolicy, registryWith } from "./library_policy.ts";
+import { type LibraryPolicy, registryWith } from "./library/library_policy.ts";
 import { checkDocuments } from "./openapi_documents.ts";
 import type { ApplyResult } from "../dataplane/apply_result.ts";
 import { checkTelemetry } from "../dataplane/telemetry/check_telemetry.ts";

@@ -15,7 +15,7 @@ import {
   loadCandidate,
 } from "./candidate.ts";
 import { Gateway } from "./gateway.ts";
-import { type LibraryPolicy, registryWith } from "./library_policy.ts";
+import { type LibraryPolicy, registryWith } from "./library/library_policy.ts";
 import type {
   GatewayStatus,
   Readiness,

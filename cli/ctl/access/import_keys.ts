@@ -1,4 +1,7 @@
-import { readKeyTable } from "../../import/keys/litellm_keys.ts";
+import {
+  type KeyTableObject,
+  readKeyTable,
+} from "../../import/keys/litellm_keys.ts";
 import { type AdminAddress, requestJson } from "../../client/admin_client.ts";
 import { listOf } from "../../output/json_fields.ts";
 import { print, printError } from "../../output/output.ts";
@@ -25,47 +28,26 @@ export async function importKeys(
   }
   let [failed, untouched] = [0, 0];
   const missingTeams = new Set<unknown>();
-  for (const { kind, fields, line, isImplied } of objects) {
+  for (const object of objects) {
+    const { kind, fields, line, isImplied } = object;
     const isForeignTeam = kind === "team" && isImplied === true;
     if (dryRun) {
-      const text = `${kind} ${fields["id"]}`;
       if (isForeignTeam) untouched++;
-      await print(
-        `${printable(text)}${isForeignTeam ? " has to exist" : ""}\n`,
-      );
+      const suffix = isForeignTeam ? " has to exist" : "";
+      await print(`${printable(`${kind} ${fields["id"]}`)}${suffix}\n`);
       continue;
     }
-    if (isForeignTeam && !await exists(address, `teams/${fields["id"]}`)) {
-      missingTeams.add(fields["id"]);
+    const isLeftOut = missingTeams.has(fields["team"]);
+    const problem = isLeftOut
+      ? undefined
+      : await (isForeignTeam ? findTeam : create)(address, object);
+    if (isForeignTeam && problem !== undefined) missingTeams.add(fields["id"]);
+    if (problem !== undefined && problem !== "") {
       failed++;
       await printError(
-        printable(
-          `${name}:${line}:1: error: the team "${
-            fields["id"]
-          }" is neither in the file nor in the store: import /team/list first; its keys are left out, as they could do more without it`,
-        ) + "\n",
+        `${printable(`${name}:${line}:1: error: ${problem}`)}\n`,
       );
-      continue;
-    }
-    if (isForeignTeam || missingTeams.has(fields["team"])) {
-      untouched++;
-      continue;
-    }
-    try {
-      const query = { method: "POST", body: fields } as const;
-      const pathAndQuery = `/access/${kind}s`;
-      await requestJson(address, { ...query, pathAndQuery }, "object");
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      if (isImplied && await exists(address, `${kind}s/${fields["id"]}`)) {
-        untouched++;
-        continue;
-      }
-      failed++;
-      await printError(
-        `${printable(`${name}:${line}:1: error: ${error.message}`)}\n`,
-      );
-    }
+    } else if (problem === "" || isForeignTeam || isLeftOut) untouched++;
   }
   const done = objects.length - failed - untouched;
   await printError(
@@ -76,6 +58,33 @@ export async function importKeys(
     }\n`,
   );
   return failed === 0 ? exitCodes.ok : exitCodes.failure;
+}
+
+/** Creates an object; returns why it cannot be created, and an empty text for an owner without a row that exists. */
+async function create(
+  address: AdminAddress,
+  { kind, fields, isImplied }: KeyTableObject,
+): Promise<string | undefined> {
+  try {
+    const query = { method: "POST", body: fields } as const;
+    const pathAndQuery = `/access/${kind}s`;
+    await requestJson(address, { ...query, pathAndQuery }, "object");
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const isThere = isImplied === true &&
+      await exists(address, `${kind}s/${fields["id"]}`);
+    return isThere ? "" : error.message;
+  }
+}
+
+/** Looks for a team that has no row; returns what to do if the store does not have it either. */
+async function findTeam(
+  address: AdminAddress,
+  { fields: { id } }: KeyTableObject,
+): Promise<string | undefined> {
+  if (await exists(address, `teams/${id}`)) return undefined;
+  return `the team "${id}" is neither in the file nor in the store: import /team/list first; its keys are left out, as they could do more without it`;
 }
 
 async function exists(address: AdminAddress, object: string): Promise<boolean> {

@@ -137,7 +137,7 @@ services:
     directResponse: { status: 503, body: "not imported: jwt" },
   });
   assert.equal(routes[1].policies.directResponse, undefined);
-  // Whoever opens the route should not have to remember the others.
+  // The limit is not lost when the plugin is replaced and the route opened.
   assert("rateLimit" in routes[2].policies);
 });
 

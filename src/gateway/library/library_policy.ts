@@ -1,13 +1,16 @@
-import * as s from "../api/schema/schema.ts";
-import { definePolicy, noProblems } from "../policy/contract/define_policy.ts";
-import type { PolicyKind } from "../policy/contract/policy_kind.ts";
+import * as s from "../../api/schema/schema.ts";
+import {
+  definePolicy,
+  noProblems,
+} from "../../policy/contract/define_policy.ts";
+import type { PolicyKind } from "../../policy/contract/policy_kind.ts";
 import {
   createRegistry,
   type PolicyRegistry,
-} from "../policy/contract/policy_registry.ts";
-import { builtInPolicies } from "../policy/registry.ts";
-import { errorOf } from "../telemetry/failures/explanation.ts";
-import type { RecordedRequest } from "../telemetry/failures/recorded_request.ts";
+} from "../../policy/contract/policy_registry.ts";
+import { builtInPolicies } from "../../policy/registry.ts";
+import { errorOf } from "../../telemetry/failures/explanation.ts";
+import type { RecordedRequest } from "../../telemetry/failures/recorded_request.ts";
 import { adaptHooks, type PolicyHooks } from "./library_hooks.ts";
 
 /** Types of settings. */

@@ -1,10 +1,10 @@
-import { protectedHeaders } from "../base/wire/protected_headers.ts";
-import { textBody } from "../http/body.ts";
-import { isFieldName, isFieldValue } from "../http/field_syntax.ts";
-import { HeaderList } from "../http/header_list.ts";
-import type { ResponseMessage } from "../http/message.ts";
-import type { Policy, PolicyContext } from "../policy/contract/policy.ts";
-import { Rejection } from "../policy/contract/rejection.ts";
+import { protectedHeaders } from "../../base/wire/protected_headers.ts";
+import { textBody } from "../../http/body.ts";
+import { isFieldName, isFieldValue } from "../../http/field_syntax.ts";
+import { HeaderList } from "../../http/header_list.ts";
+import type { ResponseMessage } from "../../http/message.ts";
+import type { Policy, PolicyContext } from "../../policy/contract/policy.ts";
+import { Rejection } from "../../policy/contract/rejection.ts";
 
 /** Effects of a policy on requests and responses. If a hook throws, or its result is invalid, the client gets 500. */
 export interface PolicyHooks {
