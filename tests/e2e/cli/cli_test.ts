@@ -317,7 +317,7 @@ const rows: readonly {
     args: ["complete", "--", "ctl", "proxy", ""],
     code: 0,
     stdout:
-      /^config\t.*\nbackends\t.*\nkeys\t.*\nlimits\t.*\nusage\t.*\nlog\t.*\nprofile\t.*\nmcp\t.*\nmemory\t.*\naudit\t.*\nconnections\t.*\ntasks\t.*\ntrace\t.*\n:4\n$/,
+      /^config\t.*\nbackends\t.*\nkeys\t.*\nlimits\t.*\nusage\t.*\nlog\t.*\nprofile\t.*\nmcp\t.*\nmemory\t.*\naudit\t.*\narms\t.*\nconnections\t.*\ntasks\t.*\ntrace\t.*\n:4\n$/,
     stderr: nothing,
   },
   {

@@ -84,7 +84,16 @@ async function run(
     const scenario = `auth/${name}`;
     const result = await runClientConformance(scenario, revision, command);
     if (!failing.test(scenario)) assert.deepEqual(result.problems, []);
-    scenarios.push(result.scenarios);
+    scenarios.push(onceEach(result.scenarios));
   }
   return Object.assign({}, ...scenarios);
+}
+
+/** Lists each check once: how many requests it is made of depends on time. */
+function onceEach(scenarios: Column["scenarios"]): Column["scenarios"] {
+  return Object.fromEntries(
+    Object.entries(scenarios).map((
+      [name, checks],
+    ) => [name, [...new Set(checks)]]),
+  );
 }

@@ -38,7 +38,7 @@ gateway as the client of its servers. A user opens the page of the gateway for
 the account, logs in, and calls the tools with \`credentials: { oauth: {} }\`;
 scenarios without users use \`clientCredentials\`, \`jwtBearer\` and
 \`identityAssertion\`. See [credentials](../credentials.md). A cell has the number
-of checks that passed, of those that were made.
+of different checks that passed, of those that were made.
 
 What is not as a user would have it by default:
 

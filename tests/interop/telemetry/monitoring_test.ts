@@ -188,7 +188,11 @@ async function startPrometheus(folder: string, target: string) {
       const url = new URL(`http://127.0.0.1:${port}/api/v1/query`);
       url.searchParams.set("query", expr);
       const response = await fetch(url).catch(() => undefined);
-      if (response === undefined) return [];
+      // It listens before it is ready.
+      if (response === undefined || response.status === 503) {
+        await response?.body?.cancel();
+        return [];
+      }
       const { status, data, error } = await response.json();
       assert.equal(status, "success", `${expr}: ${error}`);
       return data.result.map(({ value: [, value] }: { value: string[] }) =>

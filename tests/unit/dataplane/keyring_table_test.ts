@@ -6,7 +6,12 @@ Deno.test("100,000 keys take at most 60 MB, and are found", async () => {
   const { table, digestOf } = manyKeys(100_000);
   assert(table.bytes <= 60_000_000, `${table.bytes} bytes`);
 
-  const reader = new KeyringReader(() => Promise.resolve(table.memory));
+  let fetches = 0;
+  const reader = new KeyringReader(() =>
+    fetches++ === 0
+      ? Promise.resolve(table.memory)
+      : Promise.reject(new Error("no further table"))
+  );
   await reader.ready();
   for (const index of [0, 4711, 99_999]) {
     const caller = reader.find(digestOf(index));
