@@ -12,7 +12,7 @@ import { indexPage } from "../http/index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
 import { mcpEndpoints } from "./mcp_servers_endpoint.ts";
 import { showMemory } from "./memory_endpoint.ts";
-import { describeApi } from "./openapi.ts";
+import { describeApi } from "../http/openapi.ts";
 import { refreshKeys } from "./keys_endpoint.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
 import { allocationSeconds, cpuRanges } from "../profiles/profiles.ts";

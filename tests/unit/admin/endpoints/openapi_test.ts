@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { adminEndpoints } from "../../../../admin/endpoints/admin_endpoints.ts";
 import { AuditLog } from "../../../../admin/access/audit_log.ts";
-import { describeApi } from "../../../../admin/endpoints/openapi.ts";
+import { describeApi } from "../../../../admin/http/openapi.ts";
 import {
   startAdminServer,
   startStatsServer,

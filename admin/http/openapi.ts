@@ -1,9 +1,5 @@
-import {
-  type OperationText,
-  TEXT_TYPE,
-  toTemplate,
-} from "../http/operation_text.ts";
-import { allowedMethods, type Endpoint } from "../http/router.ts";
+import { type OperationText, TEXT_TYPE, toTemplate } from "./operation_text.ts";
+import { allowedMethods, type Endpoint } from "./router.ts";
 
 /** Content of the document. */
 export interface ApiDescription {
