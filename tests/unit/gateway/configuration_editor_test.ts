@@ -144,9 +144,11 @@ Deno.test("a placeholder is rejected in a field of another secret", async () => 
     text.replace('"<redacted 6>"', "<redacted 2>")
   );
 
-  assert.deepEqual(diagnostics.map(({ path }) => path), [
-    "routes[0].backends[0].llm.credentials.key",
-  ]);
+  // The compiler, too, finds that it is no key.
+  assert.deepEqual(
+    new Set(diagnostics.map(({ path }) => path)),
+    new Set(["routes[0].backends[0].llm.credentials.key"]),
+  );
   assert.match(diagnostics[0]?.message ?? "", /"<redacted 2>" is not a value/);
   assert.deepEqual(written, []);
 });
