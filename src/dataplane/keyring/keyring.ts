@@ -118,7 +118,8 @@ export class Keyring {
   }
 
   /**
-   * Changes an object; the change is in force in this process when it returns. Rejects when the store fails.
+   * Changes an object; the change is in force in this process when it returns, even if the store fails after it was written. Rejects
+   * when the store fails before.
    * @param edit Gets all objects as well, unless this process does not know the last change yet.
    */
   async change(
@@ -136,7 +137,11 @@ export class Keyring {
       (object, last) =>
         edit(object, isSame(last, this.#head) ? this.#table : undefined),
     );
-    if ("object" in result) await this.refresh();
+    if ("object" in result) {
+      this.#table.set(result.object);
+      this.#table.publish();
+      await this.refresh();
+    }
     return result;
   }
 
