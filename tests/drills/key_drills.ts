@@ -29,14 +29,17 @@ export async function changedKeys(): Promise<Finding[]> {
         ...sizes,
         budget: BUDGET,
       });
-      const { longestChangeMs, longestLateMs, unexpected, ...counts } =
-        await fleet.run();
+      const report = await fleet.run();
+      const { longestChangeMs, longestLateMs, longestStoreMs, ...others } =
+        report;
+      const { unexpected, ...counts } = others;
       findings.push({
         drill: `${KEYS} keys at ${GATEWAYS} gateways on ${store}${name}`,
         figures: {
           ...counts,
           longestChange: `${Math.round(longestChangeMs)} ms`,
           longestLate: `${Math.round(longestLateMs)} ms`,
+          longestStore: `${Math.round(longestStoreMs)} ms`,
           unexpected: unexpected.slice(0, 5).join(" ") || "none",
           ofBudget: BUDGET,
           took: `${Math.round((performance.now() - startedAt) / 1000)} s`,

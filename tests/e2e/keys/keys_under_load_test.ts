@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KeyFleet } from "../../harness/keys/key_fleet.ts";
+import { type FleetStore, KeyFleet } from "../../harness/keys/key_fleet.ts";
 import { RedisServer } from "../../harness/servers/redis_server.ts";
 
 const BUDGET = 400;
@@ -7,7 +7,7 @@ const BUDGET = 400;
 const LEASE = BUDGET / 8;
 
 /** `make drills ARGS=keys` does the same with 1000 keys and four gateways, and prints when changes are in force. */
-async function testUnderLoad(kv: object): Promise<void> {
+async function testUnderLoad(kv: FleetStore): Promise<void> {
   await using fleet = await KeyFleet.start(kv, {
     gateways: 3,
     keys: 40,

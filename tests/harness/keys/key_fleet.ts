@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { freePort } from "../process/free_port.ts";
 import { GatewayProcess } from "../gateway/gateway_process.ts";
+import { StoreProbe } from "./store_probe.ts";
 import { keyedPolicies, statusOf } from "./stored_keys.ts";
 
 /** Sizes of a run. */
@@ -37,6 +38,8 @@ export interface FleetReport {
   readonly undecided: number;
   /** Times that a gateway logged that the store could not be reached. */
   readonly outages: number;
+  /** Longest write of a connection of the test's own to the store: gateways cannot be faster. */
+  readonly longestStoreMs: number;
 }
 
 /** A key, and the status that it has had since a time; `undefined` while it changes. */
@@ -45,6 +48,11 @@ interface KnownKey {
   status: 200 | 401 | undefined;
   since: number;
 }
+
+/** `config.kv` of the gateways. */
+export type FleetStore =
+  | { readonly path: string }
+  | { readonly redis: string };
 
 interface Change {
   readonly object: { readonly id: string };
@@ -58,6 +66,7 @@ const PAID_KEYS = 6;
 /** Changes keys at all gateways of a fleet while clients use them at all gateways. */
 export class KeyFleet implements AsyncDisposable {
   readonly #config: Readonly<Record<string, unknown>>;
+  readonly #store: string;
   readonly #run: FleetRun;
   readonly #gateways: GatewayProcess[] = [];
   readonly #down = new Set<number>();
@@ -75,18 +84,21 @@ export class KeyFleet implements AsyncDisposable {
     lost: 0,
     undecided: 0,
   };
+  /** Share of the keys that are made. */
+  #progress = 0;
   #isDone = false;
 
-  private constructor(kv: object, run: FleetRun) {
+  private constructor(kv: FleetStore, run: FleetRun) {
     this.#run = run;
+    this.#store = "redis" in kv ? kv.redis : kv.path;
     this.#config = {
       config: { kv },
       routes: [{ name: "r", policies: keyedPolicies }],
     };
   }
 
-  /** Starts the gateways. @param kv Value of `config.kv`. */
-  static async start(kv: object, run: FleetRun): Promise<KeyFleet> {
+  /** Starts the gateways. */
+  static async start(kv: FleetStore, run: FleetRun): Promise<KeyFleet> {
     const fleet = new KeyFleet(kv, run);
     const starts = Array.from({ length: run.gateways }, () => fleet.#start());
     fleet.#gateways.push(...await Promise.all(starts));
@@ -100,14 +112,17 @@ export class KeyFleet implements AsyncDisposable {
       (_, client) => this.#send(client),
     );
     const paying = this.#spend();
+    const probe = new StoreProbe(this.#store);
     await this.#changeAll().finally(() => this.#isDone = true);
     await Promise.all([paying, ...clients]);
+    const longestStoreMs = await probe.stop();
     await this.#spendRest();
     return {
       ...this.#counts,
       unexpected: this.#unexpected,
       wrongAtTheEnd: await this.#countWrong(),
       outages: this.#countOutages(),
+      longestStoreMs,
     };
   }
 
@@ -160,6 +175,7 @@ export class KeyFleet implements AsyncDisposable {
   async #changeAll(): Promise<void> {
     let restarting: Promise<void> | undefined;
     for (let index = 0; index < this.#run.keys; index++) {
+      this.#progress = index / this.#run.keys;
       if (this.#run.kills && index === Math.floor(this.#run.keys / 2)) {
         restarting = this.#killAndRestart(1);
       }
@@ -224,9 +240,13 @@ export class KeyFleet implements AsyncDisposable {
     if (lateMs > 1000) this.#counts.lateByMoreThanASecond++;
   }
 
-  /** Uses the budget while keys change; the requests of a gateway that is killed may be lost. */
+  /** Uses the budget while keys change, evenly, so that all gateways have leases when one is killed, whose requests may be lost. */
   async #spend(): Promise<void> {
-    for (let turn = 0; !this.#isDone; turn++) await this.#pay(turn);
+    for (let turn = 0; !this.#isDone;) {
+      if (this.#counts.admitted <= this.#progress * this.#run.budget) {
+        await this.#pay(turn++);
+      } else await new Promise((resolve) => setTimeout(resolve, 1));
+    }
   }
 
   /** Uses what is left of the budget, until all gateways have denied requests. */
