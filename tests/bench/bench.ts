@@ -3,6 +3,7 @@
 import { backendRows } from "./backends.ts";
 import { getRows, httpsRows, postRows } from "./requests.ts";
 import { jwtRows } from "./jwt.ts";
+import { keyRows } from "./keys.ts";
 import { limitRows } from "./limits.ts";
 import { mcpRows } from "./mcp.ts";
 import {
@@ -42,6 +43,7 @@ const groups: Readonly<Record<string, (upstreamPort: number) => Rows>> = {
   latency: latencyRows,
   events: eventRows,
   jwt: (port) => jwtRows(port, repetition),
+  keys: (port) => keyRows(port, repetition),
   backends: (port) => backendRows(port, repetition),
   limits: (port) => limitRows(port, repetition),
   observation: (port) => observationRows(port, repetition),
