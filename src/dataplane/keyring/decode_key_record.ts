@@ -7,24 +7,27 @@ import type { RecordTable } from "./record_table.ts";
 
 /** Record of a secret. */
 export interface SecretRecord {
-  /** ID of the key. */
+  /** Digest of the key, as `hashOf` returns it: a look-up need not compute it. */
   readonly key: string;
   readonly expiresAt?: number;
 }
 
-/** Returns the place of an object in a table of the process; it is no hash of a secret. */
+/** Returns the SHA-256 digest of an object in base64url, under which a table of the process has it; it is no hash of a secret. */
+export function hashOf(kind: KeyObjectKind, id: string): string {
+  return createHash("sha256").update(`gateway ${kind} ${id}`)
+    .digest("base64url");
+}
+
+/** Returns the digest of an object as words of a table. */
 export function digestOf(kind: KeyObjectKind, id: string): Int32Array {
   return wordsOf(
-    createHash("sha256").update(`gateway ${kind} ${id}`).digest(),
+    Uint8Array.fromBase64(hashOf(kind, id), { alphabet: "base64url" }),
   );
 }
 
 /** Converts a SHA-256 digest to the words of a table. */
-function wordsOf(digest: Uint8Array): Int32Array {
-  const { buffer, byteOffset } = digest.byteOffset % 4 === 0
-    ? digest
-    : digest.slice();
-  return new Int32Array(buffer, byteOffset, digest.length / 4);
+function wordsOf({ buffer }: Uint8Array): Int32Array {
+  return new Int32Array(buffer);
 }
 
 /** Converts a SHA-256 digest in hexadecimal to the words of a table. */

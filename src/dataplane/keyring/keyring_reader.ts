@@ -4,16 +4,21 @@ import {
   teamOf,
 } from "../../policy/keys/key_caller.ts";
 import type { StoredKeys } from "../../policy/keys/stored_keys.ts";
+import type { KeyObject } from "../../policy/keys/key_objects.ts";
 import {
   digestOf,
   objectAt,
   secretAt,
+  wordsOfHash,
   wordsOfHex,
 } from "./decode_key_record.ts";
+import { RecentValues } from "./recent_values.ts";
 import { type RecordMemory, RecordTable } from "./record_table.ts";
 
 /** Callers that are kept; others are read from the table again. */
 const MAX_CALLERS = 10_000;
+/** Users and teams that are kept. */
+const MAX_OWNERS = 2000;
 
 /** A caller, and the records that it was made of. */
 interface KnownCaller {
@@ -28,11 +33,18 @@ interface Version {
   readonly place: number;
 }
 
+/** A user or a team as it was read last. */
+interface KnownOwner extends Version {
+  readonly object: KeyObject | undefined;
+}
+
 /** The keys in the store, as one thread reads them from the memory of the process. */
 export class KeyringReader implements StoredKeys {
   readonly #fetch: () => Promise<RecordMemory>;
-  /** By digest of the key, the one used last at the end. */
-  readonly #callers = new Map<string, KnownCaller>();
+  /** By digest of the key. */
+  readonly #callers = new RecentValues<KnownCaller>(MAX_CALLERS);
+  /** By kind and ID. */
+  readonly #owners = new RecentValues<KnownOwner>(MAX_OWNERS);
   #table: RecordTable | undefined;
   #first: Promise<void> | undefined;
 
@@ -58,13 +70,12 @@ export class KeyringReader implements StoredKeys {
         known.generation = generation;
         return known.caller;
       }
-      this.#callers.delete(digest);
     }
-    const found = readCaller(table, wordsOfHex(digest));
+    const found = this.#read(table, wordsOfHex(digest));
     if (found === undefined) {
       return table.state === "current" ? undefined : "unavailable";
     }
-    this.#remember(digest, { ...found, generation });
+    this.#callers.set(digest, { ...found, generation });
     return found.caller;
   }
 
@@ -72,6 +83,7 @@ export class KeyringReader implements StoredKeys {
     const table = new RecordTable(await this.#fetch());
     this.#table = table;
     this.#callers.clear();
+    this.#owners.clear();
     void this.#follow(table);
   }
 
@@ -85,37 +97,51 @@ export class KeyringReader implements StoredKeys {
     }
   }
 
-  #remember(digest: string, known: KnownCaller): void {
-    const [oldest] = this.#callers.keys();
-    if (oldest !== undefined && this.#callers.size >= MAX_CALLERS) {
-      this.#callers.delete(oldest);
-    }
-    this.#callers.set(digest, known);
+  /** Reads a caller from a table; `undefined` if no key has the digest. */
+  #read(
+    table: RecordTable,
+    digest: Int32Array,
+  ): Pick<KnownCaller, "caller" | "records"> | undefined {
+    const place = table.find(digest);
+    const secret = secretAt(table, place);
+    if (secret === undefined) return undefined;
+    const keyDigest = wordsOfHash(secret.key);
+    if (keyDigest === undefined) return undefined;
+    const keyPlace = table.find(keyDigest);
+    const key = objectAt(table, keyPlace);
+    if (key === undefined) return undefined;
+    const user = this.#owner(table, "user", key.user);
+    const team = this.#owner(table, "team", teamOf(key, user?.object));
+    const objects = { key, user: user?.object, team: team?.object };
+    return {
+      caller: createCaller(objects, secret),
+      records: [
+        { digest, place },
+        { digest: keyDigest, place: keyPlace },
+        ...user === undefined ? [] : [user],
+        ...team === undefined ? [] : [team],
+      ],
+    };
+  }
+
+  /** Returns a user or a team, which many keys have in common. */
+  #owner(
+    table: RecordTable,
+    kind: "user" | "team",
+    id: string | undefined,
+  ): KnownOwner | undefined {
+    if (id === undefined) return undefined;
+    const name = `${kind} ${id}`;
+    const known = this.#owners.get(name);
+    const digest = known?.digest ?? digestOf(kind, id);
+    const place = table.find(digest);
+    if (known?.place === place) return known;
+    const owner = { digest, place, object: objectAt(table, place) };
+    this.#owners.set(name, owner);
+    return owner;
   }
 }
 
 function isCurrent(records: readonly Version[], table: RecordTable): boolean {
   return records.every(({ digest, place }) => table.find(digest) === place);
-}
-
-/** Reads a caller from a table; `undefined` if no key has the digest. */
-function readCaller(
-  table: RecordTable,
-  digest: Int32Array,
-): Pick<KnownCaller, "caller" | "records"> | undefined {
-  const records: Version[] = [];
-  const placeOf = (digest: Int32Array) => {
-    const place = table.find(digest);
-    records.push({ digest, place });
-    return place;
-  };
-  const secret = secretAt(table, placeOf(digest));
-  if (secret === undefined) return undefined;
-  const read = (kind: "key" | "user" | "team", id: string | undefined) =>
-    id === undefined ? undefined : objectAt(table, placeOf(digestOf(kind, id)));
-  const key = read("key", secret.key);
-  if (key === undefined) return undefined;
-  const user = read("user", key.user);
-  const team = read("team", teamOf(key, user));
-  return { caller: createCaller({ key, user, team }, secret), records };
 }

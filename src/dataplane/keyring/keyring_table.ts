@@ -5,6 +5,7 @@ import type {
 import {
   digestOf,
   findObject,
+  hashOf,
   objectAt,
   secretAt,
   wordsOfHash,
@@ -60,8 +61,9 @@ export class KeyringTable {
 
   /** Returns the ID of the key with a secret of this hash. */
   ownerOf(hash: string): string | undefined {
-    const digest = wordsOfHash(hash);
-    return digest && secretAt(this.#table, this.#table.find(digest))?.key;
+    const secret = this.#placeOf(hash);
+    const key = this.#placeOf(secretAt(this.#table, secret)?.key);
+    return objectAt(this.#table, key)?.id;
   }
 
   /** Sets an object, unless a later version of it is known. */
@@ -80,7 +82,7 @@ export class KeyringTable {
     for (const { hash, expiresAt } of object.secrets ?? []) {
       const digest = wordsOfHash(hash);
       if (digest === undefined) continue;
-      this.#write(digest, { key: id, expiresAt });
+      this.#write(digest, { key: hashOf(kind, id), expiresAt });
     }
   }
 
@@ -124,6 +126,12 @@ export class KeyringTable {
   /** Tells other threads to fetch the table that has taken the place of this one. */
   retire(): void {
     this.#table.retire();
+  }
+
+  /** Returns the place of the record with a hash; 0 if there is none. */
+  #placeOf(hash: string | undefined): number {
+    const digest = hash === undefined ? undefined : wordsOfHash(hash);
+    return digest === undefined ? 0 : this.#table.find(digest);
   }
 
   #setText(object: KeyObject, known: KeyObject | undefined): void {

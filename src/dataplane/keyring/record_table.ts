@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 /** Memory of a table, which threads share: one of them writes. */
 export interface RecordMemory {
   readonly slots: SharedArrayBuffer;
@@ -30,9 +32,12 @@ export class RecordTable {
   /** A header, then the place of the record in each slot. */
   readonly slots: Int32Array;
   readonly words: Int32Array;
+  /** The same memory as `words`: reads texts without a copy. */
+  readonly #bytes: Buffer;
 
   constructor(memory: RecordMemory) {
     this.memory = memory;
+    this.#bytes = Buffer.from(memory.records);
     this.slots = new Int32Array(memory.slots);
     this.words = new Int32Array(memory.records);
   }
@@ -61,8 +66,7 @@ export class RecordTable {
   textAt(place: number): string {
     const start = place * 4 + RECORD_HEADER;
     const length = this.words[place + DIGEST_WORDS] ?? 0;
-    const bytes = new Uint8Array(this.memory.records, start, length);
-    return decoder.decode(bytes.slice());
+    return this.#bytes.toString("utf8", start, start + length);
   }
 
   /** Returns the slot with a digest; -1 if there is none. */
@@ -225,4 +229,3 @@ function sizeOf(length: number): number {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
