@@ -99,6 +99,7 @@ interface Life {
 async function liveThrough({ isUp, hasStore, history }: Life): Promise<void> {
   const folder = await Deno.makeTempDir();
   const clock = new FakeClock();
+  using _creeping = creep(clock);
   await using server = startGuardedServer();
   await using idp = await IdentityServer.start({
     condition: isUp ? "up" : "down",
@@ -182,6 +183,12 @@ async function liveThrough({ isUp, hasStore, history }: Life): Promise<void> {
   await gateway.reload(good);
   assert(await opens(gateway, clock, goodTokens.get(currentKey(idp))));
   await Deno.remove(folder, { recursive: true });
+}
+
+/** Lets time pass slowly: the pause after which a store tries a locked file again must end. */
+function creep(clock: FakeClock): Disposable {
+  const timer = setInterval(() => clock.advance(1), 5);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 function currentKey({ keys: [current] }: IdentityServer): TokenIssuer {
