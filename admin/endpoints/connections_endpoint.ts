@@ -38,17 +38,21 @@ export function connectionEndpoints(target: AdminTarget): readonly Endpoint[] {
       ok: "The connections by their IDs",
       others: problems,
     }),
-    post("/connections/revoke", (request) => revoke(target, request), {
-      summary:
-        'Ends a connection, here and at its authorization server: the body is {"id"}',
-      ok: "Whether the authorization server has revoked the tokens",
-      others: { 400: "Invalid body", 404: "No such connection", ...problems },
-    }),
+    post(
+      "/connections/revoke",
+      (request) => revokeConnection(target, request),
+      {
+        summary:
+          'Ends a connection, here and at its authorization server: the body is {"id"}',
+        ok: "Whether the authorization server has revoked the tokens",
+        others: { 400: "Invalid body", 404: "No such connection", ...problems },
+      },
+    ),
   ];
 }
 
 /** Lists connections by their IDs: `GET /connections?backend=default/tools`. @throws {InvalidParameter} */
-async function listConnections(
+export async function listConnections(
   { dataPlane, settings }: AdminTarget,
   { url }: Request,
 ): Promise<Response> {
@@ -71,7 +75,7 @@ async function listConnections(
 }
 
 /** Ends a connection: `{"id": "5d2c…"}`. @throws {InvalidParameter} */
-async function revoke(
+export async function revokeConnection(
   { dataPlane, settings }: AdminTarget,
   request: Request,
 ): Promise<Response> {

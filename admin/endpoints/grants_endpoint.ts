@@ -10,6 +10,7 @@ import {
 } from "../http/query_parameters.ts";
 import { readTypedJson, textMember } from "../http/request_body.ts";
 import type { Endpoint } from "../http/router.ts";
+import { viewOfGrant } from "./grant_view.ts";
 import type { AdminTarget } from "../target/target.ts";
 
 /** Maximum number of grants in a list. */
@@ -34,7 +35,7 @@ export function grantEndpoints(target: AdminTarget): readonly Endpoint[] {
       ok: "The grants, the oldest first",
       others: { 503: "The store cannot be reached" },
     }),
-    post("/grants/revoke", (request) => revoke(target, request), {
+    post("/grants/revoke", (request) => revokeGrants(target, request), {
       summary:
         'Ends grants: the body selects them, such as {"subject"} or {"id"}',
       ok: "Number of grants that have ended",
@@ -48,7 +49,7 @@ export function grantEndpoints(target: AdminTarget): readonly Endpoint[] {
 }
 
 /** Lists grants: `GET /grants?subject=anna`. @throws {InvalidParameter} */
-async function listGrants(
+export async function listGrants(
   { dataPlane }: AdminTarget,
   { url }: Request,
 ): Promise<Response> {
@@ -63,7 +64,7 @@ async function listGrants(
   try {
     const grants = await dataPlane.call("grants", selection);
     return json({
-      grants: grants.slice(-limit).map(viewOf),
+      grants: grants.slice(-limit).map(viewOfGrant),
       hasMore: grants.length > limit,
     });
   } catch (error) {
@@ -72,7 +73,7 @@ async function listGrants(
 }
 
 /** Ends grants: `{"subject": "anna"}`. @throws {InvalidParameter} */
-async function revoke(
+export async function revokeGrants(
   { dataPlane }: AdminTarget,
   request: Request,
 ): Promise<Response> {
@@ -110,17 +111,6 @@ function selectionOf(
     subject: read("subject"),
     client: read("client"),
     resource: read("resource"),
-  };
-}
-
-/** Describes a grant. @returns Times in ISO 8601. */
-function viewOf<
-  T extends { readonly startedAt: number; readonly usedAt: number },
->({ startedAt, usedAt, ...grant }: T) {
-  return {
-    ...grant,
-    startedAt: new Date(startedAt).toISOString(),
-    usedAt: new Date(usedAt).toISOString(),
   };
 }
 

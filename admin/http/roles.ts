@@ -94,6 +94,10 @@ const neededRoles = {
   "POST /ui/api/access/create/team": "operator",
   "POST /ui/api/access/change/*": "operator",
   "POST /ui/api/access/change/team/*": "operator",
+  "GET /ui/api/connections": "viewer",
+  "POST /ui/api/connections/revoke": "operator",
+  "GET /ui/api/grants": "viewer",
+  "POST /ui/api/grants/revoke": "operator",
   // Files of configurations may have secrets.
   "GET /ui/api/source": "admin",
   "POST /ui/api/source/check": "admin",

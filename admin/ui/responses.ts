@@ -5,6 +5,7 @@ import type { PartsResult } from "../../src/policy/cel/evaluate_parts.ts";
 import type { HttpMatch } from "../../src/api/rules/http_match.ts";
 import type {
   DataPlaneDescription,
+  DescribedConnections,
   DescribedMcpServer,
   DescribedMcpTools,
   TaskTree,
@@ -30,6 +31,7 @@ import type {
 import type { TrafficReport } from "../../src/telemetry/traffic/traffic_report.ts";
 import type { MemoryReport } from "../target/process_memory.ts";
 import type { PageProfile } from "../profiles/pprof.ts";
+import type { GrantView } from "../endpoints/grant_view.ts";
 import type { UsageReport } from "../endpoints/usage_sums.ts";
 import type { BudgetSelection } from "./select_budgets.ts";
 
@@ -47,6 +49,10 @@ export interface UiResponses {
   readonly "access/create/key": ChangedKeyObject;
   readonly "access/create/team": ChangedKeyObject;
   readonly "access/change/*": ChangedKeyObject;
+  readonly connections: DescribedConnections;
+  readonly "connections/revoke": { readonly isConfirmed: boolean };
+  readonly grants: GrantList;
+  readonly "grants/revoke": { readonly revoked: number };
   readonly "mcp/servers": McpServerList;
   readonly "mcp/tools": McpToolList;
   readonly "mcp/approve": { readonly approved: readonly string[] };
@@ -80,6 +86,13 @@ export interface McpToolList {
   readonly servers: readonly DescribedMcpTools[];
 }
 
+/** MCP clients that users have logged in, the oldest first. */
+export interface GrantList {
+  readonly grants: readonly GrantView[];
+  /** There are more, which are older. */
+  readonly hasMore: boolean;
+}
+
 /** Keys or teams in the store. */
 export interface KeyObjectList {
   readonly objects: readonly KeyObjectView[];
@@ -111,6 +124,8 @@ export interface UiStatus
   readonly profiles: readonly string[];
   /** The process has the store of `config.kv`, which keys can be in. */
   readonly hasStore: boolean;
+  /** Users can connect accounts at services. */
+  readonly hasConnections: boolean;
   /** The source of the configuration can be shown. */
   readonly hasSource: boolean;
 }

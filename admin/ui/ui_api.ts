@@ -6,6 +6,11 @@ import {
   createAccess,
   listAccess,
 } from "../endpoints/access_endpoint.ts";
+import {
+  listConnections,
+  revokeConnection,
+} from "../endpoints/connections_endpoint.ts";
+import { listGrants, revokeGrants } from "../endpoints/grants_endpoint.ts";
 import { dumpConfig } from "../endpoints/config_dump_endpoint.ts";
 import { showKeys } from "../endpoints/keys_endpoint.ts";
 import {
@@ -76,6 +81,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
     logging(target, readOnly),
     ...mcp(options),
     ...access(options),
+    ...accounts(options),
     ...source(options),
     ...playground(options),
     ...profileNames.flatMap((name) => {
@@ -173,6 +179,20 @@ function access({ target, server, readOnly }: UiOptions): readonly Endpoint[] {
   ];
 }
 
+/** Lists the endpoints for accounts and logins of users. Only the admin server, which has a token, shows and ends them. */
+function accounts({ target, server }: UiOptions): readonly Endpoint[] {
+  if (server !== "admin") return [];
+  return [
+    get("connections", (request) => listConnections(target, request)),
+    post(
+      "connections/revoke",
+      (request) => revokeConnection(target, request),
+    ),
+    get("grants", (request) => listGrants(target, request)),
+    post("grants/revoke", (request) => revokeGrants(target, request)),
+  ];
+}
+
 /** Lists the endpoints of the playground. Only the admin server sends requests in the name of its user. */
 function playground({ target, server }: UiOptions): readonly Endpoint[] {
   if (server !== "admin") return [];
@@ -204,6 +224,7 @@ function describeStatus(
       profiles?.[name] !== undefined && may(profileRoles[name])
     ),
     hasStore: target.settings.kv !== undefined,
+    hasConnections: target.settings.connections !== undefined,
     hasSource: target.editor !== undefined &&
       (server === "gateway" || may("admin")),
   };

@@ -66,6 +66,7 @@ function tableOf(connections: readonly unknown[]): string {
     [
       ["ID", "id"],
       ["BACKEND", "backend"],
+      ["STATE", "state"],
       ["SUBJECT", "subject"],
       ["ISSUER", "issuer"],
       ["SERVER", "server"],

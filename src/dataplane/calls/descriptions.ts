@@ -1,3 +1,5 @@
+import type { ConnectionList } from "../../identity/connections/admin_connections.ts";
+import type { GrantRecord } from "../../identity/oauth/grants/grant_record.ts";
 import type { DescribedServerTools } from "../../mcp/approval/tool_descriptions.ts";
 import type { McpServerStatus } from "../../mcp/servers/server_status.ts";
 import type { Description } from "../../compile/describe/describe.ts";
@@ -10,6 +12,12 @@ import type { BackendTasks } from "./backend_tasks.ts";
 
 /** Top-level keys of `/config_dump` that come from the data plane. */
 export type DataPlaneDescription = Description & PolicyStateDescription;
+
+/** Connections of users at services, without tokens. */
+export type DescribedConnections = ConnectionList;
+
+/** A grant of an MCP client that a user has logged in, without tokens. */
+export type DescribedGrant = GrantRecord;
 
 /** Everything under way, for `/debug/tasks`. */
 export interface TaskTree extends BackendTasks {

@@ -36,6 +36,12 @@ export interface ConnectionSelection {
   readonly limit: number;
 }
 
+/**
+ * `active`: the gateway has a token or renews it; `expired`: the user has to connect again; `sealed`: no key of the vault opens the
+ * record.
+ */
+export type ConnectionState = "active" | "expired" | "sealed";
+
 /** A connection without its tokens. */
 export interface ConnectionView {
   /** 32 hexadecimal digits: the same after the user has connected again. */
@@ -46,6 +52,9 @@ export interface ConnectionView {
   readonly resource: string;
   /** ISO 8601. */
   readonly connectedAt: string;
+  readonly state: ConnectionState;
+  /** When the token ends that the gateway cannot renew, in ISO 8601; not set if it renews it, or nobody knows. */
+  readonly expiresAt?: string;
   /** Issuer of the authorization server, and the granted scopes; not set when no key opens the record. */
   readonly server?: string;
   readonly scopes?: readonly string[];
@@ -126,11 +135,13 @@ export class AdminConnections {
       connectedAt: new Date(connectedAt).toISOString(),
     };
     const record = await this.#read(entry);
-    if (record === "sealed") return known;
+    if (record === "sealed") return { ...known, state: "sealed" };
+    const now = clock.now();
     if (record?.connectedAt === connectedAt) {
-      return { ...known, server: record.issuer, scopes: record.scopes };
+      const { issuer: server, scopes } = record;
+      return { ...known, ...lifetimeOf(record, now), server, scopes };
     }
-    if (clock.now() - connectedAt > WRITE_MS) await index.remove(entry);
+    if (now - connectedAt > WRITE_MS) await index.remove(entry);
     return undefined;
   }
 
@@ -144,6 +155,17 @@ export class AdminConnections {
       throw error;
     }
   }
+}
+
+function lifetimeOf(
+  { endsAt, refreshToken }: Connection,
+  now: number,
+): Pick<ConnectionView, "state" | "expiresAt"> {
+  if (refreshToken !== undefined || endsAt === undefined) {
+    return { state: "active" };
+  }
+  const state = now < endsAt ? "active" : "expired";
+  return { state, expiresAt: new Date(endsAt).toISOString() };
 }
 
 function publicIdOf(key: VaultId): string {

@@ -82,9 +82,12 @@ Deno.test("gwctl accounts lists what users have connected, and revokes it in all
     authorization: `Bearer ${adminToken}`,
   });
 
-  assert.match(table.stdout, /^ID +BACKEND +SUBJECT +ISSUER .*CONNECTED\n/);
+  assert.match(
+    table.stdout,
+    /^ID +BACKEND +STATE +SUBJECT +ISSUER .*CONNECTED\n/,
+  );
   for (const name of ["anna", "ben"]) {
-    assert.match(table.stdout, new RegExp(`default/drive +${name} `));
+    assert.match(table.stdout, new RegExp(`default/drive +active +${name} `));
   }
   assert.equal(connection.backend, "default/drive");
   assert.deepEqual(connection.scopes, ["tools:read"]);

@@ -16,6 +16,7 @@ export const views = [
   "MCP servers",
   "Limits",
   "Keys",
+  "Accounts",
   "Logging",
   "Memory",
   "Connections",

@@ -44,6 +44,9 @@ const contents: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   async Keys(page) {
     await page.getByText("No policy verifies tokens").waitFor();
   },
+  async Accounts(page) {
+    await page.getByText("No logins").waitFor();
+  },
   async Logging(page) {
     await page.getByRole("row", { name: /^\(default\)/ }).waitFor();
   },

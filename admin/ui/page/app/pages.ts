@@ -1,3 +1,4 @@
+import { Accounts } from "../pages/accounts/accounts.tsx";
 import { Configuration } from "../pages/configuration/configuration.tsx";
 import { IdentityProviders } from "../pages/keys/keys.tsx";
 import { Limits } from "../pages/limits/limits.tsx";
@@ -48,6 +49,13 @@ export const pages: readonly Page[] = [
   { id: "mcp", title: "MCP servers", group: "Govern", View: McpServers },
   { id: "limits", title: "Limits", group: "Govern", View: Limits },
   { id: "keys", title: "Keys", group: "Govern", View: IdentityProviders },
+  {
+    id: "accounts",
+    title: "Accounts",
+    group: "Govern",
+    View: Accounts,
+    isAvailable: (status) => status.server === "admin",
+  },
   { id: "logging", title: "Logging", group: "Runtime", View: Logging },
   { id: "memory", title: "Memory", group: "Runtime", View: Memory },
   {

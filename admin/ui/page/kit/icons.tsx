@@ -12,6 +12,7 @@ const paths = {
   mcp: "M4 5h16v5H4zM4 14h16v5H4zM8 7.5h.5M8 16.5h.5M12 10v4",
   limits: "M4 18a8 8 0 1 1 16 0M12 18l4-6",
   keys: "M8 15a4 4 0 1 1 3.5-2L20 13v3h-3v2h-3",
+  accounts: "M4 20a8 8 0 0 1 16 0M12 4a4 4 0 1 0 .01 0M17 4l2 2 3-3",
   logging: "M5 4h14v16H5zM8 9h8M8 13h8M8 17h4",
   profiles:
     "M12 3c4 5 6 7 6 11a6 6 0 0 1-12 0c0-2 1-3 2-5 1 2 2 2 2 2 1-3 1-5 2-8z",

@@ -3,6 +3,7 @@ import {
   type ComponentChildren,
   type TargetedKeyboardEvent,
   useId,
+  useState,
 } from "./framework.ts";
 
 interface ButtonProps {
@@ -35,6 +36,26 @@ export function Button(
     >
       {children}
     </button>
+  );
+}
+
+interface RevokeButtonProps {
+  /** Names for screen readers what is revoked. */
+  readonly of: string;
+  readonly onRevoke: () => void;
+}
+
+/** A small button that revokes something, at the second press. */
+export function RevokeButton({ of, onRevoke }: RevokeButtonProps) {
+  const [isSure, setSure] = useState(false);
+  return (
+    <Button
+      class="small"
+      label={isSure ? `Revoke ${of} for good` : `Revoke ${of}`}
+      onPress={() => isSure ? onRevoke() : setSure(true)}
+    >
+      {isSure ? "Revoke for good?" : "Revoke"}
+    </Button>
   );
 }
 

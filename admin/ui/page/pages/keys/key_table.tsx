@@ -1,8 +1,7 @@
 /** Tables of keys and teams. */
 import type { KeyObjectList } from "../../../responses.ts";
 import { type Column, Table, Time } from "../../kit/data.tsx";
-import { useState } from "../../kit/framework.ts";
-import { Button } from "../../kit/inputs.tsx";
+import { Button, RevokeButton } from "../../kit/inputs.tsx";
 import { Badge, type Tone } from "../../kit/layout.tsx";
 import { postJson } from "../../server/api.ts";
 import { budgetsOf } from "./access_form.tsx";
@@ -108,10 +107,9 @@ interface ActionsProps {
   readonly onChange: OnChange;
 }
 
-/** A key that is replaced stays valid for a day; revoking one needs a second press. */
+/** A key that is replaced stays valid for a day. */
 function Actions({ object, onChange, onEdit }: ActionsProps) {
   const { id, status } = object;
-  const [isSure, setSure] = useState(false);
   if (status === "revoked") return null;
   const act = (action: string, more = {}) =>
     onChange(() => postJson(`access/change/${id}`, { action, ...more }));
@@ -139,13 +137,7 @@ function Actions({ object, onChange, onEdit }: ActionsProps) {
       >
         {toggle === "resume" ? "Resume" : "Suspend"}
       </Button>
-      <Button
-        class="small"
-        label={isSure ? `Revoke ${id} for good` : `Revoke ${id}`}
-        onPress={() => isSure ? act("revoke") : setSure(true)}
-      >
-        {isSure ? "Revoke for good?" : "Revoke"}
-      </Button>
+      <RevokeButton of={id} onRevoke={() => act("revoke")} />
     </div>
   );
 }
