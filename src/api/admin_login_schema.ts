@@ -1,3 +1,4 @@
+import { clientSecretFields, sealingSecret } from "./own_secrets.ts";
 import { duration } from "./schema/duration.ts";
 import { celExpression, httpUrl } from "./schema/scalars.ts";
 import * as s from "./schema/schema.ts";
@@ -31,14 +32,7 @@ export const adminLoginSchema = s.refine(
       "Client ID of the gateway at the provider, with the redirect URI `<url>/ui/login/callback`.",
       s.text(2048),
     ),
-    clientSecret: s.field(
-      "Secret of the client, usually as `${NAME}`.",
-      s.optional(s.secret()),
-    ),
-    clientSecretFile: s.field(
-      "File with the secret, read at startup.",
-      s.optional(s.text(4096)),
-    ),
+    ...clientSecretFields,
     scopes: s.field(
       "Scopes besides `openid`, such as `groups`.",
       s.withDefault(s.list(s.text(256), { max: 16 }), []),
@@ -71,13 +65,7 @@ export const adminLoginSchema = s.refine(
     ),
     cookieSecret: s.field(
       "Seals cookies, at least 32 characters. Without it, `config.kv` keeps a secret, or sessions end with the process.",
-      s.optional(s.refine(
-        s.secret(),
-        s.rule(
-          (secret) => secret.length >= 32,
-          "must have at least 32 characters",
-        ),
-      )),
+      s.optional(sealingSecret),
     ),
   }),
   s.atMostOne("clientSecret", "clientSecretFile"),

@@ -1,53 +1,34 @@
 import { adminLoginSchema } from "./admin_login_schema.ts";
 import { isAdminToken } from "./admin_token.ts";
+import { sealingSecret } from "./own_secrets.ts";
 import * as s from "./schema/schema.ts";
-import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
-import { isEgressEntry } from "../base/wire/egress_rules.ts";
+import { connectionsSchema, kvSchema, vaultSchema } from "./store_settings.ts";
 import { listenAddress, parseAddress } from "./schema/address.ts";
-import {
-  duration,
-  parseDuration,
-  positiveDuration,
-} from "./schema/duration.ts";
+import { duration, parseDuration } from "./schema/duration.ts";
 import {
   headerName,
   httpUrl,
   isIpAddress,
   preciseHostname,
-  redisUrl,
 } from "./schema/scalars.ts";
 import { pricesSchema } from "./prices.ts";
 import {
+  egressSchema,
+  limitsSchema,
+  remoteMediaSchema,
+} from "./request_settings.ts";
+import {
   accessLogSchema,
+  failureMemorySchema,
+  loggingSchema,
   metricsSchema,
   otlpSchema,
+  requestMemorySchema,
   tracingSchema,
 } from "./telemetry_settings.ts";
 
 /** Largest value of `config.workers`. */
 export const MAX_WORKERS = 64;
-
-/** A log filter, such as `info,http=debug`. */
-const logFilter = s.named(
-  "log filter",
-  s.refine(
-    s.string(),
-    s.rule(
-      (text) => logFilterFault(text) === undefined,
-      (text) => logFilterFault(text) ?? "",
-    ),
-  ),
-);
-
-function logFilterFault(text: string): string | undefined {
-  try {
-    parseLogFilter(text);
-    return undefined;
-  } catch (error) {
-    if (error instanceof LogFilterError) return error.message;
-    throw error;
-  }
-}
 
 const cidr = s.named(
   "address range",
@@ -64,200 +45,6 @@ function isCidr(text: string): boolean {
     Number(bits) <= (address.includes(":") ? 128 : 32);
 }
 
-const egressEntries = s.list(
-  s.named(
-    "host",
-    s.checkedText(
-      isEgressEntry,
-      'an address, a range such as "10.0.0.0/8", a name, "*.example.com", or "*" for all',
-    ),
-  ),
-  { max: 1000 },
-);
-
-const egress = s.object({
-  deny: s.field(
-    "Addresses and ranges, which the addresses of names must not have either, names, `*.example.com`, and `*` for every host that `allow` does not have. In a cluster also: the loopback interface, link-local addresses, metadata services of clouds, the API server, nodes, and the gateway itself.",
-    s.withDefault(egressEntries, []),
-  ),
-  allow: s.field(
-    "Exceptions. Of entries that match, the most specific decides; of equal ones, `deny`.",
-    s.withDefault(egressEntries, []),
-  ),
-});
-
-const kv = s.refine(
-  s.object({
-    path: s.field(
-      "File of an embedded store; relative to the process's working directory.",
-      s.optional(s.text(4096)),
-    ),
-    url: s.field("URL of a remote store.", s.optional(httpUrl)),
-    redis: s.field(
-      "URL of a Redis or Valkey server, `redis://` or `rediss://`, with user, password and database.",
-      s.optional(redisUrl),
-    ),
-  }),
-  s.exactlyOne("path", "url", "redis"),
-);
-
-const vault = s.refine(
-  s.object({
-    keys: s.field(
-      "Keys of at least 32 characters, usually as `${NAME}`: the first one seals, all of them open.",
-      s.optional(s.list(
-        s.refine(
-          s.secret(),
-          s.rule(
-            (secret) => secret.length >= 32,
-            "must have at least 32 characters",
-          ),
-        ),
-        { min: 1, max: 16 },
-      )),
-    ),
-    keyFile: s.field(
-      "File with such keys, one a line, in place of `keys`; a changed file applies within seconds.",
-      s.optional(s.text(4096)),
-    ),
-    maxAge: s.field(
-      "Time after which a record that nobody has changed is forgotten.",
-      s.withDefault(positiveDuration, "2160h"),
-    ),
-  }),
-  s.exactlyOne("keys", "keyFile"),
-);
-
-const connections = s.object({
-  url: s.field(
-    "URL of the pages on which users connect their accounts, such as `https://gateway.example.com/connections`. A listener has to serve its host; the path has no other use then.",
-    s.refine(
-      httpUrl,
-      s.rule(
-        isPageUrl,
-        "must have a path, no query, and HTTPS unless it is this machine",
-      ),
-    ),
-  ),
-  logins: s.field(
-    "Identity providers at which users log in on these pages: the issuers of the tokens that `jwtAuthentication` verifies.",
-    s.list(
-      s.refine(
-        s.object({
-          issuer: s.field("Issuer of the ID tokens, and of `iss`.", httpUrl),
-          clientId: s.field(
-            "Client ID of the gateway at the provider, with the redirect URI `<url>/login`.",
-            s.text(2048),
-          ),
-          clientSecret: s.field(
-            "Secret of the client, usually as `${NAME}`.",
-            s.optional(s.secret()),
-          ),
-          clientSecretFile: s.field(
-            "File with the secret, read at startup.",
-            s.optional(s.text(4096)),
-          ),
-          caFile: s.field(
-            "File with the only CAs that certificates of the provider are verified with, PEM, read at startup. Default: the system's CAs.",
-            s.optional(s.text(4096)),
-          ),
-          scopes: s.field(
-            "Scopes besides `openid`, such as `profile`, with which the pages show the name of the user.",
-            s.withDefault(s.list(s.text(256), { max: 16 }), []),
-          ),
-        }),
-        s.atMostOne("clientSecret", "clientSecretFile"),
-      ),
-      { min: 1, max: 16 },
-    ),
-  ),
-});
-
-function isPageUrl(text: string): boolean {
-  const { protocol, hostname, pathname, search, hash, username } = new URL(
-    text,
-  );
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  return (protocol === "https:" || isLoopback) && pathname !== "/" &&
-    !pathname.endsWith("/") && search === "" && hash === "" && username === "";
-}
-
-const limits = s.object({
-  maxHeaderBytes: s.field(
-    "Maximum size of request line and headers, in bytes; then 431.",
-    s.withDefault(s.integer(1024, 1 << 20), 65536),
-  ),
-  maxHeaderCount: s.field(
-    "Maximum number of request headers; then 431.",
-    s.withDefault(s.integer(8, 1000), 128),
-  ),
-  maxBodyBytes: s.field(
-    "Maximum size of a request body, in bytes; then 413. Default: unlimited.",
-    s.optional(s.integer(0, Number.MAX_SAFE_INTEGER)),
-  ),
-  maxBodyMemoryBytes: s.field(
-    "Memory for the bodies of all requests that are read before they are forwarded, in bytes; then 503. A quarter of it is for bodies up to 64 KiB. Default: a quarter of the memory that the control group grants, at most 1 GiB.",
-    s.optional(s.integer(1 << 20, Number.MAX_SAFE_INTEGER)),
-  ),
-  maxBufferBytes: s.field(
-    "Maximum size of a body that the gateway buffers to read or change it, in bytes.",
-    s.withDefault(s.integer(1024, 1 << 30), 2 * 1024 * 1024),
-  ),
-  maxLlmBodyBytes: s.field(
-    "The same for requests to LLMs, which have images and documents in them.",
-    s.withDefault(s.integer(1024, 1 << 30), 32 * 1024 * 1024),
-  ),
-});
-
-const remoteMedia = s.object({
-  fetch: s.field(
-    "Fetches them; otherwise, such requests are rejected.",
-    s.withDefault(s.boolean(), true),
-  ),
-  maxBytes: s.field(
-    "Maximum size of one image or file, in bytes. All of a request have `limits.maxLlmBodyBytes`.",
-    s.withDefault(s.integer(1024, 1 << 30), 8 * 1024 * 1024),
-  ),
-  timeout: s.field(
-    "Time for all images and files of a request.",
-    s.withDefault(positiveDuration, "10s"),
-  ),
-  trustedHosts: s.field(
-    "Hosts that may have private addresses, as in URLs: `files.example.com` or `localhost:8443`.",
-    s.withDefault(s.list(s.text(260), { max: 100 }), []),
-  ),
-});
-
-const logging = s.object({
-  level: s.field(
-    "Least severe level to write (`error`, `warn`, `info`, `debug`, `trace`, or `off`), optionally followed by levels per module: `info,proxy=debug`. `POST /logging` changes it at run time.",
-    s.withDefault(logFilter, "info"),
-  ),
-  format: s.field(
-    "Format of log and access log: `text`, or one JSON object per line.",
-    s.withDefault(s.oneOf(["text", "json"]), "text"),
-  ),
-});
-
-const failureMemory = s.object({
-  enabled: s.field(
-    "Records failed requests.",
-    s.withDefault(s.boolean(), true),
-  ),
-  size: s.field(
-    "Maximum number of records, for each worker; new ones replace those of the reason and route that have the most.",
-    s.withDefault(s.integer(1, 10_000), 256),
-  ),
-});
-
-const requestMemory = s.object({
-  enabled: s.field("Records requests.", s.withDefault(s.boolean(), true)),
-  size: s.field(
-    "Maximum number of records; new ones replace those of the route that has the most.",
-    s.withDefault(s.integer(1, 10_000), 1000),
-  ),
-});
-
 /** The `config` section: settings of the process, read only at startup. */
 export const settingsSchema = s.refine(
   s.object({
@@ -273,7 +60,10 @@ export const settingsSchema = s.refine(
       "Headers to redact in debug output, in addition to `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, `X-Api-Key`, `Api-Key`, `X-Goog-Api-Key`, `Ocp-Apim-Subscription-Key`, `X-Amz-Security-Token` and headers from which policies read credentials. Backends still receive them.",
       s.withDefault(s.list(sensitiveHeader()), []),
     ),
-    logging: s.field("The log, on standard error.", s.withDefault(logging, {})),
+    logging: s.field(
+      "The log, on standard error.",
+      s.withDefault(loggingSchema, {}),
+    ),
     accessLog: s.field(
       "The access log, on standard output.",
       s.withDefault(accessLogSchema, {}),
@@ -292,11 +82,11 @@ export const settingsSchema = s.refine(
     ),
     failureMemory: s.field(
       "Records of recent failed requests for `gwctl explain`, without bodies and credentials.",
-      s.withDefault(failureMemory, {}),
+      s.withDefault(failureMemorySchema, {}),
     ),
     requestMemory: s.field(
       "Records of recent requests that succeeded, up to 50 per second, for the page Requests of the web UI and `GET /requests`, without bodies and credentials.",
-      s.withDefault(requestMemory, {}),
+      s.withDefault(requestMemorySchema, {}),
     ),
     trustedProxies: s.field(
       "Addresses of proxies in front of the gateway. The gateway keeps their `X-Forwarded-*` and `Forwarded` headers and replaces those of other peers.",
@@ -316,15 +106,15 @@ export const settingsSchema = s.refine(
     ),
     egress: s.field(
       "Hosts that backends, and policies that fetch keys and metadata, may not connect to.",
-      s.withDefault(egress, {}),
+      s.withDefault(egressSchema, {}),
     ),
     remoteMedia: s.field(
       "Images and files at `https` URLs in requests to LLMs, for providers that take bytes only, such as Bedrock.",
-      s.withDefault(remoteMedia, {}),
+      s.withDefault(remoteMediaSchema, {}),
     ),
     kv: s.field(
       "Store that gateway processes share: for limits with `store: KV`, and to keep the keys and the metadata of identity providers across restarts.",
-      s.optional(kv),
+      s.optional(kvSchema),
     ),
     budgetWebhook: s.field(
       "Receives a POST with JSON when a budget of a key, a user or a team in the store reaches a percentage of its `notifyAt`.",
@@ -341,21 +131,15 @@ export const settingsSchema = s.refine(
     ),
     vault: s.field(
       "Keeps tokens of callers sealed in `kv`, which it needs, so that replicas and workers share them.",
-      s.optional(vault),
+      s.optional(vaultSchema),
     ),
     connections: s.field(
       "Pages on which users connect their accounts at services behind backends with `credentials.oauth`; needs `vault`.",
-      s.optional(connections),
+      s.optional(connectionsSchema),
     ),
     sessionSecret: s.field(
       "Seals the endpoint in cookies and headers of `sessionPersistence`, at least 32 characters, the same for every replica. Without it, routes of a cluster have keys of their own; routes of files have keys that whoever knows their names can find, and with them the addresses of endpoints.",
-      s.optional(s.refine(
-        s.secret(),
-        s.rule(
-          (secret) => secret.length >= 32,
-          "must have at least 32 characters",
-        ),
-      )),
+      s.optional(sealingSecret),
     ),
     adminToken: s.field(
       "Bearer token that every path of the admin interface requires; at least 16 characters. Set it when `adminAddr` is not loopback.",
@@ -401,7 +185,7 @@ export const settingsSchema = s.refine(
     ),
     limits: s.field(
       "Size limits of requests, on all listeners.",
-      s.withDefault(limits, {}),
+      s.withDefault(limitsSchema, {}),
     ),
   }),
   s.rule(

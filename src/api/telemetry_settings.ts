@@ -1,3 +1,4 @@
+import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
 import { duration, positiveDuration } from "./schema/duration.ts";
 import { celExpression, headerName, httpUrl } from "./schema/scalars.ts";
 import * as s from "./schema/schema.ts";
@@ -116,5 +117,60 @@ export const accessLogSchema = s.object({
   remove: s.field(
     "Fields to leave out, such as `src.addr`.",
     s.withDefault(s.list(s.text(256), { max: MAX_ATTRIBUTES }), []),
+  ),
+});
+
+/** A log filter, such as `info,http=debug`. */
+const logFilter = s.named(
+  "log filter",
+  s.refine(
+    s.string(),
+    s.rule(
+      (text) => logFilterFault(text) === undefined,
+      (text) => logFilterFault(text) ?? "",
+    ),
+  ),
+);
+
+function logFilterFault(text: string): string | undefined {
+  try {
+    parseLogFilter(text);
+    return undefined;
+  } catch (error) {
+    if (error instanceof LogFilterError) return error.message;
+    throw error;
+  }
+}
+
+/** The log of the process. */
+export const loggingSchema = s.object({
+  level: s.field(
+    "Least severe level to write (`error`, `warn`, `info`, `debug`, `trace`, or `off`), optionally followed by levels per module: `info,proxy=debug`. `POST /logging` changes it at run time.",
+    s.withDefault(logFilter, "info"),
+  ),
+  format: s.field(
+    "Format of log and access log: `text`, or one JSON object per line.",
+    s.withDefault(s.oneOf(["text", "json"]), "text"),
+  ),
+});
+
+/** Memory of failed requests. */
+export const failureMemorySchema = s.object({
+  enabled: s.field(
+    "Records failed requests.",
+    s.withDefault(s.boolean(), true),
+  ),
+  size: s.field(
+    "Maximum number of records, for each worker; new ones replace those of the reason and route that have the most.",
+    s.withDefault(s.integer(1, 10_000), 256),
+  ),
+});
+
+/** Memory of requests. */
+export const requestMemorySchema = s.object({
+  enabled: s.field("Records requests.", s.withDefault(s.boolean(), true)),
+  size: s.field(
+    "Maximum number of records; new ones replace those of the route that has the most.",
+    s.withDefault(s.integer(1, 10_000), 1000),
   ),
 });

@@ -1,12 +1,16 @@
 import { duration } from "../../api/schema/duration.ts";
-import { secretRefSchema } from "../../api/resources/credentials/secret_value.ts";
+import {
+  clientSecretFields,
+  secretEntries,
+  secretRefSchema,
+} from "../../api/resources/credentials/secret_value.ts";
 import { httpUrl } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 
 /** Entries of `clientSecretRef` and `privateKeyRef` unless they name others. */
 export const introspectionEntries = {
-  clientSecret: "clientSecret",
-  privateKey: "privateKey",
+  clientSecret: secretEntries.clientSecret,
+  privateKey: secretEntries.privateKey,
 } as const;
 
 /** Introspection of the tokens of a provider (RFC 7662). */
@@ -20,17 +24,8 @@ export const introspectionSchema = s.refine(
       "Client ID of the gateway at the provider.",
       s.text(2048),
     ),
-    clientSecret: s.field(
+    ...clientSecretFields(
       "Secret of the client; write `${NAME}` to take it from the environment.",
-      s.optional(s.secret()),
-    ),
-    clientSecretFile: s.field(
-      "File with the secret, in place of `clientSecret`, in configuration files.",
-      s.optional(s.text(4096)),
-    ),
-    clientSecretRef: s.field(
-      "Secret with the secret, in place of `clientSecret`.",
-      s.optional(secretRefSchema("policy", introspectionEntries.clientSecret)),
     ),
     authMethod: s.field(
       "How the client sends its secret. Default: `Basic`, unless the metadata lists only `Post`.",

@@ -1,16 +1,18 @@
 import { parseDuration } from "../../api/schema/duration.ts";
-import { describeError } from "../../base/errors.ts";
-import { describeReadError } from "../../base/regular_file.ts";
 import type { ClientAuthentication } from "../../identity/backend_tokens/backend_credentials.ts";
 import { readPrivateKey } from "../../identity/keys/private_key.ts";
 import type { TokenIntrospector } from "../../identity/tokens/token_introspector.ts";
-import {
-  type PolicyOptions,
-  type PolicyProblem,
-  type ReadFile,
-  type SecretAccess,
-  UnusableReferenceError,
+import type {
+  PolicyOptions,
+  PolicyProblem,
+  ReadFile,
+  SecretAccess,
 } from "../contract/policy_kind.ts";
+import {
+  noFiles,
+  noSecrets,
+  secretProblem,
+} from "../contract/secret_problem.ts";
 import { servicesIn } from "../contract/policy_services.ts";
 import {
   type IntrospectionConfig,
@@ -90,7 +92,7 @@ export function checkIntrospection(
     }
     const field = placeOf(introspection);
     if (field === undefined || field.endsWith("Ref")) return problems;
-    const problem = secretProblem(introspection, readFile);
+    const problem = problemOf(introspection, readFile);
     return problem === undefined
       ? problems
       : [...problems, { path: [...path, field], message: problem }];
@@ -105,7 +107,7 @@ export function checkIntrospectionRefs(
   return providers.flatMap(({ introspection }, index) => {
     const field = introspection && placeOf(introspection);
     if (!introspection || !field?.endsWith("Ref")) return [];
-    const problem = secretProblem(introspection, noFiles, secrets);
+    const problem = problemOf(introspection, noFiles, secrets);
     const path = ["providers", index, "introspection", field];
     return problem === undefined ? [] : [{ path, message: problem }];
   });
@@ -121,30 +123,15 @@ function placeOf(config: IntrospectionConfig): string | undefined {
   return places.find((name) => Object.hasOwn(config, name));
 }
 
-function secretProblem(
+function problemOf(
   config: IntrospectionConfig,
   readFile: ReadFile,
   secrets: SecretAccess = noSecrets,
 ): string | undefined {
-  try {
+  return secretProblem(() => {
     const authentication = authenticationOf(config, { readFile, ...secrets });
-    return authentication.method === "secret" && authentication.secret === ""
-      ? "Cannot use the secret: it is empty"
-      : undefined;
-  } catch (error) {
-    const reason = error instanceof UnusableReferenceError
-      ? describeError(error)
-      : describeReadError(error);
-    return `Cannot use the secret: ${reason}`;
-  }
+    if (authentication.method === "secret" && authentication.secret === "") {
+      throw new TypeError("it is empty");
+    }
+  });
 }
-
-function noFiles(path: string): string {
-  throw new TypeError(`no file "${path}" here`);
-}
-
-const noSecrets: SecretAccess = {
-  readSecret({ name }) {
-    throw new UnusableReferenceError(`no Secret "${name}" here`);
-  },
-};

@@ -1,8 +1,5 @@
-import {
-  CLIENT_SECRET_ENTRY,
-  type JwtAuthentication,
-  STATE_SECRET_ENTRY,
-} from "./jwt_schema.ts";
+import { secretEntries } from "../../api/resources/credentials/secret_value.ts";
+import { type JwtAuthentication, STATE_SECRET_ENTRY } from "./jwt_schema.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeReadError } from "../../base/regular_file.ts";
 import { checkKeySet } from "../../identity/keys/key_set.ts";
@@ -211,7 +208,7 @@ export function readSecretRef(
   const ref = mcp[field];
   if (ref === undefined || mcp.issuerMode !== "Proxied") return undefined;
   const isState = field === "stateSecretRef";
-  const entry = isState ? STATE_SECRET_ENTRY : CLIENT_SECRET_ENTRY;
+  const entry = isState ? STATE_SECRET_ENTRY : secretEntries.clientSecret;
   const text = readSecret(ref, entry);
   const problem = secretsProblem(text, isState ? MIN_STATE_SECRET : 1);
   if (problem === undefined) return text;

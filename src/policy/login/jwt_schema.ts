@@ -1,4 +1,8 @@
-import { secretRefSchema } from "../../api/resources/credentials/secret_value.ts";
+import {
+  clientSecretFields,
+  sealingSecretFile,
+  sealingSecretRef,
+} from "../../api/resources/credentials/secret_value.ts";
 import { duration } from "../../api/schema/duration.ts";
 import { httpUrl } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
@@ -16,8 +20,6 @@ import { introspectionSchema } from "./introspection_schema.ts";
 import { tokenBindingSchema } from "./binding/token_binding_schema.ts";
 import { credentialLocationSchema } from "../contract/credential_location.ts";
 
-/** Entry of `clientSecretRef` unless it names another. */
-export const CLIENT_SECRET_ENTRY = "clientSecret";
 /** Entry of `stateSecretRef` unless it names another. */
 export const STATE_SECRET_ENTRY = "stateSecret";
 
@@ -102,17 +104,8 @@ const mcp = s.object({
     "The authorization server for clients: the provider (`Upstream`), the provider under the name of the gateway (`Gateway`), or the gateway itself, which logs in at the provider as `clientId` (`Proxied`, works with every client). Default: `Gateway` with a provider, else `Upstream`.",
     s.optional(s.oneOf(["Gateway", "Upstream", "Proxied"])),
   ),
-  clientSecret: s.field(
+  ...clientSecretFields(
     "Secret of `clientId`, for `Proxied`; write `${NAME}` to take it from the environment. None for a public client.",
-    s.optional(s.secret()),
-  ),
-  clientSecretFile: s.field(
-    "File with the secret, in place of `clientSecret`, in configuration files.",
-    s.optional(s.text(4096)),
-  ),
-  clientSecretRef: s.field(
-    "Secret with the secret, in place of `clientSecret`.",
-    s.optional(secretRefSchema("policy", CLIENT_SECRET_ENTRY)),
   ),
   scopes: s.field(
     "Scopes that every login of `Proxied` asks the provider for, besides those of the client.",
@@ -122,14 +115,8 @@ const mcp = s.object({
     "Seals the logins of `Proxied`, at least 32 characters, the same for every replica. Without one, `config.kv` keeps a secret, or logins end with the process.",
     s.optional(s.secret()),
   ),
-  stateSecretFile: s.field(
-    "File with such secrets, one a line, in configuration files: the first seals, all of them open.",
-    s.optional(s.text(4096)),
-  ),
-  stateSecretRef: s.field(
-    "Secret with such secrets, one a line.",
-    s.optional(secretRefSchema("policy", STATE_SECRET_ENTRY)),
-  ),
+  stateSecretFile: sealingSecretFile,
+  stateSecretRef: sealingSecretRef(STATE_SECRET_ENTRY),
   clients: s.field(
     "Clients that may log in users with `Proxied`. Default: all.",
     s.optional(clientRulesSchema),

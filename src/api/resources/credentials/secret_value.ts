@@ -34,6 +34,35 @@ export const secretEntries = {
   privateKey: "privateKey",
 } as const;
 
+/** Fields of the secret of the gateway as a client in a policy: as it is, in a file, or in a Secret. */
+export function clientSecretFields(description: string) {
+  return {
+    clientSecret: s.field(description, s.optional(s.secret())),
+    clientSecretFile: s.field(
+      "File with the secret, in place of `clientSecret`, in configuration files.",
+      s.optional(s.text(4096)),
+    ),
+    clientSecretRef: s.field(
+      "Secret with the secret, in place of `clientSecret`.",
+      s.optional(secretRefSchema("policy", secretEntries.clientSecret)),
+    ),
+  };
+}
+
+/** File with secrets that seal values. */
+export const sealingSecretFile = s.field(
+  "File with such secrets, one a line, in configuration files: the first seals, all of them open.",
+  s.optional(s.text(4096)),
+);
+
+/** Creates the field of a Secret with secrets that seal values. @param entry Default entry of the Secret. */
+export function sealingSecretRef(entry: string) {
+  return s.field(
+    "Secret with such secrets, one a line.",
+    s.optional(secretRefSchema("policy", entry)),
+  );
+}
+
 /** Fields of a secret value, by reference or as it is. @param what Names the value. @param entry Default entry of the Secret. */
 export function secretFields(what: string, entry: string) {
   return {

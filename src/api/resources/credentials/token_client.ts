@@ -69,13 +69,6 @@ export const tokenClientEntries = {
   ),
 };
 
-/** Rules of a client. */
-export const tokenClientRules = [
-  s.exactlyOne("issuer", "tokenEndpoint"),
-  s.atMostOne("clientSecret", "privateKey"),
-  ownParametersRule(),
-] as const;
-
 /** Parameters that other fields decide. */
 const ownParameters: ReadonlySet<string> = new Set([
   "actor_token",
@@ -98,14 +91,23 @@ const ownParameters: ReadonlySet<string> = new Set([
   "subject_token_type",
 ]);
 
-/** Returns the rule that parameters of the configuration replace none of the gateway. */
-export function ownParametersRule() {
+/** Rules of a client. */
+export const tokenClientRules = [
+  s.exactlyOne("issuer", "tokenEndpoint"),
+  s.atMostOne("clientSecret", "privateKey"),
+  ownParametersRule(),
+] as const;
+
+/** Returns the rule that `parameters` of the configuration replace none of the gateway. */
+export function ownParametersRule(
+  own: ReadonlySet<string> = ownParameters,
+) {
   return s.rule<{ readonly parameters?: Readonly<Record<string, string>> }>(
     ({ parameters = {} }) =>
-      !Object.keys(parameters).some((name) => ownParameters.has(name)),
+      !Object.keys(parameters).some((name) => own.has(name)),
     ({ parameters = {} }) =>
       `the gateway sends "${
-        Object.keys(parameters).find((name) => ownParameters.has(name))
+        Object.keys(parameters).find((name) => own.has(name))
       }" itself`,
     ["parameters"],
   );

@@ -1,11 +1,17 @@
-import { secretRefSchema } from "../../../api/resources/credentials/secret_value.ts";
+import {
+  clientSecretFields,
+  sealingSecretFile,
+  sealingSecretRef,
+  secretEntries,
+} from "../../../api/resources/credentials/secret_value.ts";
+import { ownParametersRule } from "../../../api/resources/credentials/token_client.ts";
 import { duration } from "../../../api/schema/duration.ts";
 import { httpUrl, urlPath } from "../../../api/schema/scalars.ts";
 import * as s from "../../../api/schema/schema.ts";
 
 /** Entries of the Secrets unless references name others. */
 export const oidcEntries = {
-  clientSecret: "clientSecret",
+  clientSecret: secretEntries.clientSecret,
   cookieSecret: "cookieSecret",
 } as const;
 
@@ -82,17 +88,8 @@ export const oidcSchema = s.refine(
       "Client ID of the gateway at the provider.",
       s.text(2048),
     ),
-    clientSecret: s.field(
+    ...clientSecretFields(
       "Secret of the client; write `${NAME}` to take it from the environment. None for a public client.",
-      s.optional(s.secret()),
-    ),
-    clientSecretFile: s.field(
-      "File with the secret, in place of `clientSecret`, in configuration files.",
-      s.optional(s.text(4096)),
-    ),
-    clientSecretRef: s.field(
-      "Secret with the secret, in place of `clientSecret`.",
-      s.optional(secretRefSchema("policy", oidcEntries.clientSecret)),
     ),
     scopes: s.field(
       "Scopes besides `openid`, such as `email`; `offline_access` for tokens that are renewed.",
@@ -112,14 +109,8 @@ export const oidcSchema = s.refine(
       "Seals cookies, at least 32 characters, the same for every replica. Without one, `config.kv` keeps a secret, or sessions end with the process.",
       s.optional(s.secret()),
     ),
-    cookieSecretFile: s.field(
-      "File with such secrets, one a line, in configuration files: the first seals, all of them open.",
-      s.optional(s.text(4096)),
-    ),
-    cookieSecretRef: s.field(
-      "Secret with such secrets, one a line.",
-      s.optional(secretRefSchema("policy", oidcEntries.cookieSecret)),
-    ),
+    cookieSecretFile: sealingSecretFile,
+    cookieSecretRef: sealingSecretRef(oidcEntries.cookieSecret),
     allowedOrigins: s.field(
       "Other origins, such as `https://app.example.com`, whose pages may change something with a session. Default: only those of the same origin.",
       s.optional(s.list(httpUrl, { max: 64 })),
@@ -131,15 +122,7 @@ export const oidcSchema = s.refine(
   }),
   s.atMostOne("clientSecret", "clientSecretFile", "clientSecretRef"),
   s.atMostOne("cookieSecret", "cookieSecretFile", "cookieSecretRef"),
-  s.rule(
-    ({ parameters = {} }) =>
-      !Object.keys(parameters).some((name) => ownParameters.has(name)),
-    ({ parameters = {} }) =>
-      `the gateway sends "${
-        Object.keys(parameters).find((name) => ownParameters.has(name))
-      }" itself`,
-    ["parameters"],
-  ),
+  ownParametersRule(ownParameters),
 );
 
 /** Logs users of browsers in at an OpenID provider. */

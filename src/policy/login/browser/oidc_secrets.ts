@@ -1,13 +1,15 @@
-import { describeError } from "../../../base/errors.ts";
-import { describeReadError } from "../../../base/regular_file.ts";
 import type { VaultKeys } from "../../../identity/vault/vault_seal.ts";
 import { parseVaultKeys } from "../../../identity/vault/vault_keys.ts";
-import {
-  type PolicyProblem,
-  type ReadFile,
-  type SecretAccess,
-  UnusableReferenceError,
+import type {
+  PolicyProblem,
+  ReadFile,
+  SecretAccess,
 } from "../../contract/policy_kind.ts";
+import {
+  noFiles,
+  noSecrets,
+  secretProblem,
+} from "../../contract/secret_problem.ts";
 import {
   type Oidc,
   oidcEntries,
@@ -107,25 +109,9 @@ function problemOf(
   config: Oidc,
   access: Access,
 ): string | undefined {
-  try {
-    if (name === "clientSecret") readClientSecret(config, access);
-    else readCookieSecrets(config, access);
-    return undefined;
-  } catch (error) {
-    const reason = error instanceof UnusableReferenceError ||
-        error instanceof TypeError
-      ? describeError(error)
-      : describeReadError(error);
-    return `Cannot use the secret: ${reason}`;
-  }
+  return secretProblem(() =>
+    name === "clientSecret"
+      ? readClientSecret(config, access)
+      : readCookieSecrets(config, access)
+  );
 }
-
-function noFiles(path: string): string {
-  throw new TypeError(`no file "${path}" here`);
-}
-
-const noSecrets: SecretAccess = {
-  readSecret({ name }) {
-    throw new UnusableReferenceError(`no Secret "${name}" here`);
-  },
-};
