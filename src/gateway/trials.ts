@@ -1,7 +1,7 @@
 import { createHiding } from "../api/redact_configuration.ts";
 import type { GenericSchema, Infer } from "../api/schema/schema.ts";
 import { formatPath, validate } from "../api/schema/validate.ts";
-import { type Clock, systemClock } from "../base/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { Compilations } from "../compile/compilations.ts";
 import {
   type ConfigText,
@@ -224,7 +224,6 @@ async function replay(
   candidate: Candidate,
   requests: readonly ReplayableRequest[],
   extra?: ChangedConfiguration["extra"],
-  clock: Clock = systemClock,
 ): Promise<
   { readonly outcomes: readonly ReplayOutcome[] } | { readonly problem: string }
 > {
@@ -249,7 +248,7 @@ async function replay(
   const run = new Replay({
     snapshot,
     services,
-    clock,
+    clock: systemClock,
     extra: extra?.(services),
   });
   try {

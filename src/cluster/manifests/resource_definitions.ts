@@ -173,7 +173,6 @@ const policyStatus = {
 /** Creates the CustomResourceDefinitions of the gateway's own kinds. Loads the converter of schemas. */
 export async function createResourceDefinitions(
   schemas: Readonly<Record<DefinedKind, s.GenericSchema>>,
-  group: string = POLICY_API_GROUP,
 ): Promise<readonly object[]> {
   const converted = await toJsonDefinitions(
     Object.fromEntries(definitions.map(({ kind }) => [kind, schemas[kind]])),
@@ -186,9 +185,9 @@ export async function createResourceDefinitions(
     return {
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",
-      metadata: { name: `${plural}.${group}` },
+      metadata: { name: `${plural}.${POLICY_API_GROUP}` },
       spec: {
-        group,
+        group: POLICY_API_GROUP,
         scope: "Namespaced",
         names: {
           kind,

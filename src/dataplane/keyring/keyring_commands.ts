@@ -76,6 +76,22 @@ export async function runKeyringCommand(
   command: KeyringCommand,
   clock: Pick<Clock, "now">,
 ): Promise<KeyringAnswer> {
+  return await withKeyring(
+    keyring,
+    (store) => run(store, command, clock.now()),
+  );
+}
+
+/** Runs a command on the store of the keys; returns the problem if there is none, or if it cannot be used. */
+export async function withKeyring<Answer>(
+  keyring: Keyring | undefined,
+  command: (keyring: Keyring) => Promise<Answer>,
+): Promise<
+  Answer | {
+    readonly result: "no store" | "unavailable";
+    readonly problem: string;
+  }
+> {
   if (keyring === undefined) {
     return {
       result: "no store",
@@ -84,7 +100,7 @@ export async function runKeyringCommand(
     };
   }
   try {
-    return await run(keyring, command, clock.now());
+    return await command(keyring);
   } catch (error) {
     const problem = `Cannot use the store of the keys: ${describeError(error)}`;
     return { result: "unavailable", problem };

@@ -3,7 +3,6 @@ import { parseDuration, positiveDuration } from "../../api/schema/duration.ts";
 import * as s from "../../api/schema/schema.ts";
 import { validate } from "../../api/schema/validate.ts";
 import type { Clock } from "../../base/clock.ts";
-import { describeError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import {
   type KeyObject,
@@ -26,6 +25,7 @@ import {
   userIdOf,
 } from "./key_owner.ts";
 import { type Keyring, revoke } from "./keyring.ts";
+import { withKeyring } from "./keyring_commands.ts";
 import type { KeyringTable } from "./keyring_table.ts";
 import { type KeyObjectView, viewOf } from "./keyring_views.ts";
 
@@ -82,15 +82,10 @@ export async function runOwnKeysCommand(
   command: OwnKeysCommand,
   clock: Pick<Clock, "now">,
 ): Promise<OwnKeysAnswer> {
-  if (keyring === undefined) {
-    return { result: "no store", problem: '"config.kv" is not set' };
-  }
-  try {
-    return await run(keyring, command, clock.now());
-  } catch (error) {
-    const problem = `Cannot use the store of the keys: ${describeError(error)}`;
-    return { result: "unavailable", problem };
-  }
+  return await withKeyring(
+    keyring,
+    (store) => run(store, command, clock.now()),
+  );
 }
 
 async function run(

@@ -9,12 +9,8 @@ export type SyntaxErrorKind =
 export class HttpSyntaxError extends Error {
   override readonly name = "HttpSyntaxError";
 
-  constructor(
-    readonly kind: SyntaxErrorKind,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  constructor(readonly kind: SyntaxErrorKind, message: string) {
+    super(message);
   }
 }
 

@@ -88,11 +88,6 @@ export class ModernCall {
     );
   }
 
-  /** True while a client waits for the answer. */
-  get isAttended(): boolean {
-    return this.#answer !== undefined;
-  }
-
   /** Sends the request. */
   async run(answer: Answer): Promise<void> {
     this.#answer = answer;

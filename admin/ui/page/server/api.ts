@@ -64,9 +64,9 @@ export async function getText(
   }
 }
 
-/** Posts a body, or none; returns the response as text. @throws {ApiError} */
-export async function post(path: string, body?: unknown): Promise<string> {
-  const response = await request(path, { method: "POST", body });
+/** Posts without a body; returns the response as text. @throws {ApiError} */
+export async function post(path: string): Promise<string> {
+  const response = await request(path, { method: "POST" });
   return (await response.text()).trim();
 }
 
