@@ -1,44 +1,14 @@
 import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import { EgressPolicy } from "../base/wire/egress_policy.ts";
-import { BodyMemory, createBodyMemory } from "../http/body_memory.ts";
-import { createEvenSequence } from "../proxy/balancing/even_sequence.ts";
 import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
-import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";
-import type { StoredResponses } from "../llm/responses/stored_responses.ts";
-import { PriceBook } from "../llm/cost/price_book.ts";
 import { type Compiled, compileInSlices } from "../compile/compile.ts";
 import { Compilations } from "../compile/compilations.ts";
 import { compileServiceSlices } from "../compile/backends/service_backends.ts";
-import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
-import { UnsettledCounts } from "../proxy/metering/meter/unsettled_counts.ts";
-import { Cooldowns } from "../proxy/failover/cooldowns.ts";
-import { McpEndpoints, randomSecret } from "../proxy/mcp/mcp_endpoints.ts";
-import type { WorkerRelay } from "../proxy/mcp/worker_relay.ts";
-import { trustedProxies } from "../proxy/request/forwarding_headers.ts";
-import { Upstreams } from "../proxy/upstreams.ts";
-import type { WebUiHandler } from "../proxy/balancing/web_ui_upstream.ts";
 import { SnapshotStore } from "../snapshot/snapshot.ts";
-import { addKeyringMetrics } from "../telemetry/metrics/keyring_metrics.ts";
-import { addStateMetrics } from "../telemetry/metrics/state_metrics.ts";
-import {
-  type TrafficNews,
-  TrafficRecorder,
-} from "../telemetry/traffic/traffic_recorder.ts";
-import { TrafficStore } from "../telemetry/traffic/traffic_store.ts";
 import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
-import { describeCertificates } from "./telemetry/describe_certificates.ts";
-import type { Keyring } from "./keyring/keyring.ts";
-import {
-  createCountedOutputs,
-  createKeyring,
-  createPinBook,
-  createStoredResponses,
-  createUsageBook,
-} from "./state/stores/kv_stores.ts";
-import { Debugging } from "./calls/debugging.ts";
 import {
   type CallArguments,
   type CallName,
@@ -47,62 +17,24 @@ import {
   type CallResult,
 } from "./calls/calls.ts";
 import type { TraceAnswer, TraceQuery } from "./calls/debugging.ts";
-import type { ThreadProfiles } from "./calls/thread_profiles.ts";
 import type { TrafficThread } from "./calls/traffic_thread.ts";
-import { createListeners, type RequestPathOptions } from "./request_path.ts";
 import type { DataPlane } from "./data_plane.ts";
 import type { ApplyResult, DrainResult, OpenFailure } from "./apply_result.ts";
-import type { PinBook } from "./state/stores/pin_book.ts";
-import { PolicyState, type SharedPolicyState } from "./state/policy_state.ts";
 import { TokenState } from "./state/token_state.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";
-import { bodyMemoryBytes } from "./granted_resources.ts";
+import { createThread, type TrafficThreadOptions } from "./create_thread.ts";
+import {
+  DataPlaneStores,
+  type DataPlaneStoresOptions,
+} from "./data_plane_stores.ts";
 
 /** Dependencies of the data plane. */
-export interface LocalDataPlaneOptions extends
-  Omit<
-    RequestPathOptions,
-    | "snapshots"
-    | "upstreams"
-    | "mcp"
-    | "tokens"
-    | "cooldowns"
-    | "debugging"
-    | "traffic"
-    | "prices"
-    | "bodyMemory"
-    | "egress"
-    | "counted"
-    | "responses"
-    | "unsettled"
-    | "connections"
-  > {
-  /** The kinds of policies that resources can have. */
-  readonly policies: PolicyRegistry;
-  /** Handles requests to the web UI on gateways. */
-  readonly webUi?: WebUiHandler | undefined;
-  /** State of several data planes; by default, this one has its own. */
-  readonly shared?: SharedPolicyState;
+export interface LocalDataPlaneOptions
+  extends
+    TrafficThreadOptions,
+    Pick<DataPlaneStoresOptions, "counted" | "onTraffic"> {
   /** Default true; see `StagedConfiguration`. */
   readonly opensPorts?: boolean | undefined;
-  /** Number of data planes that share the limits of a backend; default 1. */
-  readonly workers?: number;
-  /** See `RequestMemoryOptions`. */
-  readonly nextRefusal?: () => number;
-  /** See `RequestMemoryOptions`. */
-  readonly thread?: number;
-  /** Receives what a data plane of several has counted; by default, this one remembers it. */
-  readonly onTraffic?: (news: TrafficNews) => void;
-  /** Memory for bodies of several data planes; by default, this one has its own. */
-  readonly bodyMemory?: BodyMemory;
-  /** Profiles of this thread, if it is a worker. */
-  readonly profiles?: ThreadProfiles;
-  /** Of several data planes, for sessions of MCP clients; by default, this one has its own. */
-  readonly sessionSecret?: string;
-  /** Set where several data planes serve MCP endpoints. */
-  readonly mcpRelay?: WorkerRelay;
-  /** Shared by several data planes; by default, this one has its own. */
-  readonly counted?: CountedOutputs;
 }
 
 /** Time for the last export when requests have used up the time to drain. */
@@ -117,13 +49,7 @@ export class LocalDataPlane implements DataPlane {
     credentials: { headers: new Set(), parameters: new Set() },
     identities: [],
   });
-  readonly #recorder: TrafficRecorder;
-  readonly #traffic: TrafficStore;
-  readonly #unsettled: UnsettledCounts;
-  readonly #counted: CountedOutputs;
-  readonly #responses: StoredResponses;
-  readonly #keyring: Keyring | undefined;
-  readonly #pins: PinBook;
+  readonly #stores: DataPlaneStores;
   readonly #egress: EgressPolicy;
   readonly #tokens: TokenState;
   readonly #thread: TrafficThread;
@@ -134,24 +60,9 @@ export class LocalDataPlane implements DataPlane {
   #applying: Promise<unknown> = Promise.resolve();
 
   constructor(options: LocalDataPlaneOptions) {
-    const { clock, onTraffic } = options;
+    const { clock } = options;
     this.#options = options;
-    this.#traffic = new TrafficStore(
-      clock,
-      onTraffic === undefined ? createUsageBook(options) : undefined,
-    );
-    this.#recorder = new TrafficRecorder(
-      clock,
-      onTraffic ?? ((news) => this.#traffic.add(news)),
-    );
-    this.#unsettled = new UnsettledCounts(clock);
-    this.#counted = options.counted ?? createCountedOutputs(options);
-    this.#responses = options.shared?.responses ??
-      createStoredResponses(options);
-    this.#keyring = options.shared === undefined
-      ? createKeyring(options)
-      : undefined;
-    this.#pins = createPinBook(
+    this.#stores = new DataPlaneStores(
       options,
       () => this.#thread.mcp.forgetApprovals(),
     );
@@ -165,104 +76,17 @@ export class LocalDataPlane implements DataPlane {
       egress: this.#egress,
       snapshot: () => this.#snapshots.current,
     });
-    this.#thread = this.#createThread(options);
-    this.#addMetrics(this.#thread);
-  }
-
-  #createThread(options: LocalDataPlaneOptions): TrafficThread {
-    const { clock, logger, metrics, profiles, random, settings } = options;
-    const egress = this.#egress;
-    const prices = new PriceBook(settings.prices, {
-      clock,
-      log: logger.module("ratelimit"),
-    });
-    const upstreams = new Upstreams({
-      ...options,
-      egress,
-      log: logger.module("proxy"),
-      healthTurns: options.shared?.healthTurns,
-    });
-    const { tokens } = this.#tokens;
-    const parts = {
-      tokens,
-      mcp: this.#createMcpEndpoints(options, upstreams),
-      cooldowns: new Cooldowns(clock),
-      debugging: new Debugging({ ...options, snapshots: this.#snapshots }),
-      upstreams,
-      bodyMemory: options.bodyMemory ??
-        new BodyMemory(createBodyMemory(1, bodyMemoryBytes(settings.limits))),
-    };
-    const listeners = createListeners({
-      ...options,
-      ...parts,
-      egress,
-      counted: this.#counted,
-      responses: this.#responses,
-      random: createEvenSequence(random),
+    this.#thread = createThread(options, {
+      egress: this.#egress,
       snapshots: this.#snapshots,
-      prices,
-      traffic: this.#recorder,
-      unsettled: this.#unsettled,
-      connections: this.#tokens.connections?.site,
-    });
-    return {
-      ...options,
-      ...parts,
-      listeners,
-      state: new PolicyState({
-        ...options,
-        prices,
-        egress,
-        keyring: this.#keyring,
-      }),
-      registry: metrics.registry,
-      profiles,
-      accounts: this.#tokens.connections?.admin,
+      stores: this.#stores,
+      tokens: this.#tokens,
       compiled: () => this.#compiled,
-    };
-  }
-
-  #createMcpEndpoints(
-    options: LocalDataPlaneOptions,
-    upstreams: Upstreams,
-  ): McpEndpoints {
-    const { clock, logger, metrics, settings } = options;
-    return new McpEndpoints({
-      tokens: this.#tokens.tokens,
-      destinationOf: (backend) => upstreams.get(backend),
-      findBackend: (key) => this.#snapshots.current.backends.get(key),
-      clock,
-      log: logger.module("mcp"),
-      secret: settings.sessionSecret ?? options.sessionSecret ?? randomSecret(),
-      pins: options.shared?.pins ?? this.#pins,
-      recordCall: metrics.recordToolCall,
-      trustsPeer: trustedProxies(settings.trustedProxies),
-      relay: options.mcpRelay,
-      maxBufferBytes: settings.limits.maxBufferBytes,
     });
-  }
-
-  #addMetrics(
-    { cooldowns, listeners, mcp, registry, state, upstreams }: TrafficThread,
-  ): void {
-    addStateMetrics(registry, {
-      requestsUnderWay: () => listeners.requestsUnderWay,
-      certificates: () => describeCertificates(this.#snapshots.current),
-      downstream: () => listeners.stats(),
-      upstream: () => upstreams.stats(),
-      endpoints: () => upstreams.describe(),
-      lookups: () => upstreams.describeLookups(),
-      cooldowns: () => cooldowns.describe(),
-      mcpEndpoints: () => mcp.describe(),
-      keySets: () => state.fetchedKeySets(),
-      localLimits: () => state.limits(),
-      globalLimiters: () => state.globalLimiters(),
-    });
-    if (this.#keyring !== undefined) addKeyringMetrics(registry, this.#keyring);
   }
 
   get keyringProblem(): string | undefined {
-    return this.#keyring?.read()?.problem;
+    return this.#stores.keyring?.read()?.problem;
   }
 
   apply(resources: ResourceSet): Promise<ApplyResult> {
@@ -283,13 +107,8 @@ export class LocalDataPlane implements DataPlane {
     const { settles, before, threads, merge } = callOf(name);
     if (settles === true) await this.settle();
     const { clock, logger } = this.#options;
-    const caller = {
-      clock,
-      logger,
-      traffic: this.#traffic,
-      keyring: this.#keyring,
-      pins: this.#pins,
-    };
+    const { traffic, keyring, pins } = this.#stores;
+    const caller = { clock, logger, traffic, keyring, pins };
     await before?.(caller, ...args);
     const results = threads === "none"
       ? []
@@ -305,10 +124,9 @@ export class LocalDataPlane implements DataPlane {
     return await callOf(name).run(this.#thread, ...args);
   }
 
-  /** Resolves when the responses that clients have received are counted, and passed to the thread that remembers the traffic. */
-  async settle(): Promise<void> {
-    await this.#unsettled.settled();
-    this.#recorder.send();
+  /** See `DataPlaneStores`. */
+  settle(): Promise<void> {
+    return this.#stores.settle();
   }
 
   /** @param turns Coordinates this data plane with others that trace the same. */
@@ -328,13 +146,9 @@ export class LocalDataPlane implements DataPlane {
     this.#thread.upstreams.close();
     await this.#tokens.close();
     this.#compilations.release();
-    this.#recorder.send();
+    this.#stores.recorder.send();
     await this.#thread.state.close();
-    await this.#traffic.close();
-    await this.#counted.close();
-    await this.#responses.close();
-    await this.#keyring?.close();
-    await this.#pins.close();
+    await this.#stores.close();
     return result;
   }
 
