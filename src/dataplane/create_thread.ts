@@ -64,7 +64,7 @@ export interface TrafficThreadOptions extends
   readonly mcpRelay?: WorkerRelay;
 }
 
-/** What a thread has in common with the data plane that creates it. */
+/** Parts that a thread and the data plane that creates it both use. */
 export interface ThreadContext {
   readonly egress: EgressPolicy;
   readonly snapshots: SnapshotStore;
