@@ -12,6 +12,8 @@ export interface ResourceDiagnostic {
   readonly offset?: number;
   /** Reason of the condition in a status, such as `BackendNotFound`; omitted for problems that no condition reports. */
   readonly reason?: string;
+  /** No policy does what another one needs: one that is invalid may do it. */
+  readonly needsPolicy?: true;
 }
 
 /** Fields and indexes that lead to a value. */

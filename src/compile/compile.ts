@@ -18,7 +18,6 @@ import {
   readClientCertificates,
 } from "./backends/client_certificates.ts";
 import { compileEndpoints } from "./backends/service_backends.ts";
-import type { Settings } from "../api/settings.ts";
 import { type EgressPolicy, openEgress } from "../base/wire/egress_policy.ts";
 import { noopLeases } from "../policy/noop_services.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
@@ -63,7 +62,7 @@ export interface Compiled {
   /** Can be put into force unless a diagnostic is an error. Invalid policies in it deny every request. */
   readonly snapshot: Snapshot;
   readonly diagnostics: readonly ResourceDiagnostic[];
-  /** The diagnostics that do not depend on other resources: problems of policies, filters and patterns, errors of backends. */
+  /** The diagnostics that hold although resources, or parts of them, are missing because they are invalid. */
   readonly independentDiagnostics: readonly ResourceDiagnostic[];
   /** Endpoints of services at the time of compilation. */
   readonly endpoints: ServiceEndpoints;
@@ -108,7 +107,6 @@ function* compileInSteps(
   const context = begin(resources, options);
   const ofParts = yield* check(resources, context);
   const backends = yield* compileBackends(resources, context);
-  const independentDiagnostics = [...ofParts, ...ownErrors(context, ofParts)];
   const clientCertificates = resolve(resources, backends, context);
   yield;
   const attached = yield* attach(resources, backends, context);
@@ -128,7 +126,12 @@ function* compileInSteps(
       identities: policies.identities,
     },
     diagnostics,
-    independentDiagnostics,
+    independentDiagnostics: [
+      ...ofParts,
+      ...diagnostics.slice(ofParts.length).filter((each) =>
+        isIndependent(each, options)
+      ),
+    ],
     endpoints: compileEndpoints(resources.endpointSlices),
     outcomes,
     describe: (sensitiveHeaders = []) => describe(model, sensitiveHeaders),
@@ -143,8 +146,12 @@ interface CompileOptions {
   readonly readFile: ReadFile;
   /** The compilations before; with them, only what depends on a change is computed. Omitted for checks. */
   readonly compilations?: Compilations;
-  /** The KV store of the process; omitted when it has none. */
-  readonly kv?: Settings["kv"];
+  /** True if the process has a KV store. */
+  readonly hasStore?: boolean;
+  /** Reports whether a backend of that name may be missing because it is invalid; omitted when none is. */
+  readonly mayHaveBackend?: (name: string) => boolean;
+  /** True if a policy may be missing because it is invalid. */
+  readonly unreadPolicies?: boolean;
   /** Ports on the loopback interface that backends of a cluster may have, unless a listener has them. */
   readonly loopbackPorts?: readonly number[];
   /** Decides which hosts backends may have; omitted to allow all. */
@@ -212,14 +219,16 @@ function* check(
   return context.report.diagnostics;
 }
 
-/** Selects errors of backends, but not of Secrets, which are other resources. */
-function ownErrors(
-  { report }: Context,
-  before: readonly ResourceDiagnostic[],
-): readonly ResourceDiagnostic[] {
-  return report.diagnostics.slice(before.length).filter((each) =>
-    isError(each) && !each.path.includes("secretRef")
-  );
+/** Reports whether a problem is not a consequence of resources that are missing. */
+function isIndependent(
+  diagnostic: ResourceDiagnostic,
+  { unreadPolicies = false }: CompileOptions,
+): boolean {
+  const { path, resource: { kind }, needsPolicy = false } = diagnostic;
+  if (needsPolicy) return !unreadPolicies;
+  // Secrets are other resources. An error of a whole listener is a conflict, which the loader has reported.
+  return isError(diagnostic) && !path.includes("secretRef") &&
+    (kind !== "Gateway" || path.length > 3);
 }
 
 /** Reads certificates, and checks what refers to backends. */

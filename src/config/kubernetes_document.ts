@@ -1,9 +1,5 @@
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import type {
-  Kind,
-  KindSchemas,
-  Resource,
-} from "../api/resources/resource_set.ts";
+import type { Kind, KindSchemas } from "../api/resources/resource_set.ts";
 import { nearest } from "../api/schema/suggest.ts";
 import {
   describeMissing,
@@ -13,6 +9,7 @@ import {
   validate,
 } from "../api/schema/validate.ts";
 import type { Placed } from "./short_form/placed.ts";
+import { salvage } from "./short_form/salvage.ts";
 import { listOf, type Report } from "./short_form/short_document.ts";
 import type { ConfigDocument } from "./yaml/config_document.ts";
 
@@ -22,7 +19,7 @@ export interface KubernetesReading {
   readonly report: Report;
 }
 
-/** Returns the valid resource of a Kubernetes document, or the valid resources of a `List`, in steps. */
+/** Returns the resource of a Kubernetes document, or the resources of a `List`, in steps; of invalid ones, the valid parts. */
 export function* readKubernetes(
   document: ConfigDocument,
   value: JsonObject,
@@ -52,21 +49,21 @@ function placeResource(
   { kinds, report }: KubernetesReading,
   path: Path,
 ): readonly Placed[] {
-  const resource = readResource(
+  const read = readResource(
     value,
     kinds,
     (problem) => report([...path, ...problem.path], problem),
   );
-  return resource === undefined
+  return read === undefined
     ? []
-    : [{ resource, document, origins: [{ at: [], from: path }] }];
+    : [{ ...read, document, origins: [{ at: [], from: path }] }];
 }
 
 function readResource(
   value: JsonObject,
   kinds: KindSchemas,
   report: (problem: Problem) => void,
-): Resource | undefined {
+): Pick<Placed, "resource" | "removed"> | undefined {
   const { status: _, ...written } = value;
   const kind = written["kind"];
   if (!isKind(kind, kinds)) {
@@ -77,9 +74,12 @@ function readResource(
     return undefined;
   }
   const result = validate(kinds[kind], written);
-  if (result.ok) return result.value;
+  if (result.ok) return { resource: result.value };
   for (const problem of result.problems) report(problem);
-  return undefined;
+  // Listeners would conflict with others, or not, only because of what is left out.
+  if (kind === "Gateway" || kind === "ListenerSet") return undefined;
+  const parts = salvage(kinds[kind], written, result.problems);
+  return parts && { resource: parts.value, removed: parts.removed };
 }
 
 function isKind(kind: unknown, kinds: KindSchemas): kind is Kind {

@@ -31,10 +31,12 @@ import {
 } from "./short_form/short_references.ts";
 import {
   isKubernetes,
+  listOf,
   mappingOf,
   readShortDocument,
   type ShortDocument,
 } from "./short_form/short_document.ts";
+import { anyUnread, findUnread, nothingUnread } from "./short_form/unread.ts";
 import type { Environment } from "./yaml/substitute.ts";
 import type { FileSchemas } from "./file_schema.ts";
 import { type ConfigDocument, readDocuments } from "./yaml/config_document.ts";
@@ -67,6 +69,7 @@ interface RawDocument {
 }
 
 interface Forms {
+  /** Resources in the form of Kubernetes. */
   readonly placed: Placed[];
   readonly shorts: readonly ShortDocument[];
   readonly values: readonly JsonObject[];
@@ -78,6 +81,8 @@ class Loader {
   readonly #raw: RawDocument[] = [];
   readonly #files = new Set<string>();
   readonly #environment: Environment;
+  /** A document cannot be read at all: what it declares is unknown. */
+  #isCut = false;
   /** Values of variables that `fromEnv` names. */
   readonly #keys = new Set<string>();
 
@@ -87,11 +92,12 @@ class Loader {
   }
 
   *read(source: ConfigText): Generator<void> {
-    const { documents, diagnostics } = yield* readDocuments(
+    const { documents, diagnostics, isCut } = yield* readDocuments(
       source,
       this.#environment,
     );
     this.#diagnostics.push(...diagnostics);
+    this.#isCut ||= isCut;
     if (
       diagnostics.length === 0 && documents.every(({ value }) => value === null)
     ) {
@@ -121,24 +127,38 @@ class Loader {
     const declared = declaredNames(values);
     const suggest = createSuggest();
     yield;
-    for (const short of shorts) {
+    for (const short of this.#isCut ? [] : shorts) {
       const report = this.#report(short.document);
       checkReferences(short, { declared, suggest }, report);
       yield;
     }
+    const kubernetes = {
+      placed: [...placed],
+      count: values.filter(isKubernetes).reduce(
+        (n, value) => n + countResources(value),
+        0,
+      ),
+    };
     for (const item of yield* expandAll(shorts, placed)) {
       placed.push(...this.#validated(item));
       yield;
     }
     const { settings, document } = this.#settings(shorts);
-    this.#diagnostics.push(...yield* checkConsistency(placed, settings));
+    const hasError = () => this.#diagnostics.some(isError);
+    const unread = this.#isCut
+      ? anyUnread
+      : hasError()
+      ? findUnread(shorts, kubernetes, declared)
+      : nothingUnread;
+    this.#diagnostics.push(
+      ...yield* checkConsistency(placed, settings, unread.settings),
+    );
     yield;
-    if (!this.#diagnostics.some(isError)) {
-      this.#diagnostics.push(...lint(placed));
-    }
+    if (!hasError()) this.#diagnostics.push(...lint(placed));
     yield;
     return yield* createLoadedConfig({
       placed,
+      unread,
       settings,
       settingsDocument: document,
       sources,
@@ -191,6 +211,8 @@ class Loader {
     const { kinds } = this.#schemas;
     const result = validate(kinds[item.resource.kind], item.resource);
     if (result.ok) return [{ ...item, resource: result.value }];
+    // It may be invalid only because of what was left out.
+    if (item.removed !== undefined) return [];
     this.#diagnostics.push(
       ...result.problems.map((problem) => diagnose(item, problem)),
     );
@@ -209,7 +231,7 @@ class Loader {
       this.#report(document)(["config"], { at: "key", message });
     }
     return {
-      settings: first?.settings ?? defaultSettings(),
+      settings: first?.settings?.value ?? defaultSettings(),
       document: first?.document,
     };
   }
@@ -220,6 +242,10 @@ class Loader {
       this.#diagnostics.push(diagnoseAt(document, path, { ...problem, path }));
     };
   }
+}
+
+function countResources(value: JsonObject): number {
+  return value["kind"] === "List" ? listOf(value, "items").length : 1;
 }
 
 /** Warns of YAML that ends inside a line; JSON that is cut is a syntax error. */

@@ -16,13 +16,15 @@ import {
   type Placed,
   placedKey,
 } from "./short_form/placed.ts";
+import type { Unread } from "./short_form/unread.ts";
 
 /** The content of a configuration and its problems. */
 export interface LoadedConfig {
-  /** The valid resources. Apply them only when no diagnostic is an error. */
+  /** The resources; of invalid ones, the valid parts. Apply them only when no diagnostic is an error. */
   readonly resources: ResourceSet;
-  /** The `config` section with defaults; all defaults when it is absent or invalid. */
+  /** The `config` section with defaults, also for what is invalid. */
   readonly settings: Settings;
+  readonly unread: Unread;
   /** Sorted by file and position. */
   readonly diagnostics: readonly Diagnostic[];
   /** Files that the configuration refers to, such as certificates, relative to the working directory. */
@@ -37,6 +39,7 @@ export interface LoadedConfig {
 interface LoaderResult {
   readonly placed: readonly Placed[];
   readonly settings: Settings;
+  readonly unread: Unread;
   /** The document of the settings; `undefined` when there is none. */
   readonly settingsDocument: ConfigDocument | undefined;
   readonly sources: readonly ConfigText[];
@@ -49,7 +52,7 @@ interface LoaderResult {
 
 /** Assembles the results of the loader and keeps the source positions of resources, in steps. */
 export function* createLoadedConfig(
-  { placed, settings, settingsDocument, sources, diagnostics, files, ...rest }:
+  { placed, settings, settingsDocument, sources, diagnostics, ...rest }:
     LoaderResult,
 ): Generator<void, LoadedConfig> {
   const byKey = new Map<string, Placed>();
@@ -64,8 +67,9 @@ export function* createLoadedConfig(
       ...(rest.environment.length > 0 && { environment: rest.environment }),
     },
     settings,
+    unread: rest.unread,
     diagnostics: sortDiagnostics(diagnostics, sources),
-    files,
+    files: rest.files,
     diagnoseSetting(problem) {
       const path = ["config", ...problem.path];
       return settingsDocument === undefined

@@ -15,42 +15,50 @@ import {
   placedKey,
 } from "./short_form/placed.ts";
 
-/** Checks resources and settings against each other, in steps: duplicate names, port conflicts. */
+/**
+ * Checks resources and settings against each other, in steps: duplicate names, port conflicts.
+ * @param unread Settings that are invalid.
+ */
 export function* checkConsistency(
   placed: readonly Placed[],
   settings: Settings,
+  unread: ReadonlySet<string>,
 ): Generator<void, readonly Diagnostic[]> {
   const gateways = placed.filter(isGateway);
   return [
     ...yield* duplicateNames(placed),
     ...portConflicts(gateways),
-    ...gateways.flatMap((gateway) => reservedPorts(gateway, settings)),
+    ...(["adminAddr", "statsAddr"] as const).flatMap((field) =>
+      unread.has(field)
+        ? []
+        : gateways.flatMap((each) =>
+          reservedPorts(each, field, settings[field])
+        )
+    ),
   ];
 }
 
 /** Reports listeners on the port of the admin or stats server. */
 function reservedPorts(
   gateway: Placed<Gateway>,
-  settings: Settings,
+  field: "adminAddr" | "statsAddr",
+  address: string,
 ): readonly Diagnostic[] {
-  return (["adminAddr", "statsAddr"] as const).flatMap((field) => {
-    const reserved = parseAddress(settings[field]);
-    if (reserved?.kind !== "tcp") return [];
-    return gateway.resource.spec.listeners.flatMap((listener, index) =>
-      listener.port !== reserved.port ||
-        !bindAddressesOf(gateway.resource, listener).some((address) =>
-          reserved.hosts.some((host) => addressesOverlap(address, host))
-        )
-        ? []
-        : [diagnose(gateway, {
-          path: ["spec", "listeners", index, "port"],
-          at: "value",
-          message: `port ${reserved.port} is already used by config.${field} (${
-            settings[field]
-          }); change one of them`,
-        })]
-    );
-  });
+  const reserved = parseAddress(address);
+  if (reserved?.kind !== "tcp") return [];
+  return gateway.resource.spec.listeners.flatMap((listener, index) =>
+    listener.port !== reserved.port ||
+      !bindAddressesOf(gateway.resource, listener).some((address) =>
+        reserved.hosts.some((host) => addressesOverlap(address, host))
+      )
+      ? []
+      : [diagnose(gateway, {
+        path: ["spec", "listeners", index, "port"],
+        at: "value",
+        message:
+          `port ${reserved.port} is already used by config.${field} (${address}); change one of them`,
+      })]
+  );
 }
 
 function isGateway(placed: Placed): placed is Placed<Gateway> {

@@ -161,7 +161,7 @@ export class LocalDataPlane implements DataPlane {
       policies,
       readFile: readFileTextSync,
       compilations,
-      kv: settings.kv,
+      hasStore: settings.kv !== undefined,
       loopbackPorts: settings.loopbackPorts,
       clusterStdio: settings.clusterStdio,
       clusterCloudIdentity: settings.clusterCloudIdentity,

@@ -200,20 +200,23 @@ export async function describeCandidate(
 
 /** Compiles a configuration. @param compilations With services for its policies; by default, they never run. */
 export function compileCandidate(
-  { loaded, policies }: Candidate,
+  { loaded: { resources, settings, unread }, policies }: Candidate,
   compilations?: Compilations,
 ): Promise<Compiled> {
-  return compileInSlices(loaded.resources, {
+  return compileInSlices(resources, {
     policies,
     ...compilations !== undefined && { compilations },
     readFile: readFileTextSync,
-    kv: loaded.settings.kv,
-    loopbackPorts: loaded.settings.loopbackPorts,
-    clusterStdio: loaded.settings.clusterStdio,
-    clusterCloudIdentity: loaded.settings.clusterCloudIdentity,
-    egress: new EgressPolicy({ settings: loaded.settings.egress }),
-    sessionSecret: loaded.settings.sessionSecret,
-    connectsUsers: loaded.settings.connections !== undefined,
+    hasStore: settings.kv !== undefined || unread.settings.has("kv"),
+    mayHaveBackend: unread.hasBackend,
+    unreadPolicies: unread.policies,
+    loopbackPorts: settings.loopbackPorts,
+    clusterStdio: settings.clusterStdio,
+    clusterCloudIdentity: settings.clusterCloudIdentity,
+    egress: new EgressPolicy({ settings: settings.egress }),
+    sessionSecret: settings.sessionSecret,
+    connectsUsers: settings.connections !== undefined ||
+      unread.settings.has("connections"),
     now: systemClock.now(),
     clock: systemClock,
   });
@@ -225,20 +228,9 @@ export function diagnosticsOf(
   compiled: Compiled,
 ): readonly Diagnostic[] {
   const found = candidate.loaded.diagnostics.some(isError)
-    ? independentErrors(compiled)
+    ? compiled.independentDiagnostics
     : compiled.diagnostics;
   return locateDiagnostics(candidate, { diagnostics: found });
-}
-
-/** Selects the diagnostics that do not depend on invalid resources, which the compiler never sees. */
-function independentErrors(
-  { diagnostics, independentDiagnostics }: Compiled,
-): readonly ResourceDiagnostic[] {
-  // The errors of files; an error of a whole listener is a conflict, which the loader has reported.
-  const ofGateways = diagnostics.filter(isError).filter(({ resource, path }) =>
-    resource.kind === "Gateway" && path.length > 3
-  );
-  return [...ofGateways, ...independentDiagnostics];
 }
 
 /** Returns the diagnostics of the loader and of the data plane with their locations, in the order of the files. */
@@ -249,7 +241,10 @@ export function locateDiagnostics(
     "diagnostics" | "reason" | "port"
   >,
 ): readonly Diagnostic[] {
-  const located = diagnostics.map((diagnostic) => locate(loaded, diagnostic));
+  const isConsequence = consequencesOf(loaded.diagnostics);
+  const located = diagnostics.map((each) => locate(loaded, each)).filter(
+    (each) => !isConsequence(each),
+  );
   const portError = reason === undefined ? [] : [
     locatePort(loaded, port, reason) ?? {
       ...{ file: sources[0]?.name ?? "", line: 1, column: 1, path: "" },
@@ -280,6 +275,25 @@ export function locatePort(
     });
   }
   return undefined;
+}
+
+/** Returns a test for problems of values that an error of the loader is about, or is in: they may be its consequences. */
+function consequencesOf(
+  causes: readonly Diagnostic[],
+): (diagnostic: Diagnostic) => boolean {
+  const places = new Set<string>();
+  for (const cause of causes.filter(isError)) {
+    places.add(placeOf(cause));
+    for (const { index } of cause.path.matchAll(/$|[.[]/g)) {
+      places.add(`${cause.file} ${cause.path.slice(0, index)}`);
+    }
+  }
+  return (each) =>
+    places.has(placeOf(each)) || places.has(`${each.file} ${each.path}`);
+}
+
+function placeOf({ file, line, column }: Diagnostic): string {
+  return `${file}:${line}:${column}`;
 }
 
 function locate(

@@ -1,6 +1,5 @@
 import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import type { Settings } from "../../api/settings.ts";
 import type { References } from "../../policy/contract/policy_kind.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type { Backend } from "../../snapshot/snapshot.ts";
@@ -15,7 +14,8 @@ export interface ReferenceContext {
   readonly policies: PolicyRegistry;
   readonly backends: ReadonlyMap<string, Backend>;
   readonly inputs: Inputs;
-  readonly kv?: Settings["kv"];
+  readonly hasStore?: boolean;
+  readonly mayHaveBackend?: (name: string) => boolean;
   readonly report: Report;
 }
 
@@ -30,6 +30,7 @@ export function checkReferences(
     for (const kind of context.policies.kinds) {
       const path = ["spec", "traffic", kind.name];
       for (const problem of kind.checkReferences(traffic, references)) {
+        if (problem.isConsequence) continue;
         reportProblem({ resource: policy, path }, problem, context.report);
       }
     }
@@ -38,12 +39,13 @@ export function checkReferences(
 
 function referencesFrom(
   namespace: string,
-  { backends, inputs, kv, report }: ReferenceContext,
+  { backends, inputs, report, ...options }: ReferenceContext,
 ): References {
+  const { hasStore = false, mayHaveBackend = () => false } = options;
   const keyOf = (ref: PolicyBackendRef) =>
     `${ref.namespace ?? namespace}/${ref.name}`;
   return {
-    hasStore: kv !== undefined,
+    hasStore,
     denialOf: (target) => inputs.read(({ egress }) => egress.denialOf(target)),
     readSecret: secretsFor(namespace, inputs),
     backend(ref) {
@@ -59,6 +61,7 @@ function referencesFrom(
           path: [...path, "name"],
           message: `Cannot find backend "${keyOf(ref)}"`,
           suggestion: suggestBackend(ref.name, backends, report),
+          ...(mayHaveBackend(ref.name) && { isConsequence: true }),
         }
         : {
           path: [...path, "namespace"],

@@ -26,6 +26,8 @@ export interface Problem {
   readonly offset?: number | undefined;
   /** See `ResourceDiagnostic.reason`. */
   readonly reason?: ConditionReason | undefined;
+  /** See `ResourceDiagnostic.needsPolicy`. */
+  readonly needsPolicy?: true;
 }
 
 /** Reasons of conditions that compilation can find; Gateway API `RouteConditionReason`, `ListenerConditionReason` and `PolicyConditionReason`. */
@@ -100,7 +102,7 @@ export class Report {
   #add(
     severity: ResourceDiagnostic["severity"],
     resource: Named,
-    { path, message, suggestion, offset, reason }: Problem,
+    { path, message, suggestion, offset, reason, needsPolicy }: Problem,
   ): void {
     this.#keep({
       severity,
@@ -110,6 +112,7 @@ export class Report {
       ...(suggestion !== undefined && { suggestion }),
       ...(offset !== undefined && { offset }),
       ...(reason !== undefined && { reason }),
+      ...(needsPolicy && { needsPolicy }),
     });
   }
 

@@ -217,7 +217,7 @@ function warnWithoutIdentity(
           continue;
         }
         const path = ["spec", "traffic", kind.name, ...within];
-        report.warning(resource, { ...problem, path });
+        report.warning(resource, { ...problem, path, needsPolicy: true });
       }
     }
   }

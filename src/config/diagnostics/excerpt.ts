@@ -43,7 +43,11 @@ const scalar =
 const beforeKeys = ["", "{", ",", "-"];
 const keyAfter = /^\s*:(?:\s|$)/;
 const plainKey = /^["']?[\w.-]{1,63}["']?$/;
-const harmlessKeys = ["name", "type", "kind", "group", "hostname", "protocol"];
+const harmlessKeys = new Set([
+  ...["name", "type", "kind", "group", "hostname", "protocol", "namespace"],
+  ...["mode", "fromEnv", "file", "provider", "model", "backend", "header"],
+  ...["algorithm", "method", "team", "role", "tier"],
+]);
 const harmlessValue =
   /^["']?(?:[\w./~-]+\.(?:pem|crt|cer|key|json)|\$\{\w+\}|true|false|null|[-|>:]+)["']?$/;
 
@@ -79,6 +83,6 @@ function maskValues(
 const MASK = "***";
 
 function isHarmless(key: string, value: string): boolean {
-  return harmlessKeys.includes(key) || harmlessValue.test(value) ||
+  return harmlessKeys.has(key) || harmlessValue.test(value) ||
     (/^\d{1,5}$/.test(value) && !secretWords.test(`${key}:`));
 }

@@ -41,23 +41,43 @@ export function* expandAll(
     }));
   });
   const backends = shorts.flatMap(({ backends }) =>
-    backends.flatMap(expandBackend)
+    backends.flatMap((item) => partsOf(item, expandBackend(item)))
   );
   const placed = [...own, ...backends];
   for (const { item, name } of routes) {
-    placed.push(...expandRoute(item, name, names));
+    // Without all its policies, a route is not what was meant: only its parts are checked.
+    const parts = lacksPolicy(item.removed)
+      ? expandInlineParts(item, name)
+      : expandRoute(item, name, names);
+    placed.push(...partsOf(item, parts));
     yield;
   }
   return [
     ...placed,
-    ...shorts.flatMap(({ invalidRoutes }, number) =>
-      invalidRoutes.flatMap((item) =>
-        expandInlineParts(item, `${number}/${item.path.join("/")}`)
-      )
+    ...shorts.flatMap(({ policies }) =>
+      policies.flatMap((item) => partsOf(item, [expandPolicy(item)]))
     ),
-    ...shorts.flatMap(({ policies }) => policies.map(expandPolicy)),
     ...shorts.flatMap(({ ui }) => ui.flatMap((item) => expandUi(item, names))),
   ];
+}
+
+/** Marks the resources of an item that is not whole. */
+function partsOf(
+  { removed }: ShortItem<unknown>,
+  placed: readonly Placed[],
+): readonly Placed[] {
+  return removed === undefined
+    ? placed
+    : placed.map((item) => ({ ...item, removed }));
+}
+
+/** Reports whether a whole policy may be among what was left out. @param removed Paths in a route, a policy, or a resource. */
+export function lacksPolicy(removed: readonly Path[] = []): boolean {
+  const holders = new Set<Path[number]>(["policies", "traffic", "targetRefs"]);
+  return removed.some((path) => {
+    const [first, ...rest] = path[0] === "spec" ? path.slice(1) : path;
+    return first === undefined || (holders.has(first) && rest.length < 2);
+  });
 }
 
 /** Expands `gateways.<name>` to a `Gateway`. */

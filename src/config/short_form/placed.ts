@@ -25,6 +25,8 @@ export interface Placed<R extends Resource = Resource> {
   readonly resource: R;
   readonly document: ConfigDocument;
   readonly origins: readonly Origin[];
+  /** Paths in the user's item that were invalid and left out; omitted when it is valid. */
+  readonly removed?: readonly Path[];
 }
 
 /** Maps a path in the resource to the path in the user's document. */
@@ -101,9 +103,11 @@ export const backendKind = {
 /** Namespace of all resources in the short form. */
 export const DEFAULT_NAMESPACE = "default";
 
-/** A valid item of the short form and its path: `["routes", 3]`. */
+/** An item of the short form, or its valid parts, and its path: `["routes", 3]`. */
 export interface ShortItem<T> {
   readonly value: T;
   readonly path: Path;
   readonly document: ConfigDocument;
+  /** As `Placed.removed`. */
+  readonly removed?: readonly Path[];
 }

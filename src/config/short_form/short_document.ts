@@ -20,20 +20,19 @@ import {
   type ShortUi,
 } from "./short_form.ts";
 import { hostOf, lacksTlsHostname } from "./expand_backend.ts";
+import { salvage } from "./salvage.ts";
 import type { ConfigDocument } from "../yaml/config_document.ts";
 import * as s from "../../api/schema/schema.ts";
 
-/** The valid items of a document in the short form. */
+/** The items of a document in the short form; of invalid ones, the valid parts, so that these are checked nevertheless. */
 export interface ShortDocument {
   readonly document: ConfigDocument;
   readonly value: JsonObject;
-  /** The `config` section; `undefined` when it is absent or invalid. */
-  readonly settings: Settings | undefined;
+  /** The `config` section; `undefined` when it is absent or nothing in it is valid. */
+  readonly settings: ShortItem<Settings> | undefined;
   readonly gateways: readonly ShortItem<ShortGateway>[];
   readonly backends: readonly ShortItem<ShortBackend>[];
   readonly routes: readonly ShortItem<ShortRoute>[];
-  /** Invalid routes, reduced to their valid policies and references, so that these are checked nevertheless. */
-  readonly invalidRoutes: readonly ShortItem<ShortRoute>[];
   readonly policies: readonly ShortItem<ShortPolicy>[];
   /** At most one. */
   readonly ui: readonly ShortItem<ShortUi>[];
@@ -69,35 +68,23 @@ export function* readShortDocument(
   }
   const reader = new ItemReader(document, report);
   const section = <S extends s.GenericSchema>(schema: S, name: string) =>
-    Object.hasOwn(value, name) ? reader.read(schema, [name], value[name]) : [];
+    Object.hasOwn(value, name)
+      ? reader.readParts(schema, [name], value[name])
+      : [];
   const list = <S extends s.GenericSchema>(schema: S, name: string) =>
     reader.readAll(schema, name, listOf(value, name, report));
 
   const [settings] = section(settingsSchema, "config");
   const gateways = mappingOf(value, "gateways", report);
-  const routes: ShortItem<ShortRoute>[] = [];
-  const invalidRoutes: ShortItem<ShortRoute>[] = [];
-  for (const [index, item] of listOf(value, "routes", report).entries()) {
-    const path = ["routes", index];
-    const result = validate(schemas.route, item);
-    if (result.ok) routes.push({ value: result.value, path, document });
-    else {
-      reader.report(path, result.problems);
-      const valid = validPartsOf(item, result.problems, schemas.route);
-      if (valid) invalidRoutes.push({ value: valid, path, document });
-    }
-    yield;
-  }
   const short: ShortDocument = {
     document,
     value,
-    settings: settings?.value,
+    settings,
     gateways: Object.entries(gateways).flatMap(([name, gateway]) =>
       reader.read(shortGatewaySchema, ["gateways", name], gateway)
     ),
+    routes: yield* list(schemas.route, "routes"),
     backends: yield* list(shortBackendSchema, "backends"),
-    routes,
-    invalidRoutes,
     policies: yield* list(schemas.policy, "policies"),
     ui: section(schemas.ui, "ui"),
   };
@@ -122,7 +109,7 @@ class ItemReader {
     this.#report = report;
   }
 
-  report(path: Path, problems: readonly Problem[]): void {
+  #reportAll(path: Path, problems: readonly Problem[]): void {
     for (const problem of problems) {
       this.#report([...path, ...problem.path], problem);
     }
@@ -138,8 +125,22 @@ class ItemReader {
     if (result.ok) {
       return [{ value: result.value, path, document: this.#document }];
     }
-    this.report(path, result.problems);
+    this.#reportAll(path, result.problems);
     return [];
+  }
+
+  /** Returns the item, or its valid parts; reports the invalid ones. */
+  readParts<S extends s.GenericSchema>(
+    schema: S,
+    path: Path,
+    item: unknown,
+  ): ShortItem<s.Infer<S>>[] {
+    const result = validate(schema, item);
+    const document = this.#document;
+    if (result.ok) return [{ value: result.value, path, document }];
+    this.#reportAll(path, result.problems);
+    const parts = salvage(schema, item, result.problems);
+    return parts === undefined ? [] : [{ ...parts, path, document }];
   }
 
   *readAll<S extends s.GenericSchema>(
@@ -149,36 +150,11 @@ class ItemReader {
   ): Generator<void, ShortItem<s.Infer<S>>[]> {
     const read: ShortItem<s.Infer<S>>[] = [];
     for (const [index, item] of items.entries()) {
-      read.push(...this.read(schema, [section, index], item));
+      read.push(...this.readParts(schema, [section, index], item));
       yield;
     }
     return read;
   }
-}
-
-/** Reduces an invalid route to its valid policies and references. */
-function validPartsOf(
-  item: unknown,
-  problems: readonly Problem[],
-  schema: ShortFormSchemas["route"],
-): ShortRoute | undefined {
-  if (!isJsonObject(item)) return undefined;
-  const invalid = new Set(problems.map(({ path: [first] }) => first));
-  const invalidPolicies = new Set(
-    problems.map(({ path: [first, kind] }) =>
-      first === "policies" ? kind : undefined
-    ),
-  );
-  const policies = Object.entries(mappingOf(item, "policies"))
-    .filter(([kind]) => !invalidPolicies.has(kind));
-  const references = Object.entries(item).filter(([field]) =>
-    (field === "gateways" || field === "backends") && !invalid.has(field)
-  );
-  const result = validate(schema, {
-    ...Object.fromEntries(references),
-    policies: Object.fromEntries(policies),
-  });
-  return result.ok ? result.value : undefined;
 }
 
 /** Returns the items of a list section; empty when it is absent or not a list. */
@@ -227,8 +203,8 @@ function checkTlsHostnames(
     const message = tlsProblem(backend);
     if (message !== undefined) report([...path, "tls"], { at: "key", message });
   };
-  for (const { value, path } of backends) check(path, value);
-  for (const { value, path } of routes) {
+  for (const { value, path } of backends.filter(isWhole)) check(path, value);
+  for (const { value, path } of routes.filter(isWhole)) {
     for (
       const [index, { host, llm, mcp, tls }] of (value.backends ?? []).entries()
     ) {
@@ -241,6 +217,10 @@ function checkTlsHostnames(
       });
     }
   }
+}
+
+function isWhole({ removed }: Pick<ShortItem<unknown>, "removed">): boolean {
+  return removed === undefined;
 }
 
 type TlsBackend = Pick<

@@ -62,7 +62,7 @@ function nameOf(value: unknown): string {
 
 /** Reports unresolved references of the short form to gateways, backends and routes. */
 export function checkReferences(
-  { routes, invalidRoutes, policies, ui }: ShortDocument,
+  { routes, policies, ui }: ShortDocument,
   { declared, suggest }: {
     readonly declared: DeclaredNames;
     readonly suggest: Suggest;
@@ -78,7 +78,7 @@ export function checkReferences(
       ...(suggestion !== undefined && { suggestion }),
     });
   };
-  for (const route of [...routes, ...invalidRoutes]) checkRoute(route, check);
+  for (const route of routes) checkRoute(route, check);
   for (const { value, path } of ui) {
     for (const [index, name] of value.gateways.entries()) {
       check("gateways", name, [...path, "gateways", index]);

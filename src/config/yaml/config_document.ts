@@ -30,6 +30,8 @@ export interface ConfigDocument {
 export interface ParsedSource {
   readonly documents: readonly ConfigDocument[];
   readonly diagnostics: readonly Diagnostic[];
+  /** True if a document could not be read, or only a part of it. */
+  readonly isCut: boolean;
 }
 
 const MAX_DEPTH = 64;
@@ -51,6 +53,7 @@ export function* readDocuments(
   }
   return {
     documents: readers.filter(({ stopped }) => !stopped),
+    isCut: diagnostics.length > 0 || readers.some(({ stopped }) => stopped),
     diagnostics: [
       ...diagnostics,
       ...readers.flatMap((reader) => reader.diagnostics),

@@ -34,6 +34,8 @@ export interface PolicyProblem {
   readonly isWarning?: true;
   /** Name of an identity, such as `jwt`: the problem is one only where no policy verifies it. */
   readonly unlessVerified?: string;
+  /** Another problem, which is reported where it is, is the cause. */
+  readonly isConsequence?: true;
 }
 
 /** Reads a text file by its path in the configuration; throws when it cannot. */

@@ -119,3 +119,98 @@ routes:
     /^:7:65: error: .*environment variable "NO_SUCH_VARIABLE" is not set; set it$/,
   ]);
 });
+
+Deno.test("the valid parts of invalid items are checked too", async () => {
+  const problems = await problemsOf(`config:
+  adminAddr: 127.0.0.1:${freePort()}
+  statsAddr: "off"
+  colour: red
+gateways: { default: { port: ${freePort()}, address: 127.0.0.1 } }
+backends:
+- { name: ai, llm: { provider: OpenAI, credentials: { fromEnv: NO_SUCH_A } }, timeot: 3 }
+- name: tools
+  mcp: { servers: [{ name: a, url: "http://a.test/mcp", pth: 1, credentials: { fromEnv: NO_SUCH_B } }] }
+routes:
+- name: keys
+  backends: [{ backend: ai }]
+  policies:
+    apiKeyAuthentication: { stored: true }
+    rateLimit: { foo: 1 }
+- name: match
+  matches: [{ path: { type: RegularExpression, value: "(a" }, methd: GET }]
+  backends: [{ backend: ai }]
+- name: rules
+  backends: [{ backend: ai }]
+  policies:
+    authorization: { policy: { matchExpressions: ['jwt.sub == "a"'] } }
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: { name: resource }
+spec:
+  parentRefs: [{ name: default }]
+  rules:
+  - matches: [{ path: { type: RegularExpression, value: "(b" } }]
+    bakends: []
+`);
+
+  assertAll(problems, [
+    /^:4:3: error: config\.colour: unknown field/,
+    /^:7:64: error: backends\[0\].*"NO_SUCH_A" is not set; set it$/,
+    /^:7:79: error: backends\[0\]\.timeot: unknown field; did you mean "timeouts"\?/,
+    /^:9:57: error: backends\[1\]\.mcp\.servers\[0\]\.pth: unknown field/,
+    /^:9:89: error: backends\[1\].*"NO_SUCH_B" is not set; set it$/,
+    /^:14:37: error: .*Cannot accept stored keys: "config\.kv" is not set/,
+    /^:15:18: error: routes\[0\]\.policies\.rateLimit\.foo: unknown field/,
+    /^:17:55: error: .*invalid regular expression/,
+    /^:17:63: error: routes\[1\]\.matches\[0\]\.methd: unknown field; did you mean "method"\?/,
+    /^:22:51: warning: .*No policy sets "jwt" here: add "jwtAuthentication"/,
+    /^:30:57: error: spec\.rules\[0\]\.matches\[0\]\.path\.value: invalid regular expression/,
+    /^:31:5: error: spec\.rules\[0\]\.bakends: unknown field/,
+  ]);
+});
+
+Deno.test("no error is only the consequence of another", async () => {
+  const problems = await problemsOf(`config:
+  adminAddr: 127.0.0.1:${freePort()}
+  statsAddr: "off"
+  kv: { redis: 3 }
+gateways: { default: { port: ${freePort()}, address: 127.0.0.1 } }
+backends:
+- { name: authorizer, static: { host: a.test } }
+- { name: ai, llm: { provider: OpenAI, credentials: { fromEnv: "<redacted 1>" } } }
+routes:
+- name: keys
+  backends: [{ backend: ai }]
+  policies:
+    apiKeyAuthentication: { stored: true }
+    extAuthz: { grpc: { backendRef: { name: authorizer } } }
+- name: rules
+  backends: [{ backend: ai }]
+  policies:
+    jwtAuthentcation: {}
+    authorization: { policy: { matchExpressions: ['jwt.sub == "a"'] } }
+`);
+
+  assertAll(problems, [
+    /^:4:16: error: config\.kv\.redis: /,
+    /^:7:23: error: backends\[0\]\.static\.port: required field is missing/,
+    /^:8:64: error: backends\[1\]\.llm\.credentials\.fromEnv: "<redacted 1>" is not a value/,
+    /^:18:5: error: routes\[1\]\.policies\.jwtAuthentcation: unknown field; did you mean "jwtAuthentication"\?/,
+  ]);
+});
+
+Deno.test("what a file declares that cannot be read is not missing", async () => {
+  const problems = await problemsOf(`backends:
+- { name: ai }
+  - [
+---
+gateways: { default: { port: ${freePort()} } }
+routes: [{ backends: [{ backend: ai }], colour: red }]
+`);
+
+  assertAll(problems, [
+    /^:3:3: error: invalid YAML/,
+    /^:6:41: error: .*colour/,
+  ]);
+});

@@ -28,7 +28,11 @@ function problemsOf(store: unknown, kv?: Settings["kv"]): readonly string[] {
     gatewayPolicies: [policy("p", targets, {
       traffic: { rateLimit: { global: { domain: "d", store, descriptors } } },
     })],
-  }, { policies: builtInPolicies, readFile: () => "", kv });
+  }, {
+    policies: builtInPolicies,
+    readFile: () => "",
+    hasStore: kv !== undefined,
+  });
   return diagnosticLines(compiled);
 }
 
@@ -62,7 +66,11 @@ Deno.test("keys in a store need one that the process was started with", () => {
       gatewayPolicies: [policy("p", targets, {
         traffic: { apiKeyAuthentication: { mode: "Strict", stored: true } },
       })],
-    }, { policies: builtInPolicies, readFile: () => "", kv }));
+    }, {
+      policies: builtInPolicies,
+      readFile: () => "",
+      hasStore: kv !== undefined,
+    }));
 
   assert.deepEqual(problems(), [
     'error GatewayPolicy/default/p spec.traffic.apiKeyAuthentication.stored: Cannot accept stored keys: "config.kv" is not set; set it, such as {path: keys.db}, and restart the gateway',
