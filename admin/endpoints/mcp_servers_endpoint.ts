@@ -1,6 +1,8 @@
+import { systemClock } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import type { CallResult } from "../../src/dataplane/calls/calls.ts";
+import { callerOf } from "../access/admin_caller.ts";
 import { withOutcome } from "../access/audit_log.ts";
 import { json, text } from "../http/admin_responses.ts";
 import { both, get, post } from "../http/declare_endpoint.ts";
@@ -115,9 +117,14 @@ export async function revokeMcpTools(
 ): Promise<Response> {
   const body = await readTypedJson(request, MAX_BODY_BYTES);
   const names = readNames(body);
+  const revocation = {
+    at: new Date(systemClock.now()).toISOString(),
+    by: callerOf(request)?.user?.name,
+  };
   return await change(target, { body, names, verb: "revoked" }, {
     problemOf: lockProblemOf,
-    run: (place) => target.dataPlane.call("revokeMcpTools", place, names),
+    run: (place) =>
+      target.dataPlane.call("revokeMcpTools", place, names, revocation),
   });
 }
 

@@ -122,20 +122,37 @@ function resultOf({ status, headers, text, json }: Probe): JsonObject {
   const isStream = headers.get("content-type")?.startsWith("text/event-stream");
   const message = isStream ? findResponse(text) : json;
   if (!isJsonObject(message)) {
-    throw new McpError(status, `status ${status} without a JSON-RPC response`);
+    const [reason = ""] = text.trim().split("\n");
+    const isReason = status >= 400 && !isStream && reason !== "" &&
+      !reason.startsWith("<");
+    throw new McpError(
+      status,
+      isReason
+        ? `status ${status}: ${reason.slice(0, 300)}${retryAdvice(headers)}`
+        : `status ${status} without a JSON-RPC response`,
+    );
   }
   const { error, result } = message;
   if (isJsonObject(error)) {
     throw new McpError(
       status,
-      `status ${status}, error ${error["code"]}: ${error["message"]}`,
+      `status ${status}, error ${error["code"]}: ${error["message"]}${
+        retryAdvice(headers)
+      }`,
     );
   }
   if (isJsonObject(result)) return result;
   throw new McpError(
     status,
-    `status ${status}: ${message["error_description"] ?? error ?? "no result"}`,
+    `status ${status}: ${message["error_description"] ?? error ?? "no result"}${
+      retryAdvice(headers)
+    }`,
   );
+}
+
+function retryAdvice(headers: Headers): string {
+  const after = headers.get("retry-after");
+  return after === null ? "" : `; retry after ${after} s`;
 }
 
 /** Finds the JSON-RPC response in an event stream, among notifications and requests of the server. */

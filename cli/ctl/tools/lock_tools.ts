@@ -96,10 +96,19 @@ export function describeServer(server: unknown): readonly string[] {
       : [];
     return [
       held === "new" ? `+ ${title}` : held === "" ? `  ${title}` : `~ ${title}`,
+      ...(held === "revoked" ? [`    ${describeRevocation(tool)}`] : []),
       ...suspicions.map((problem) => `    ! ${problem}`),
       ...changes.map(({ text }) => `    ${text}`),
     ];
   });
+}
+
+function describeRevocation(tool: unknown): string {
+  const revoked = fieldOf(tool, "revoked");
+  const [at, by] = [textOf(revoked, "at"), textOf(revoked, "by")];
+  return `revoked${by === "" ? "" : ` by ${by}`}${
+    at === "" ? "" : ` at ${at}`
+  }`;
 }
 
 /** @throws {Failure} */

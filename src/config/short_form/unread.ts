@@ -4,7 +4,7 @@ import { lacksPolicy } from "./expand.ts";
 import { listOf, type ShortDocument } from "./short_document.ts";
 import type { DeclaredNames } from "./short_references.ts";
 
-/** What a configuration may have besides what could be read; problems that its absence causes are not reported. */
+/** Parts of a configuration that could not be read; problems that their absence causes are not reported. */
 export interface Unread {
   /** Fields of `config` that are invalid. */
   readonly settings: ReadonlySet<string>;

@@ -1,5 +1,8 @@
 import type { PinPlace } from "../../mcp/approval/tool_pins.ts";
-import type { LockedTool } from "../../mcp/servers/tool_approval.ts";
+import type {
+  LockedTool,
+  Revocation,
+} from "../../mcp/servers/tool_approval.ts";
 import type { BackendMcpServer } from "../../proxy/mcp/mcp_endpoints.ts";
 import { define, nothing } from "./data_plane_call.ts";
 import type { TrafficThread } from "./traffic_thread.ts";
@@ -37,11 +40,13 @@ export const mcpCalls = {
   }),
   /** Revokes the approval of such tools by their names. Rejects when the store fails. */
   revokeMcpTools: define({
-    before: ({ pins }, place, names) => pins.revoke(place, names),
+    before: ({ pins }, place, names, revocation) =>
+      pins.revoke(place, names, revocation),
     run: (
       { mcp }: TrafficThread,
       _place: PinPlace,
       _names: readonly string[],
+      _revocation: Revocation,
     ) => mcp.forgetApprovals(),
     merge: nothing,
   }),

@@ -53,6 +53,8 @@ function describeTool(
     ...(held !== undefined && { held }),
     ...(held === "changed" &&
       { approved: lock?.get(String(item["name"]))?.definition }),
+    ...(held === "revoked" &&
+      { revoked: lock?.get(String(item["name"]))?.revoked }),
     ...(suspicions.length > 0 && { suspicions }),
   };
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { ToolApproval } from "../servers/tool_approval.ts";
+import type { Revocation, ToolApproval } from "../servers/tool_approval.ts";
 
 /** Reason why clients do not get a tool: it is not the one that was approved, was not approved, or is not any more. */
 export type HeldReason = "changed" | "new" | "revoked";
@@ -23,6 +23,8 @@ export interface DescribedTool {
   readonly digest: string;
   /** Set if clients do not get the tool. */
   readonly held?: HeldReason;
+  /** Of a tool whose approval was revoked. */
+  readonly revoked?: Revocation | undefined;
   /** The approved definition of a tool that has changed; not set if it was too long to keep. */
   readonly approved?: JsonObject | undefined;
   /** Set if there are some; see `suspicionsOf`. */

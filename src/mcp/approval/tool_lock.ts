@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { HeldReason } from "./tool_descriptions.ts";
-import type { LockedTool, ToolLock } from "../servers/tool_approval.ts";
+import type {
+  LockedTool,
+  Revocation,
+  ToolLock,
+} from "../servers/tool_approval.ts";
 
 /** Members of a tool that models or clients act on. */
 const members = [
@@ -34,8 +38,10 @@ export function lockedTool(tool: JsonObject): LockedTool {
   return { digest: digestOfTool(tool), definition: definitionOf(tool) };
 }
 
-/** The entry of a tool whose approval was revoked: no definition has its digest, and `newTools` does not approve it anew. */
-export const revokedTool: LockedTool = { digest: "" };
+/** Returns the entry of a tool whose approval was revoked: no definition has its digest, and `newTools` does not approve it anew. */
+export function revokedTool(revoked: Revocation): LockedTool {
+  return { digest: "", revoked };
+}
 
 /** Reports whether a tool is held back. */
 export function heldReason(
@@ -45,7 +51,7 @@ export function heldReason(
   if (lock === undefined) return undefined;
   const approved = lock.get(String(tool["name"]));
   if (approved === undefined) return "new";
-  if (approved.digest === revokedTool.digest) return "revoked";
+  if (approved.digest === "") return "revoked";
   return approved.digest === digestOfTool(tool) ? undefined : "changed";
 }
 

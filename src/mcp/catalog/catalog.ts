@@ -227,11 +227,17 @@ export class Catalog {
         reader,
         SEARCH_AGE_MS,
       );
-      const isHeld = list.items.keys().some((key) =>
+      const key = list.items.keys().find((key) =>
         exposedName(prefix, key) === exposed
       );
-      if (!isHeld) continue;
-      const problem = `has a tool "${exposed}" that waits for approval`;
+      if (key === undefined) continue;
+      const lock = await this.#guard.lockOf({ name, approval }, list.items);
+      const revoked = lock?.get(key)?.revoked;
+      const problem = revoked === undefined
+        ? `has a tool "${exposed}" that waits for approval`
+        : `has a tool "${exposed}" whose approval was revoked${
+          revoked.by === undefined ? "" : ` by ${revoked.by}`
+        } at ${revoked.at}`;
       throw new ServerFailure(name, "failed", problem);
     }
   }

@@ -9,6 +9,16 @@ export interface LockedTool {
   readonly digest: string;
   /** `undefined` if it was too long to keep. */
   readonly definition?: JsonObject | undefined;
+  /** Set for a tool whose approval was revoked. */
+  readonly revoked?: Revocation | undefined;
+}
+
+/** When, and by whom, an approval was revoked. */
+export interface Revocation {
+  /** ISO 8601. */
+  readonly at: string;
+  /** Not set where the admin interface knows no users. */
+  readonly by?: string | undefined;
 }
 
 /** Approval of the tools of a server: all in a lock file, or those that are seen first. */

@@ -68,3 +68,34 @@ Deno.test("gwctl mcp tools and call send an API key, and servers shows what they
   assert.match(servers, / demo +127\S+ +up /);
   assert.match(servers, / gone .* is not reachable: .*connection refused/i);
 });
+
+Deno.test("gwctl mcp call shows why a limit rejects it, and when to retry", async () => {
+  const server = startMcpServer();
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => server.close());
+  await using gateway = await GatewayProcess.start({
+    config: {
+      routes: [{
+        policies: {
+          rateLimit: {
+            local: [{ requests: 1, unit: "Hours" }],
+          },
+        },
+        backends: [{
+          mcp: { servers: [{ name: "demo", url: `${server.origin}/mcp` }] },
+        }],
+      }],
+    },
+  });
+
+  const { code, stderr } = await gatewayCommand({
+    args: ["mcp", "call", `${gateway.origin}/mcp`, "echo", "{}"],
+    asGwctl: true,
+  }).output();
+
+  assert.equal(code, 1);
+  assert.match(
+    new TextDecoder().decode(stderr),
+    /status 429.*limit.*retry after [0-9]+ s/i,
+  );
+});

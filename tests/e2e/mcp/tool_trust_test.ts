@@ -241,7 +241,10 @@ for (const newTools of [undefined, "Trust"]) {
     assert.match(unasked.error ?? "", /--yes/);
     assert.match(unnamed.error ?? "", /Name the tools/);
     assert.equal(revoked.output, "Revoked: 1 tool\n");
-    assert.match(text, /waits for approval.*"isError":true/);
+    assert.match(
+      text,
+      /approval was revoked at [0-9T:.-]+Z.*"isError":true/,
+    );
     assert.deepEqual(
       tools.map(({ held }: { held?: string }) => held),
       ["revoked", undefined],
@@ -249,7 +252,10 @@ for (const newTools of [undefined, "Trust"]) {
     assert.match(again.error ?? "", /"read" is not approved/);
     assert.equal(wrong.status, 400);
     await wrong.body?.cancel();
-    assert.match(approved.output, /^~ docs read\nApproved: 1 tool$/m);
+    assert.match(
+      approved.output,
+      /^~ docs read\n {4}revoked at [0-9T:.-]+Z\nApproved: 1 tool$/m,
+    );
     assert.equal(
       changes.some(({ outcome }: { outcome: string }) =>
         outcome === "revoked default/tools/backend0 docs: read"

@@ -1,12 +1,17 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Clock } from "../../../base/clock.ts";
-import { isJsonObject, parseJson } from "../../../base/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../../base/json.ts";
 import type { Log } from "../../../base/log.ts";
 import type { KvChange, KvHandle } from "../../../kv/kv_handle.ts";
 import { KvStore } from "../../../kv/kv_store.ts";
 import { openKv } from "../../../kv/open_kv.ts";
 import type {
   LockedTool,
+  Revocation,
   ToolLock,
 } from "../../../mcp/servers/tool_approval.ts";
 import type { PinPlace } from "../../../mcp/approval/tool_pins.ts";
@@ -188,7 +193,7 @@ function encode(lock: ToolLock): string {
   const whole = compress([...lock]);
   if (whole.length <= MAX_LENGTH) return whole;
   const digests = compress(
-    [...lock].map(([name, { digest }]) => [name, { digest }]),
+    [...lock].map(([name, { digest, revoked }]) => [name, { digest, revoked }]),
   );
   if (digests.length <= MAX_LENGTH) return digests;
   throw new RangeError("the names of the tools are too long to be kept");
@@ -207,13 +212,18 @@ function decode(text: string): ToolLock {
   return new Map(entries.map((entry): [string, LockedTool] => {
     const [name, tool] = Array.isArray(entry) ? entry : [];
     if (typeof name !== "string" || !isJsonObject(tool)) throw damaged();
-    const { digest, definition } = tool;
+    const { digest, definition, revoked } = tool;
     if (typeof digest !== "string") throw damaged();
     return [name, {
       digest,
       ...(isJsonObject(definition) && { definition }),
+      ...(isJsonObject(revoked) && { revoked: readRevocation(revoked) }),
     }];
   }));
+}
+
+function readRevocation({ at, by }: JsonObject): Revocation {
+  return { at: String(at), ...(typeof by === "string" && { by }) };
 }
 
 function damaged(): TypeError {

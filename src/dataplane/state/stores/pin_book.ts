@@ -1,5 +1,6 @@
 import type {
   LockedTool,
+  Revocation,
   ToolLock,
 } from "../../../mcp/servers/tool_approval.ts";
 import { revokedTool } from "../../../mcp/approval/tool_lock.ts";
@@ -54,11 +55,13 @@ export class PinBook implements ToolPins {
   }
 
   /** Revokes the approval of tools; clients get them again when an administrator approves them. Rejects when the store fails. */
-  revoke(place: PinPlace, names: readonly string[]): Promise<void> {
-    return this.approve(
-      place,
-      new Map(names.map((name) => [name, revokedTool])),
-    );
+  revoke(
+    place: PinPlace,
+    names: readonly string[],
+    revocation: Revocation,
+  ): Promise<void> {
+    const tool = revokedTool(revocation);
+    return this.approve(place, new Map(names.map((name) => [name, tool])));
   }
 
   close(): Promise<void> {
