@@ -14,7 +14,7 @@ import { withLogin, withRoles } from "./access/check_login.ts";
 import { text } from "./http/admin_responses.ts";
 import { guard } from "./http/request_guard.ts";
 import { createRouter, type Handler, type PeerHandler } from "./http/router.ts";
-import { statsEndpoints } from "./endpoints/stats_endpoints.ts";
+import { statsEndpoints } from "./endpoints/runtime/stats_endpoints.ts";
 import type { AdminTarget } from "./target/target.ts";
 import { AuditLog } from "./access/audit_log.ts";
 import { FailedAttempts } from "./access/failed_attempts.ts";

@@ -11,7 +11,7 @@ import { grantEndpoints } from "./grants_endpoint.ts";
 import { indexPage } from "../http/index_page.ts";
 import { changeLogFilter, showLogFilter } from "./logging_endpoint.ts";
 import { mcpEndpoints } from "./mcp_servers_endpoint.ts";
-import { showMemory } from "./memory_endpoint.ts";
+import { showMemory } from "./runtime/memory_endpoint.ts";
 import { describeApi } from "../http/openapi.ts";
 import { refreshKeys } from "./keys_endpoint.ts";
 import type { ProfileHandlers } from "../profiles/profiles.ts";
@@ -27,9 +27,9 @@ import {
 } from "../http/operation_text.ts";
 import type { Endpoint, Handler } from "../http/router.ts";
 import { selfEndpoints } from "./self_endpoints.ts";
-import { statsEndpoints } from "./stats_endpoints.ts";
+import { statsEndpoints } from "./runtime/stats_endpoints.ts";
 import type { AdminTarget } from "../target/target.ts";
-import { showTasks, taskLimit } from "./tasks_endpoint.ts";
+import { showTasks, taskLimit } from "./runtime/tasks_endpoint.ts";
 import { hasToken } from "../access/check_admin_token.ts";
 import { resetLimits, showUsage } from "./usage_endpoint.ts";
 import {

@@ -23,10 +23,10 @@ import {
   listMcpTools,
   revokeMcpTools,
 } from "../endpoints/mcp_servers_endpoint.ts";
-import { showMemory } from "../endpoints/memory_endpoint.ts";
+import { showMemory } from "../endpoints/runtime/memory_endpoint.ts";
 import { listRequests, showRequest } from "../endpoints/requests_endpoint.ts";
 import { showTraffic } from "../endpoints/traffic_endpoint.ts";
-import { showTasks } from "../endpoints/tasks_endpoint.ts";
+import { showTasks } from "../endpoints/runtime/tasks_endpoint.ts";
 import { tryChange } from "../endpoints/try_endpoint.ts";
 import { showUsage } from "../endpoints/usage_endpoint.ts";
 import { json, respond, text } from "../http/admin_responses.ts";

@@ -6,7 +6,7 @@ import {
   startAdminServer,
   startStatsServer,
 } from "../../../../admin/admin_server.ts";
-import { statsEndpoints } from "../../../../admin/endpoints/stats_endpoints.ts";
+import { statsEndpoints } from "../../../../admin/endpoints/runtime/stats_endpoints.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
 import { createTestLog, FakeTarget } from "../fake_target.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createRouter } from "../../../../admin/http/router.ts";
-import { statsEndpoints } from "../../../../admin/endpoints/stats_endpoints.ts";
+import { statsEndpoints } from "../../../../admin/endpoints/runtime/stats_endpoints.ts";
 import type { Readiness } from "../../../../src/gateway/gateway_status.ts";
 import { createTestLog, FakeTarget } from "../fake_target.ts";
 

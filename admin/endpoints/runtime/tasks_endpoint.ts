@@ -1,6 +1,6 @@
-import { type IntegerRange, readInteger } from "../http/query_parameters.ts";
-import { json } from "../http/admin_responses.ts";
-import type { AdminTarget } from "../target/target.ts";
+import { type IntegerRange, readInteger } from "../../http/query_parameters.ts";
+import { json } from "../../http/admin_responses.ts";
+import type { AdminTarget } from "../../target/target.ts";
 
 /** Range of `limit`. */
 export const taskLimit: IntegerRange = { from: 1, to: 100_000, or: 1000 };

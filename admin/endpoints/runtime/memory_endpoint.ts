@@ -1,10 +1,10 @@
-import type { Clock } from "../../src/base/clock.ts";
-import { json } from "../http/admin_responses.ts";
+import type { Clock } from "../../../src/base/clock.ts";
+import { json } from "../../http/admin_responses.ts";
 import {
   describeProcessMemory,
   type MemoryReport,
-} from "../target/process_memory.ts";
-import type { AdminTarget } from "../target/target.ts";
+} from "../../target/process_memory.ts";
+import type { AdminTarget } from "../../target/target.ts";
 
 /** Reports the memory. */
 export async function showMemory(

@@ -1,9 +1,9 @@
-import { toOpenMetrics } from "../../src/telemetry/metrics/open_metrics.ts";
-import { respond, text } from "../http/admin_responses.ts";
-import { get } from "../http/declare_endpoint.ts";
-import { TEXT_TYPE } from "../http/operation_text.ts";
-import type { Endpoint } from "../http/router.ts";
-import type { AdminTarget } from "../target/target.ts";
+import { toOpenMetrics } from "../../../src/telemetry/metrics/open_metrics.ts";
+import { respond, text } from "../../http/admin_responses.ts";
+import { get } from "../../http/declare_endpoint.ts";
+import { TEXT_TYPE } from "../../http/operation_text.ts";
+import type { Endpoint } from "../../http/router.ts";
+import type { AdminTarget } from "../../target/target.ts";
 
 const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 const OPEN_METRICS =
