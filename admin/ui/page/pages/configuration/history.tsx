@@ -69,20 +69,37 @@ export function History({ hash, canApply }: HistoryProps) {
           </>
         )}
         {past && (
-          <>
-            <p>Going back changes:</p>
-            <ChangesToPast to={past.hash} hash={hash} />
-            {canApply && (
-              <Button isMain onPress={() => void goBack(past.hash)}>
-                Go back to {past.hash.slice(0, 12)}
-              </Button>
-            )}
-          </>
+          <WayBack
+            to={past.hash}
+            hash={hash}
+            onPress={canApply ? goBack : undefined}
+          />
         )}
         <Message>{message}</Message>
         <Problem>{failure}</Problem>
       </div>
     </Section>
+  );
+}
+
+interface WayBackProps {
+  readonly to: string;
+  readonly hash: string;
+  /** Absent where nobody may apply it. */
+  readonly onPress: ((to: string) => Promise<void>) | undefined;
+}
+
+function WayBack({ to, hash, onPress }: WayBackProps) {
+  return (
+    <>
+      <p>Going back changes:</p>
+      <ChangesToPast to={to} hash={hash} />
+      {onPress && (
+        <Button isMain onPress={() => void onPress(to)}>
+          Go back to {to.slice(0, 12)}
+        </Button>
+      )}
+    </>
   );
 }
 

@@ -19,28 +19,13 @@ export function ApiKeys({ canChange }: { readonly canChange: boolean }) {
   const [text, setText] = useState("");
   const [after, setAfter] = useState("");
   const query = new URLSearchParams({ limit: String(PAGE), text, after });
-  // Changes of this page show at once.
   const keys = usePolled(`access/keys?${query}`, POLL_MS);
   const teams = usePolled(`access/teams?limit=${MAX_TEAMS}`, POLL_MS);
-  const [problem, setProblem] = useState("");
-  const [made, setMade] = useState<ChangedKeyObject>();
   const [edited, setEdited] = useState<ApiKey>();
-  const onChange: OnChange = (request) => {
-    void attempt(request).then((problem) => {
-      setProblem(problem);
-      keys.refresh();
-      teams.refresh();
-    });
-  };
-  const attempt = async (request: Parameters<OnChange>[0]) => {
-    try {
-      const changed = await request();
-      if (changed.secret !== undefined) setMade(changed);
-      return "";
-    } catch (error) {
-      return messageOf(error);
-    }
-  };
+  const { problem, made, dismiss, onChange } = useChanges(() => {
+    keys.refresh();
+    teams.refresh();
+  });
   // Another selection keeps the last list on the page until the next has arrived.
   const last = useRef<KeyObjectList>(undefined);
   last.current = keys.data.value ?? last.current;
@@ -55,7 +40,7 @@ export function ApiKeys({ canChange }: { readonly canChange: boolean }) {
       {objects && canChange && (
         <CreateForms teams={idsOf(shownTeams)} onChange={onChange} />
       )}
-      {made && <NewKey made={made} onDismiss={() => setMade(undefined)} />}
+      {made && <NewKey made={made} onDismiss={dismiss} />}
       {edited && (
         <AccessForm
           key={edited.id}
@@ -90,13 +75,39 @@ export function ApiKeys({ canChange }: { readonly canChange: boolean }) {
           onEdit={setEdited}
         />
       )}
-      {teams.data.value?.hasMore && (
-        <p class="quiet">
-          The first {MAX_TEAMS} teams; <code>gwctl teams list</code> has more.
-        </p>
-      )}
+      {teams.data.value?.hasMore && <MoreTeams />}
     </Section>
   );
+}
+
+function MoreTeams() {
+  return (
+    <p class="quiet">
+      The first {MAX_TEAMS} teams; <code>gwctl teams list</code> has more.
+    </p>
+  );
+}
+
+/** Sends changes. @param refresh Reads the lists again, so that changes of this page show at once. */
+function useChanges(refresh: () => void) {
+  const [problem, setProblem] = useState("");
+  const [made, setMade] = useState<ChangedKeyObject>();
+  const attempt = async (request: Parameters<OnChange>[0]) => {
+    try {
+      const changed = await request();
+      if (changed.secret !== undefined) setMade(changed);
+      return "";
+    } catch (error) {
+      return messageOf(error);
+    }
+  };
+  const onChange: OnChange = (request) => {
+    void attempt(request).then((problem) => {
+      setProblem(problem);
+      refresh();
+    });
+  };
+  return { problem, made, dismiss: () => setMade(undefined), onChange };
 }
 
 function idsOf(teams: readonly ApiKey[]): readonly string[] {

@@ -56,12 +56,7 @@ export function LlmChat({ state, ports, log, connection }: LlmChatProps) {
       </TargetForm>
       <section class="panel" aria-label="Conversation">
         {messages.length === 0
-          ? (
-            <Empty title="Talk to a model through the gateway">
-              The request has the form of OpenAI's chat completions. Tokens and
-              cost are those that the gateway counts.
-            </Empty>
-          )
+          ? <NoMessages />
           : (
             <ol class="talk" aria-live="polite">
               {messages.map((message, index) => (
@@ -86,6 +81,15 @@ export function LlmChat({ state, ports, log, connection }: LlmChatProps) {
       )}
       <ExchangeList list={log.list} />
     </>
+  );
+}
+
+function NoMessages() {
+  return (
+    <Empty title="Talk to a model through the gateway">
+      The request has the form of OpenAI's chat completions. Tokens and cost are
+      those that the gateway counts.
+    </Empty>
   );
 }
 
