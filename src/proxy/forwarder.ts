@@ -271,7 +271,7 @@ export class Forwarder {
   /** Returns the target with the credentials of its backend. */
   #credentialed(
     target: AttemptTarget,
-    { exchange, backend: { credentials, llm } }: Call,
+    { exchange, backend: { credentials, llm, tls } }: Call,
   ): Pick<AttemptTarget, "send"> {
     if (credentials === undefined) return target;
     const { tokens, maxLlmBodyBytes, clock } = this.#options;
@@ -285,6 +285,7 @@ export class Forwarder {
       held: exchange.request.held,
       maxReplayBytes: llm === undefined ? MAX_REPLAY_BYTES : maxBufferBytes,
       maxSignedBytes: maxBufferBytes,
+      scheme: tls === undefined ? "http" : "https",
       clock,
       trace: exchange.trace?.policies,
     });

@@ -147,7 +147,7 @@ export class Mirrors {
 
   async #chooseTarget(
     destination: Destination,
-    { credentials }: Backend,
+    { credentials, tls }: Backend,
     caller: Caller | undefined,
   ): Promise<Pick<AttemptTarget, "send">> {
     await destination.prepare();
@@ -159,6 +159,7 @@ export class Mirrors {
       held: undefined,
       maxReplayBytes: 0,
       maxSignedBytes: this.#options.llm.maxBufferBytes,
+      scheme: tls === undefined ? "http" : "https",
       clock: this.#options.clock,
       trace: undefined,
     });

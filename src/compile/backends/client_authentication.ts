@@ -24,6 +24,13 @@ export function assertReachable(
   if (problem !== undefined) throw new UnusableCredentials(path, problem);
 }
 
+/** Compiles whether tokens always have to be bound to a key. */
+export function proofOf(
+  { dpop }: Pick<TokenClientResource, "dpop">,
+): { readonly requiresProof?: true } {
+  return dpop === "Required" ? { requiresProof: true } : {};
+}
+
 /** Compiles how a client authenticates. @throws {UnusableCredentials} */
 export function compileAuthentication(
   place: DiagnosticPath,

@@ -21,6 +21,7 @@ import { compileLogin } from "./compile_login.ts";
 import {
   assertReachable,
   compileAuthentication,
+  proofOf,
 } from "./client_authentication.ts";
 import { compileIdentity, type SignatureScope } from "./compile_identity.ts";
 import { CredentialValues, UnusableCredentials } from "./credential_values.ts";
@@ -147,6 +148,7 @@ class ClientCompiler {
         : { kind: "issuer", url: issuer },
       clientId,
       authentication: compileAuthentication(path, client, this.#values),
+      ...proofOf(client),
       parameters: {
         ...parameters,
         ...(scopes.length > 0 && { scope: scopes.join(" ") }),

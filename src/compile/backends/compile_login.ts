@@ -9,6 +9,7 @@ import {
 import {
   assertReachable,
   compileAuthentication,
+  proofOf,
 } from "./client_authentication.ts";
 
 /** Backend of a login. */
@@ -49,6 +50,7 @@ export function compileLogin(
     authorization,
     tokenEndpoint,
     clientId,
+    ...proofOf(oauth),
   };
   return {
     kind: field,
@@ -72,6 +74,7 @@ export function compileLogin(
       [field, "tls", "caCertificateRefs"],
       oauth.tls?.caCertificateRefs,
     ),
+    ...proofOf(oauth),
     scopes,
     parameters,
   };

@@ -40,6 +40,8 @@ export interface TokenClient {
   };
   readonly clientId: string;
   readonly authentication: ClientAuthentication;
+  /** Set if tokens have to be bound to a key of the gateway (DPoP, RFC 9449); otherwise if the backend wants that. */
+  readonly requiresProof?: true;
   /** Scope, resource, audience and what else every token request has. */
   readonly parameters: Readonly<Record<string, string>>;
 }
@@ -149,6 +151,8 @@ export interface UserLogin {
   readonly client: LoginClient | undefined;
   /** PEM; `undefined` for the CAs of the system. */
   readonly caCertificates: readonly string[] | undefined;
+  /** Set if tokens have to be bound to a key of the gateway (DPoP, RFC 9449); otherwise if the service wants that. */
+  readonly requiresProof?: true;
   /** `undefined` for those that the service asks for. */
   readonly scopes: readonly string[] | undefined;
   /** Further parameters of the authorization request. */

@@ -19,12 +19,15 @@ import {
   type TokenFailure,
 } from "./kept_token.ts";
 import type { IssuedToken } from "./oauth_library.ts";
+import type { ProofKey } from "./proof_key.ts";
 import { tokenError } from "./token_error.ts";
 import { requireCaller, type TokenSource } from "./token_source.ts";
 
 /** A token for a request, and its origin. */
 export interface BackendToken {
   readonly token: string;
+  /** Key that the token is bound to, with which requests are proven; `undefined` for whoever bears it. */
+  readonly proofKey?: ProofKey | undefined;
   readonly origin: "key" | "cache" | "server";
 }
 
@@ -35,11 +38,7 @@ export interface UserTokens {
     login: UserLogin,
     user: Caller,
     rejected: string | undefined,
-  ): Promise<{
-    readonly token: string;
-    /** `undefined` if nobody knows. */
-    readonly lifetimeMs: number | undefined;
-  }>;
+  ): Promise<Omit<IssuedToken, "issuedTokenType">>;
   /** Creates the error of a user whose token does not suffice. @param asked Scopes that the backend asks for. */
   rejected(
     login: UserLogin,
@@ -76,6 +75,8 @@ interface Entry {
   /** The token that the backend has rejected last, and when it was replaced. */
   rejected: string | undefined;
   replacedAt: number;
+  /** The backend wants proofs. */
+  needsProof: boolean;
 }
 
 /**
@@ -108,7 +109,7 @@ export class BackendTokens {
     const { current } = entry;
     if (current === undefined || now >= current.endsAt) {
       return await this.#fetch(entry, credentials, caller).then(
-        ({ token }) => ({ token, origin: "server" }),
+        ({ token, proofKey }) => ({ token, proofKey, origin: "server" }),
         (error) => this.#spare(current, error),
       );
     }
@@ -116,20 +117,23 @@ export class BackendTokens {
       // The token at hand is valid: nobody waits, and a failure comes up when it has ended.
       this.#fetch(entry, credentials, caller).catch(() => {});
     }
-    return { token: current.token, origin: "cache" };
+    return cached(current);
   }
 
   /**
    * Returns another token than one that the backend has rejected; `undefined` when there is no better one.
+   * @param needsProof The backend wants a token that is bound to a key.
    * @throws {GatewayError} As `get`.
    */
   async replace(
     credentials: BackendCredentials,
     caller: Caller | undefined,
     rejected: string,
+    needsProof = false,
   ): Promise<BackendToken | undefined> {
     if (credentials.kind === "key") return undefined;
     const entry = this.#entryOf(credentials, caller);
+    if (needsProof) entry.needsProof = true;
     if (entry.current?.token === rejected) {
       const now = this.#options.clock.monotonic();
       if (now < entry.replacedAt + RENEWAL_PAUSE_MS) return undefined;
@@ -187,7 +191,7 @@ export class BackendTokens {
     if (!isAway || current === undefined || now >= current.spareUntil) {
       throw error;
     }
-    return { token: current.token, origin: "cache" };
+    return cached(current);
   }
 
   #entryOf(
@@ -201,6 +205,7 @@ export class BackendTokens {
       failure: undefined,
       rejected: undefined,
       replacedAt: -Infinity,
+      needsProof: false,
     };
     this.#entries.delete(key);
     this.#entries.set(key, entry);
@@ -268,7 +273,9 @@ export class BackendTokens {
   ): Promise<IssuedToken> {
     const { source, shared, onRequested } = this.#options;
     const fetch = async (cancellation?: Cancellation) => {
-      const issued = await source.fetch(credentials, caller, cancellation);
+      const { needsProof } = entry;
+      const demand = { cancellation, needsProof };
+      const issued = await source.fetch(credentials, caller, demand);
       onRequested(credentials, undefined);
       return issued;
     };
@@ -291,12 +298,13 @@ export class BackendTokens {
     const { clock } = this.#options;
     const { connections, user } = this.#userOf(login, caller);
     const lookedUpAt = clock.monotonic();
-    const { token, lifetimeMs = Infinity } = await connections.obtain(
-      login,
-      user,
-      entry.rejected,
-    );
-    return keepShortly(token, lifetimeMs, lookedUpAt);
+    const before = entry.current?.proofKey;
+    const found = await connections.obtain(login, user, entry.rejected);
+    // The key at hand knows the nonces of the servers.
+    const proofKey = before?.thumbprint === found.proofKey?.thumbprint
+      ? before
+      : found.proofKey;
+    return keepShortly({ ...found, proofKey }, lookedUpAt);
   }
 
   #userOf(login: UserLogin, caller: Caller | undefined) {
@@ -307,4 +315,8 @@ export class BackendTokens {
     }
     return { connections, user: requireCaller(login, caller) };
   }
+}
+
+function cached({ token, proofKey }: KeptToken): BackendToken {
+  return { token, proofKey, origin: "cache" };
 }

@@ -6,6 +6,7 @@ import {
   type UserLogin,
 } from "./backend_credentials.ts";
 import type { IssuedToken } from "./oauth_library.ts";
+import type { ProofKey } from "./proof_key.ts";
 
 /** Lifetime of tokens whose server does not say it. */
 const UNKNOWN_LIFETIME_MS = 5 * 60_000;
@@ -26,6 +27,8 @@ const LONGEST_RETRY_MS = 30_000;
 /** A token at hand; times are monotonic, in milliseconds. */
 export interface KeptToken {
   readonly token: string;
+  /** Key that the token is bound to. */
+  readonly proofKey: ProofKey | undefined;
   readonly renewAt: number;
   readonly endsAt: number;
   /** While the server or the store is away, it is used for so long. */
@@ -57,13 +60,16 @@ export function failAgain(
  * @param lookedUpAt Monotonic time when the look-up began: the connection may have ended since.
  */
 export function keepShortly(
-  token: string,
-  lifetimeMs: number,
+  { token, lifetimeMs = Infinity, proofKey }: Omit<
+    IssuedToken,
+    "issuedTokenType"
+  >,
   lookedUpAt: number,
 ): KeptToken {
   const until = (ms: number) => lookedUpAt + Math.min(ms, lifetimeMs);
   return {
     token,
+    proofKey,
     renewAt: until(LOOK_UP_MS),
     endsAt: until(LONGEST_UNSEEN_MS),
     spareUntil: until(LONGEST_AWAY_MS),
@@ -72,7 +78,7 @@ export function keepShortly(
 
 /** Keeps a token for most of its lifetime. @param isOfCloud Of an identity of a cloud. */
 export function keep(
-  { token, lifetimeMs = UNKNOWN_LIFETIME_MS }: IssuedToken,
+  { token, lifetimeMs = UNKNOWN_LIFETIME_MS, proofKey }: IssuedToken,
   isOfCloud: boolean,
   now: number,
 ): KeptToken {
@@ -81,7 +87,7 @@ export function keep(
   // The last part is for the way to the backend.
   const endsAt = now + lifetimeMs - Math.min(MARGIN_MS, marginMs) / 5;
   const renewAt = now + lifetimeMs - marginMs;
-  return { token, renewAt, endsAt, spareUntil: endsAt };
+  return { token, proofKey, renewAt, endsAt, spareUntil: endsAt };
 }
 
 /** Returns the key of a token. JSON separates its parts, so that no two lists have the same key. */

@@ -3,6 +3,7 @@ import type * as OAuth from "oauth4webapi";
 import { basicCredentials } from "../oauth/protocol/oauth_parameters.ts";
 import { importPrivateKey } from "../keys/jose.ts";
 import type { ClientAuthentication } from "./backend_credentials.ts";
+import type { ProofKey } from "./proof_key.ts";
 
 /** The library, once it is loaded. */
 export type OAuthLibrary = typeof OAuth;
@@ -17,6 +18,8 @@ export interface IssuedToken {
   readonly lifetimeMs: number | undefined;
   /** URI of its type, of a token exchange. */
   readonly issuedTokenType: string | undefined;
+  /** Key that the token is bound to; `undefined` for whoever bears it. */
+  readonly proofKey?: ProofKey | undefined;
 }
 
 /** Longer tokens do not fit into header fields. */
@@ -64,14 +67,41 @@ export async function authenticate(
 }
 
 /**
+ * Sends a token request, and once more if the server wants a nonce in its proof (RFC 9449 section 8).
+ * @param send Authenticates anew each time: assertions count once.
+ */
+export async function withNonce<Result>(
+  proofKey: ProofKey | undefined,
+  oauth: OAuthLibrary,
+  send: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await send();
+  } catch (error) {
+    const wantsNonce = error instanceof oauth.ResponseBodyError &&
+      error.error === "use_dpop_nonce";
+    if (proofKey === undefined || !wantsNonce) throw error;
+    return await send();
+  }
+}
+
+/** The token that a response has to have. */
+export interface ExpectedToken {
+  /** It is no access token, and so of the type `N_A` (RFC 8693 section 2.2.1). */
+  readonly isAssertion?: boolean;
+  /** Key of the proof that was sent; a token that is not bound to it is a downgrade. */
+  readonly proofKey?: ProofKey | undefined;
+}
+
+/**
  * Reads the token of a response.
- * @param type That it has to have, in lower case.
  * @throws {TypeError} When it is none that the gateway can send.
  */
 export function readIssuedToken(
   response: OAuth.TokenEndpointResponse,
-  type = "bearer",
+  { isAssertion = false, proofKey }: ExpectedToken = {},
 ): IssuedToken {
+  const type = isAssertion ? "n_a" : proofKey === undefined ? "bearer" : "dpop";
   const { access_token: token, token_type, expires_in, issued_token_type } =
     response;
   if (token_type.toLowerCase() !== type) {
@@ -86,5 +116,6 @@ export function readIssuedToken(
     issuedTokenType: typeof issued_token_type === "string"
       ? issued_token_type
       : undefined,
+    proofKey,
   };
 }

@@ -7,6 +7,7 @@ import {
   fetchDocument,
 } from "../documents/document_client.ts";
 import type { OAuthLibrary } from "./oauth_library.ts";
+import type { ProofKey } from "./proof_key.ts";
 
 /** Dependencies of requests to authorization servers. */
 export interface ServerRequestOptions {
@@ -24,6 +25,8 @@ export interface ServerReach {
   readonly cancellation?: Cancellation | undefined;
   /** Returns where a URL is, after a look-up of its name; rejects what must not be asked. Default: all that the rules for egress allow. */
   readonly lookUp?: ((url: string) => Promise<DocumentAddress>) | undefined;
+  /** Proves the requests: what they get is bound to it. */
+  readonly proofKey?: ProofKey | undefined;
 }
 
 /** A request of the library. */
@@ -60,8 +63,14 @@ export class ServerRequests {
   async fetch(
     url: string,
     { body, headers: sent }: LibraryRequest,
-    { cancellation = this.#options.cancellation, lookUp }: ServerReach = {},
+    { cancellation = this.#options.cancellation, lookUp, proofKey }:
+      ServerReach = {},
   ): Promise<Response> {
+    const dpop = await proofKey?.prove({
+      method: body === undefined ? "GET" : "POST",
+      url,
+      now: this.#options.clock.now(),
+    });
     const { "content-type": contentType, accept, authorization } = sent;
     const address = lookUp === undefined
       ? addressOfUrl(url, this.#options.caCertificates)
@@ -71,10 +80,12 @@ export class ServerRequests {
       cancellation,
       accept,
       authorization,
+      dpop,
       ...(lookUp !== undefined && { isLookedUp: true }),
       ...(body !== undefined && { body: body.toString() }),
       ...(contentType !== undefined && { contentType }),
     });
+    proofKey?.learn({ url }, headers.get("dpop-nonce"));
     return new Response(bodiless.has(status) ? null : text, {
       status,
       headers: [...headers].map(([name, value]): [string, string] => [

@@ -6,6 +6,7 @@ import type { Log } from "../../base/log.ts";
 import type { Vault } from "../vault/vault.ts";
 import type { Caller, GrantCredentials } from "./backend_credentials.ts";
 import type { IssuedToken } from "./oauth_library.ts";
+import { ProofKey } from "./proof_key.ts";
 
 /** Dependencies of shared tokens. */
 export interface SharedTokensOptions {
@@ -70,22 +71,25 @@ export class SharedTokens {
 }
 
 function recordOf(
-  { token, lifetimeMs = UNKNOWN_LIFETIME_MS, issuedTokenType }: IssuedToken,
+  { token, lifetimeMs = UNKNOWN_LIFETIME_MS, ...issued }: IssuedToken,
   now: number,
 ): JsonObject {
+  const { issuedTokenType, proofKey } = issued;
   return {
     token,
     endsAt: now + lifetimeMs,
     renewAt: now + lifetimeMs - Math.min(MARGIN_MS, lifetimeMs / 5),
     ...(issuedTokenType !== undefined && { issuedTokenType }),
+    ...(proofKey !== undefined && { proofKey: proofKey.write() }),
   };
 }
 
 function issuedOf(value: JsonObject, now: number): IssuedToken {
-  const { endsAt } = value;
+  const { endsAt, proofKey } = value;
   return {
     token: stringMember(value, "token") ?? "",
     lifetimeMs: Math.max(0, Number(endsAt) - now),
     issuedTokenType: stringMember(value, "issuedTokenType"),
+    proofKey: proofKey === undefined ? undefined : ProofKey.read(proofKey),
   };
 }

@@ -7,7 +7,9 @@ import {
   type OAuthLibrary,
   readIssuedToken,
   type ServerMetadata,
+  withNonce,
 } from "./oauth_library.ts";
+import type { ProofKey } from "./proof_key.ts";
 import {
   type ServerRequestOptions,
   ServerRequests,
@@ -22,6 +24,8 @@ export interface TokenRequest {
   readonly isOfCaller: boolean;
   /** Requests an assertion, which is no access token and so has the type `N_A` (RFC 8693 section 2.2.1). */
   readonly isAssertion?: true;
+  /** Key that the token has to be bound to. */
+  readonly proofKey?: ProofKey | undefined;
   /** Aborts the request for the token. */
   readonly cancellation?: Cancellation | undefined;
 }
@@ -55,33 +59,43 @@ export class TokenEndpoints {
    */
   async request(
     client: TokenClient,
-    { grantType, parameters, isOfCaller, cancellation, isAssertion }:
-      TokenRequest,
+    request: TokenRequest,
   ): Promise<IssuedToken> {
     const oauth = await loadOAuthLibrary();
     try {
       const server = await this.#serverOf(client, oauth);
-      const { clientId: client_id } = client;
-      const response = await oauth.genericTokenEndpointRequest(
-        server,
-        { client_id },
-        await authenticate(client.authentication, server, oauth),
-        grantType,
-        { ...client.parameters, ...parameters },
-        this.#requests.options(server.issuer, oauth, { cancellation }),
-      );
-      return readIssuedToken(
-        await oauth.processGenericTokenEndpointResponse(
-          server,
-          { client_id },
-          response,
-          { recognizedTokenTypes: { n_a: () => {} } },
-        ),
-        isAssertion ? "n_a" : "bearer",
+      return await withNonce(
+        request.proofKey,
+        oauth,
+        () => this.#send(server, client, request, oauth),
       );
     } catch (error) {
-      throw toTokenError(error, client, isOfCaller, oauth);
+      throw toTokenError(error, client, request.isOfCaller, oauth);
     }
+  }
+
+  async #send(
+    server: ServerMetadata,
+    client: TokenClient,
+    request: TokenRequest,
+    oauth: OAuthLibrary,
+  ): Promise<IssuedToken> {
+    const { clientId: client_id } = client;
+    const response = await oauth.genericTokenEndpointRequest(
+      server,
+      { client_id },
+      await authenticate(client.authentication, server, oauth),
+      request.grantType,
+      { ...client.parameters, ...request.parameters },
+      this.#requests.options(server.issuer, oauth, request),
+    );
+    const issued = await oauth.processGenericTokenEndpointResponse(
+      server,
+      { client_id },
+      response,
+      { recognizedTokenTypes: { n_a: () => {} } },
+    );
+    return readIssuedToken(issued, request);
   }
 
   async #serverOf(

@@ -2,16 +2,18 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import { describeError } from "../../base/errors.ts";
 import { readFileText } from "../../base/regular_file.ts";
 import { readClaims } from "../keys/jose.ts";
-import type {
-  Caller,
-  CloudCredentials,
-  IdentityAssertion,
-  JwtBearer,
-  TokenClient,
-  TokenCredentials,
-  TokenExchange,
+import {
+  type Caller,
+  type CloudCredentials,
+  type IdentityAssertion,
+  isCloudIdentity,
+  type JwtBearer,
+  type TokenClient,
+  type TokenCredentials,
+  type TokenExchange,
 } from "./backend_credentials.ts";
 import type { IssuedToken } from "./oauth_library.ts";
+import { ProofKey } from "./proof_key.ts";
 import type { TokenEndpoints } from "./token_endpoint.ts";
 import { tokenError } from "./token_error.ts";
 
@@ -27,6 +29,20 @@ export const tokenTypes = {
 
 /** URI of the type of an assertion about a user for another authorization server. */
 const ASSERTION_TYPE = `${TYPE}id-jag`;
+
+/** Circumstances of a request for a token. */
+export interface TokenDemand {
+  /** Aborts the requests. */
+  readonly cancellation?: Cancellation | undefined;
+  /** The backend wants proofs: the token gets a key of its own. */
+  readonly needsProof?: boolean;
+}
+
+/** Circumstances of the requests to a server. */
+interface Reach {
+  readonly cancellation: Cancellation | undefined;
+  readonly proofKey: ProofKey | undefined;
+}
 
 /** Gets tokens for identities of clouds. */
 interface Clouds {
@@ -50,60 +66,62 @@ export class TokenSource {
   /**
    * Gets a new token.
    * @param caller Whom the token is for, where the credentials depend on that.
-   * @param cancellation Aborts the requests.
    * @throws {GatewayError} Those of the endpoints and of the clouds; `caller_rejected` without a caller.
    */
   async fetch(
     credentials: TokenCredentials,
     caller: Caller | undefined,
-    cancellation?: Cancellation,
+    { cancellation, needsProof = false }: TokenDemand = {},
   ): Promise<IssuedToken> {
+    if (isCloudIdentity(credentials)) {
+      return await this.#clouds.request(credentials);
+    }
+    const proofKey = needsProof || credentials.requiresProof === true
+      ? await ProofKey.generate()
+      : undefined;
+    const reach = { cancellation, proofKey };
     switch (credentials.kind) {
       case "clientCredentials":
-        return await this.#fetchOwn(credentials, cancellation);
+        return await this.#fetchOwn(credentials, reach);
       case "tokenExchange":
         return await this.#exchange(
           credentials,
           requireCaller(credentials, caller),
-          cancellation,
+          reach,
         );
       case "jwtBearer":
-        return await this.#present(credentials, caller, cancellation);
+        return await this.#present(credentials, caller, reach);
       case "identityAssertion":
         return await this.#assert(
           credentials,
           requireCaller(credentials, caller),
-          cancellation,
+          reach,
         );
-      case "aws":
-      case "google":
-      case "azure":
-        return await this.#clouds.request(credentials);
     }
   }
 
   async #fetchOwn(
     client: TokenClient,
-    cancellation: Cancellation | undefined,
+    reach: Reach,
   ): Promise<IssuedToken> {
     return await this.#endpoints.request(client, {
       grantType: "client_credentials",
       parameters: {},
       isOfCaller: false,
-      cancellation,
+      ...reach,
     });
   }
 
   async #exchange(
     credentials: TokenClient & TokenExchange,
     caller: Caller,
-    cancellation: Cancellation | undefined,
+    reach: Reach,
   ): Promise<IssuedToken> {
     const { actor, subjectTokenType } = credentials;
     const actorToken = actor === undefined
       ? undefined
       : actor.file === undefined
-      ? await this.#fetchActor(credentials, cancellation)
+      ? await this.#fetchActor(credentials, reach)
       : await readToken(actor.file, credentials);
     const issued = await this.#endpoints.request(credentials, {
       grantType: `${GRANT}token-exchange`,
@@ -119,7 +137,7 @@ export class TokenSource {
         }),
       },
       isOfCaller: true,
-      cancellation,
+      ...reach,
     });
     const { issuedTokenType: type } = issued;
     if (type !== tokenTypes.AccessToken && type !== tokenTypes.Jwt) {
@@ -133,13 +151,13 @@ export class TokenSource {
   /** The token of the actor is for the authorization server, and not for the backend. */
   async #fetchActor(
     client: TokenClient,
-    cancellation: Cancellation | undefined,
+    reach: Reach,
   ): Promise<string> {
     const { audience: _, resource: __, scope: ___, ...parameters } =
       client.parameters;
     const { token } = await this.#fetchOwn(
       { ...client, parameters },
-      cancellation,
+      { ...reach, proofKey: undefined },
     );
     return token;
   }
@@ -148,7 +166,7 @@ export class TokenSource {
   async #assert(
     credentials: TokenClient & IdentityAssertion,
     { token: subjectToken }: Caller,
-    cancellation: Cancellation | undefined,
+    reach: Reach,
   ): Promise<IssuedToken> {
     const { identityProvider, subjectTokenType, server, parameters } =
       credentials;
@@ -167,7 +185,7 @@ export class TokenSource {
         },
         isAssertion: true,
         isOfCaller: true,
-        cancellation,
+        cancellation: reach.cancellation,
       },
     );
     if (issuedTokenType !== ASSERTION_TYPE) {
@@ -178,14 +196,14 @@ export class TokenSource {
       grantType: `${GRANT}jwt-bearer`,
       parameters: { assertion },
       isOfCaller: true,
-      cancellation,
+      ...reach,
     });
   }
 
   async #present(
     credentials: TokenClient & JwtBearer,
     caller: Caller | undefined,
-    cancellation: Cancellation | undefined,
+    reach: Reach,
   ): Promise<IssuedToken> {
     const { file } = credentials;
     const assertion = file === undefined
@@ -195,7 +213,7 @@ export class TokenSource {
       grantType: `${GRANT}jwt-bearer`,
       parameters: { assertion },
       isOfCaller: file === undefined,
-      cancellation,
+      ...reach,
     });
   }
 }

@@ -5,6 +5,7 @@ import {
   authenticate,
   loadOAuthLibrary,
   type ServerMetadata,
+  withNonce,
 } from "../backend_tokens/oauth_library.ts";
 import { toTokenError } from "../backend_tokens/token_error.ts";
 import { EndedError } from "../vault/vault.ts";
@@ -51,23 +52,27 @@ export class ConnectionGrants {
         before.issuer,
         cancellation,
       );
-      const { clientId, authentication } = clientOf(login, before);
-      const client = { client_id: clientId };
-      const response = await oauth.genericTokenEndpointRequest(
-        metadata,
-        client,
-        await authenticate(authentication, metadata, oauth),
-        "refresh_token",
-        { refresh_token: before.refreshToken, resource: before.resource },
-        await servers.requestOptions(login, cancellation),
-      );
-      const grant = readGrant(
-        await oauth.processGenericTokenEndpointResponse(
+      const grant = await withNonce(before.proofKey, oauth, async () => {
+        const { clientId, authentication } = clientOf(login, before);
+        const { refreshToken, resource, proofKey } = before;
+        const client = { client_id: clientId };
+        const response = await oauth.genericTokenEndpointRequest(
           metadata,
           client,
-          response,
-        ),
-      );
+          await authenticate(authentication, metadata, oauth),
+          "refresh_token",
+          { refresh_token: refreshToken, resource },
+          await servers.requestOptions(login, cancellation, proofKey),
+        );
+        return readGrant(
+          await oauth.processGenericTokenEndpointResponse(
+            metadata,
+            client,
+            response,
+          ),
+          proofKey,
+        );
+      });
       onRequested(login, undefined);
       return withGrant(before, grant, clock.now());
     } catch (error) {

@@ -7,7 +7,9 @@ import {
   type OAuthLibrary,
   readIssuedToken,
   type ServerMetadata,
+  withNonce,
 } from "../backend_tokens/oauth_library.ts";
+import { ProofKey } from "../backend_tokens/proof_key.ts";
 import { isScope } from "../oauth/protocol/oauth_parameters.ts";
 import { randomText, sha256 } from "../oauth/protocol/seal.ts";
 import type { Vault } from "../vault/vault.ts";
@@ -40,6 +42,8 @@ interface PendingLogin {
   readonly resource: string;
   readonly clientId: string;
   readonly clientSecret: string | undefined;
+  /** Key that the tokens have to be bound to. */
+  readonly proofKey: ProofKey | undefined;
 }
 
 /** The user came back without a login; the message is for the user. */
@@ -74,10 +78,8 @@ export class ConnectionLogins {
     cancellation: Cancellation,
   ): Promise<string> {
     const { servers, clients, vault } = this.#options;
-    const { metadata, resource, scopes: listed } = await servers.find(
-      login,
-      cancellation,
-    );
+    const { metadata, resource, scopes: listed, needsProof } = await servers
+      .find(login, cancellation);
     const client = await clients.choose(login, metadata);
     const offline = login.scopes === undefined &&
       metadata.scopes_supported?.includes("offline_access") === true;
@@ -91,9 +93,15 @@ export class ConnectionLogins {
       scopes,
       issuer: metadata.issuer,
       resource,
+      proofKey: needsProof ? await ProofKey.generate() : undefined,
       ...client,
     };
-    await vault.write(pendingId(login, user), { ...pending }, LOGIN_MS);
+    const { proofKey } = pending;
+    await vault.write(
+      pendingId(login, user),
+      { ...pending, proofKey: proofKey?.write() },
+      LOGIN_MS,
+    );
     const url = new URL(metadata.authorization_endpoint ?? "");
     const parameters = {
       ...login.parameters,
@@ -104,6 +112,8 @@ export class ConnectionLogins {
       code_challenge: sha256(pending.verifier),
       code_challenge_method: "S256",
       resource,
+      // Binds the code, too (RFC 9449 section 10).
+      ...(proofKey !== undefined && { dpop_jkt: proofKey.thumbprint }),
       ...(scopes.length > 0 && { scope: scopes.join(" ") }),
       // Servers of OpenID Connect give no refresh token without it (Core section 11).
       ...(scopes.includes("offline_access") &&
@@ -141,14 +151,10 @@ export class ConnectionLogins {
       { pending, metadata, answer },
       cancellation,
     );
-    const { issuer, resource, clientId, clientSecret, scopes } = pending;
+    const { state: _, verifier: __, ...granted } = pending;
     return withGrant(
       {
-        issuer,
-        resource,
-        clientId,
-        clientSecret,
-        scopes,
+        ...granted,
         refreshToken: undefined,
         connectedAt: clock.now(),
       },
@@ -183,36 +189,41 @@ export class ConnectionLogins {
     const oauth = await loadOAuthLibrary();
     const { clientId, authentication } = clientOf(login, pending);
     const client = { client_id: clientId };
-    const { state, verifier, resource } = pending;
-    const response = await oauth.authorizationCodeGrantRequest(
-      metadata,
-      client,
-      await authenticate(authentication, metadata, oauth),
-      readAnswer(metadata, client, { answer, state }, oauth),
-      clients.redirectUri(login),
-      verifier,
-      {
-        ...await servers.requestOptions(login, cancellation),
-        additionalParameters: { resource },
-      },
-    );
-    return readGrant(
-      await oauth.processGenericTokenEndpointResponse(
+    const { state, verifier, resource, proofKey } = pending;
+    const code = readAnswer(metadata, client, { answer, state }, oauth);
+    return await withNonce(proofKey, oauth, async () => {
+      const response = await oauth.authorizationCodeGrantRequest(
         metadata,
         client,
-        response,
-      ),
-    );
+        await authenticate(authentication, metadata, oauth),
+        code,
+        clients.redirectUri(login),
+        verifier,
+        {
+          ...await servers.requestOptions(login, cancellation, proofKey),
+          additionalParameters: { resource },
+        },
+      );
+      return readGrant(
+        await oauth.processGenericTokenEndpointResponse(
+          metadata,
+          client,
+          response,
+        ),
+        proofKey,
+      );
+    });
   }
 }
 
-/** Reads the grant of a token response. @throws {TypeError} When the gateway cannot send the token. */
+/** Reads the grant of a token response. @param proofKey Key that it has to be bound to. @throws {TypeError} When the gateway cannot send the token. */
 export function readGrant(
   response: Parameters<typeof readIssuedToken>[0],
+  proofKey: ProofKey | undefined,
 ): Grant {
   const { refresh_token: refreshToken, scope } = response;
   return {
-    ...readIssuedToken(response),
+    ...readIssuedToken(response, { proofKey }),
     refreshToken,
     // GitHub separates them by commas.
     scopes: scope === undefined || scope === ""
@@ -271,7 +282,7 @@ function readPending(value: JsonObject): PendingLogin | undefined {
   const issuer = stringMember(value, "issuer");
   const resource = stringMember(value, "resource");
   const clientId = stringMember(value, "clientId");
-  const { scopes } = value;
+  const { scopes, proofKey } = value;
   if (
     state === undefined || verifier === undefined || issuer === undefined ||
     resource === undefined || clientId === undefined || !Array.isArray(scopes)
@@ -283,6 +294,7 @@ function readPending(value: JsonObject): PendingLogin | undefined {
     resource,
     clientId,
     clientSecret: stringMember(value, "clientSecret"),
+    proofKey: proofKey === undefined ? undefined : ProofKey.read(proofKey),
     scopes: scopes.filter((scope) => typeof scope === "string"),
   };
 }

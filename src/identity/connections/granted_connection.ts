@@ -1,6 +1,7 @@
 import { type JsonObject, stringMember } from "../../base/json.ts";
 import type { ClientAuthentication } from "../backend_tokens/backend_credentials.ts";
 import type { IssuedToken } from "../backend_tokens/oauth_library.ts";
+import { ProofKey } from "../backend_tokens/proof_key.ts";
 import type {
   LoginClient,
   UserLogin,
@@ -12,6 +13,8 @@ export interface Connection {
   /** Milliseconds since the epoch; `undefined` if the server does not say it. */
   readonly endsAt: number | undefined;
   readonly refreshToken: string | undefined;
+  /** Key that the tokens are bound to; `undefined` for whoever bears them. */
+  readonly proofKey: ProofKey | undefined;
   readonly scopes: readonly string[];
   /** Authorization server. */
   readonly issuer: string;
@@ -82,7 +85,8 @@ export function clientOf(
 
 /** Returns the record of a connection. */
 export function writeConnection(connection: Connection): JsonObject {
-  return { ...connection };
+  const { proofKey, ...more } = connection;
+  return { ...more, proofKey: proofKey?.write() };
 }
 
 /** Reads a record; `undefined` if it is none. */
@@ -91,7 +95,7 @@ export function readConnection(value: JsonObject): Connection | undefined {
   const issuer = stringMember(value, "issuer");
   const resource = stringMember(value, "resource");
   const clientId = stringMember(value, "clientId");
-  const { endsAt, scopes, connectedAt } = value;
+  const { endsAt, scopes, connectedAt, proofKey } = value;
   if (
     token === undefined || issuer === undefined || resource === undefined ||
     clientId === undefined || !Array.isArray(scopes) ||
@@ -101,6 +105,7 @@ export function readConnection(value: JsonObject): Connection | undefined {
     token,
     endsAt: typeof endsAt === "number" ? endsAt : undefined,
     refreshToken: stringMember(value, "refreshToken"),
+    proofKey: proofKey === undefined ? undefined : ProofKey.read(proofKey),
     scopes: scopes.filter((scope) => typeof scope === "string"),
     issuer,
     resource,

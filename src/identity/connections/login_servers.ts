@@ -5,6 +5,11 @@ import {
   type ServerMetadata,
 } from "../backend_tokens/oauth_library.ts";
 import {
+  PROOF_ALGORITHM,
+  type ProofKey,
+  wantsProof,
+} from "../backend_tokens/proof_key.ts";
+import {
   type ServerRequestOptions,
   ServerRequests,
 } from "../backend_tokens/server_requests.ts";
@@ -22,6 +27,8 @@ export interface LoginServer {
   readonly resource: string;
   /** Scopes that the service lists. */
   readonly scopes: readonly string[];
+  /** Tokens have to be bound to a key of the gateway (DPoP, RFC 9449). */
+  readonly needsProof: boolean;
 }
 
 /** Dependencies of the authorization servers of backends. */
@@ -79,14 +86,16 @@ export class LoginServers {
     const { issuer, resource, endpoints } = login;
     const service = issuer === undefined && endpoints === undefined
       ? await this.#describeService(login, cancellation)
-      : { resource, scopes: [], issuer: issuer ?? "" };
+      : { resource, scopes: [], issuer: issuer ?? "", wantsProof: false };
     const metadata = await this.metadataOf(
       login,
       service.issuer,
       cancellation,
     );
-    assertSuitable(metadata, login);
-    return { metadata, resource: service.resource, scopes: service.scopes };
+    const { wantsProof, scopes } = service;
+    const needsProof = wantsProof || login.requiresProof === true;
+    assertSuitable(metadata, login, needsProof);
+    return { metadata, resource: service.resource, scopes, needsProof };
   }
 
   /** Returns the metadata of an issuer. @throws {Error} When they cannot be fetched, or are those of another one. */
@@ -112,12 +121,16 @@ export class LoginServers {
     return await metadata;
   }
 
-  /** Returns options for requests of the library. */
-  async requestOptions(login: UserLogin, cancellation: Cancellation) {
+  /** Returns options for requests of the library. @param proofKey Proves token requests. */
+  async requestOptions(
+    login: UserLogin,
+    cancellation: Cancellation,
+    proofKey?: ProofKey,
+  ) {
     return this.#requests.options(
       login.resource,
       await loadOAuthLibrary(),
-      this.#reach(login, cancellation),
+      { ...this.#reach(login, cancellation), proofKey },
     );
   }
 
@@ -198,27 +211,25 @@ export class LoginServers {
       }
       const [issuer] = stringsAt(document, "authorization_servers");
       if (issuer === undefined || !URL.canParse(issuer)) break;
-      const scopes = announced.scopes ??
-        stringsAt(document, "scopes_supported");
-      return { resource: named, issuer, scopes: scopes.slice(0, MAX_SCOPES) };
+      const found = announced.scopes ?? stringsAt(document, "scopes_supported");
+      const scopes = found.slice(0, MAX_SCOPES);
+      const wantsProof = announced.wantsProof ||
+        document["dpop_bound_access_tokens_required"] === true;
+      return { resource: named, issuer, scopes, wantsProof };
     }
-    const { scopes = [] } = announced;
-    return { resource, issuer: origin, scopes };
+    const { scopes = [], wantsProof } = announced;
+    return { resource, issuer: origin, scopes, wantsProof };
   }
 
-  /** Returns the URL of the metadata and the scopes that the service names in its challenge. */
-  async #announced(
-    login: UserLogin,
-    cancellation: Cancellation,
-  ): Promise<
-    { readonly url: string | undefined; readonly scopes?: readonly string[] }
-  > {
+  /** Returns what the service names in its challenge: the URL of its metadata, scopes, and the scheme. */
+  async #announced(login: UserLogin, cancellation: Cancellation) {
     const challenge = await this.#challenge(login, cancellation);
     const url = /resource_metadata="([^"\\]{1,2048})"/i.exec(challenge)?.[1];
     const scope = /\bscope="([^"\\]{1,1024})"/i.exec(challenge)?.[1];
     return {
       url: url !== undefined && URL.canParse(url) ? url : undefined,
-      ...(scope !== undefined && { scopes: scope.split(/ +/) }),
+      scopes: scope?.split(/ +/),
+      wantsProof: wantsProof(challenge),
     };
   }
 
@@ -245,17 +256,22 @@ export class LoginServers {
 function assertSuitable(
   { authorization_endpoint: url = "", token_endpoint, ...more }: ServerMetadata,
   { resource, endpoints }: UserLogin,
+  needsProof: boolean,
 ): void {
   const isPlain = new URL(resource).protocol === "http:";
   const protocol = URL.parse(url)?.protocol;
   const isSafe = protocol === "https:" || isPlain && protocol === "http:";
   const { code_challenge_methods_supported: methods = [] } = more;
+  const { dpop_signing_alg_values_supported: algorithms = [] } = more;
   const problem = !isSafe
     ? "has no authorization endpoint over HTTPS"
     : token_endpoint === undefined
     ? "has no token endpoint"
     : endpoints === undefined && !methods.includes("S256")
     ? "does not support PKCE with S256"
+    : endpoints === undefined && needsProof &&
+        !algorithms.includes(PROOF_ALGORITHM)
+    ? `does not support DPoP with ${PROOF_ALGORITHM}`
     : undefined;
   if (problem === undefined) return;
   throw new LoginServerError(`the authorization server ${problem}`);

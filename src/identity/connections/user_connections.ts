@@ -2,6 +2,7 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { ConnectionRequiredError, GatewayError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import type { IssuedToken } from "../backend_tokens/oauth_library.ts";
 import { tokenError } from "../backend_tokens/token_error.ts";
 import { EndedError, type Vault } from "../vault/vault.ts";
 import type { VaultId } from "../vault/vault_seal.ts";
@@ -39,11 +40,7 @@ export interface EndedConnection {
 }
 
 /** A token of a connection. */
-export interface ConnectionToken {
-  readonly token: string;
-  /** Milliseconds that it can be used; `undefined` if nobody knows. */
-  readonly lifetimeMs: number | undefined;
-}
+type ConnectionToken = Omit<IssuedToken, "issuedTokenType">;
 
 /**
  * The grants of users to the gateway at the authorization servers of backends. One process at a time renews a token, and the
@@ -269,11 +266,11 @@ export class Connections {
     );
   }
 
-  #tokenOf({ token, endsAt }: Connection): ConnectionToken {
+  #tokenOf({ token, endsAt, proofKey }: Connection): ConnectionToken {
     const lifetimeMs = endsAt === undefined
       ? undefined
       : endsAt - this.#options.clock.now();
-    return { token, lifetimeMs };
+    return { token, lifetimeMs, proofKey };
   }
 }
 

@@ -82,6 +82,8 @@ export interface FetchOptions {
   readonly accept?: string | undefined;
   /** `Authorization` of the request. */
   readonly authorization?: string | undefined;
+  /** `DPoP` of the request. */
+  readonly dpop?: string | undefined;
   /** 1 MiB by default. */
   readonly maxBytes?: number;
   /** 5 seconds by default. */
@@ -152,7 +154,11 @@ function headersFor(
     contentType = "application/json",
     accept = "application/json",
     authorization,
-  }: Pick<FetchOptions, "body" | "contentType" | "accept" | "authorization">,
+    dpop,
+  }: Pick<
+    FetchOptions,
+    "body" | "contentType" | "accept" | "authorization" | "dpop"
+  >,
 ): HeaderList {
   const headers = HeaderList.from([
     ["accept", accept],
@@ -161,6 +167,7 @@ function headersFor(
   if (authorization !== undefined) {
     headers.append("authorization", authorization);
   }
+  if (dpop !== undefined) headers.append("dpop", dpop);
   if (body !== undefined) headers.append("content-type", contentType);
   return headers;
 }

@@ -14,6 +14,10 @@ import type {
   BackendToken,
   BackendTokens,
 } from "../../identity/backend_tokens/backend_tokens.ts";
+import {
+  wantsNonce,
+  wantsProof,
+} from "../../identity/backend_tokens/proof_key.ts";
 import { awsSignature } from "../../llm/providers/aws_authorization.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
@@ -39,14 +43,17 @@ export interface CredentialedTargetOptions {
   readonly maxReplayBytes: number;
   /** Signatures cover bodies; longer ones get 413. */
   readonly maxSignedBytes: number;
-  /** For the time of signatures. */
+  /** Of the connection: proofs have the URL of the request. */
+  readonly scheme: "http" | "https";
+  /** For the time of signatures and proofs. */
   readonly clock: Pick<Clock, "now">;
   readonly trace: Pick<PolicyTrace, "report"> | undefined;
 }
 
 /**
- * An endpoint whose requests get the gateway's credentials in place of the client's: a token, or a signature. Requests that the
- * backend rejects for their token are sent once more, with another one. Challenges of the backend are for the gateway, not for the client.
+ * An endpoint whose requests get the gateway's credentials in place of the client's: a token, with a proof if it is bound to a key, or a
+ * signature. Requests that the backend rejects for their token, or for the nonce of their proof, are sent once more. Challenges of the
+ * backend are for the gateway, not for the client.
  */
 export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
   readonly #target: Pick<AttemptTarget, "send">;
@@ -67,7 +74,7 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
     const { credentials, held, maxReplayBytes } = this.#options;
-    const { token } = await this.#obtain(cancellation);
+    const token = await this.#obtain(cancellation);
     if (credentials.kind === "key") {
       const { response } = await this.#attempt(
         request,
@@ -78,20 +85,29 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
       return response;
     }
     const replay = body && new ReplayableBody(body, maxReplayBytes, held);
-    const attempt = (token: string) =>
-      this.#attempt(request, token, replay?.nextAttempt(), cancellation);
+    const once = (sent: BackendToken) =>
+      this.#attempt(request, sent, replay?.nextAttempt(), cancellation);
+    const attempt = async (sent: BackendToken) => {
+      const first = await once(sent);
+      const isUnproven = sent.proofKey !== undefined &&
+        wantsNonce(first.challenge);
+      if (!isUnproven || replay?.replayable === false) return first;
+      replay?.endAttempt();
+      first.response.body?.cancel("nonce required");
+      return await once(sent);
+    };
     try {
       const first = await attempt(token);
       const demand = demandOf(first, credentials);
       const { response } = first;
       if (demand === undefined) return response;
-      const other = await this.#replace(token, response.status, cancellation);
+      const other = await this.#replace(token, first, cancellation);
       if (other === undefined || replay?.replayable === false) {
         return await this.#answer(response, demand);
       }
       replay?.endAttempt();
       response.body?.cancel("token rejected");
-      const second = await attempt(other.token);
+      const second = await attempt(other);
       return await this.#answer(second.response, demandOf(second, credentials));
     } finally {
       replay?.settle();
@@ -113,16 +129,17 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
 
   /** Without another token, the client gets the response to the first one. */
   async #replace(
-    rejected: string,
-    status: number,
+    { token: rejected, proofKey }: BackendToken,
+    { response: { status }, challenge }: Attempt,
     cancellation: Cancellation,
   ): Promise<BackendToken | undefined> {
     const { credentials, caller, tokens, trace } = this.#options;
+    const needsProof = proofKey === undefined && wantsProof(challenge);
     try {
       const other = await unlessCancelled(
         credentials.kind === "oauth" && status === 403
           ? tokens.newer(credentials, caller, rejected)
-          : tokens.replace(credentials, caller, rejected),
+          : tokens.replace(credentials, caller, rejected, needsProof),
         cancellation,
       );
       this.#report(other?.origin ?? "none", { rejected: status });
@@ -171,13 +188,14 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
   async #attempt(
     { method, authority, target, headers, upgrade, expectsContinue, ...more }:
       UpstreamRequest,
-    token: string,
+    token: BackendToken,
     body: Body | undefined,
     cancellation: Cancellation,
   ): Promise<Attempt> {
     const own = headers.copy();
     const head = { method, authority, target, headers: own };
-    const sent = await this.#authorize(head, token, body);
+    const url = `${this.#options.scheme}://${authority}${target}`;
+    const sent = await this.#authorize({ ...head, url }, token, body);
     const { owners } = more;
     const response = await this.#target.send(
       {
@@ -192,8 +210,11 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
       cancellation,
     );
     // A client would follow it, and log in at the authorization server of the backend.
-    const challenge = response.headers.getJoined("www-authenticate");
+    const challenge = response.headers.getJoined("www-authenticate") ?? "";
     response.headers.delete("www-authenticate");
+    const nonce = response.headers.get("dpop-nonce");
+    response.headers.delete("dpop-nonce");
+    token.proofKey?.learn({ url, ...token }, nonce);
     return {
       response: await redactError(response, () => secretsIn(own)),
       challenge,
@@ -202,13 +223,21 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
 
   /** Adds a token or a signature to the header; returns the body, which a signature covers. */
   async #authorize(
-    head: Pick<UpstreamRequest, "method" | "authority" | "target" | "headers">,
-    token: string,
+    { url, ...head }: SentHead,
+    { token, proofKey }: BackendToken,
     body: Body | undefined,
   ): Promise<Body | undefined> {
     const { credentials, clock, held, maxSignedBytes } = this.#options;
+    const { headers, method } = head;
+    headers.delete("dpop");
+    if (proofKey !== undefined) {
+      const proven = { method, url, token, now: clock.now() };
+      headers.set("authorization", `DPoP ${token}`);
+      headers.set("dpop", await proofKey.prove(proven));
+      return body;
+    }
     if (credentials.kind !== "aws") {
-      head.headers.set("authorization", `Bearer ${token}`);
+      headers.set("authorization", `Bearer ${token}`);
       return body;
     }
     const holder = { body, held };
@@ -230,10 +259,16 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
   }
 }
 
-/** A response, and the challenge that was in it. */
+/** A request, and its URL. */
+interface SentHead
+  extends Pick<UpstreamRequest, "method" | "authority" | "target" | "headers"> {
+  readonly url: string;
+}
+
+/** A response, and the challenge that was in it; empty without one. */
 interface Attempt {
   readonly response: ResponseMessage;
-  readonly challenge: string | undefined;
+  readonly challenge: string;
 }
 
 /**
@@ -241,12 +276,13 @@ interface Attempt {
  * expired, or been revoked.
  */
 function demandOf(
-  { response: { status }, challenge = "" }: Attempt,
+  { response: { status }, challenge }: Attempt,
   { kind }: BackendCredentials,
 ): readonly string[] | undefined {
   const isInsufficient = kind === "oauth" &&
     /\berror="?insufficient_scope\b/i.test(challenge);
-  const rejects = status === 401 ||
+  // Another token would lack the nonce as well.
+  const rejects = status === 401 && !wantsNonce(challenge) ||
     status === 403 && (kind === "aws" || isInsufficient);
   if (!rejects) return undefined;
   const scope = /\bscope="([^"\\]{1,4096})"/i.exec(challenge)?.[1];

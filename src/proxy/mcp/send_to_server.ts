@@ -54,7 +54,7 @@ export function createSend(
   caller: () => Caller | undefined,
   { destinationOf, tokens, maxBufferBytes, clock }: SendToServerOptions,
 ): SendHttp {
-  const { credentials } = backend;
+  const { credentials, tls } = backend;
   const send: SendHttp = async (request, body, cancellation) => {
     const target = destinationOf(backend).choose([], undefined, false);
     if (credentials === undefined) {
@@ -67,6 +67,7 @@ export function createSend(
       held: undefined,
       maxReplayBytes: maxBufferBytes,
       maxSignedBytes: maxBufferBytes,
+      scheme: tls === undefined ? "http" : "https",
       clock,
       trace: traceOfRequest.getStore(),
     });

@@ -248,6 +248,7 @@ class Schedule implements ModelWorld {
     const login = loginOf(backend);
     connections.keep(login, user, {
       ...tokenOf(owner, grant, 0),
+      proofKey: undefined,
       endsAt: replica.now() + TOKEN_MS,
       scopes: [],
       issuer: "https://as.example/",

@@ -46,8 +46,6 @@ What is not as a user would have it by default:
   has that URL; by default it is a document of the gateway.
 - \`auth/enterprise-managed-authorization\`: the identity provider of the suite
   publishes no keys, so a server of the test introspects the token of the user.
-- \`auth/dpop\` and \`auth/dpop-nonce\` fail: the gateway checks proofs of clients,
-  but sends none to services.
 
 \`GOLDEN=update make test TESTS=tests/interop/mcp/auth_conformance_test.ts\`
 writes this page.

@@ -62,6 +62,7 @@ const {
   scopes: _scopes,
   resource: _resource,
   audience: _audience,
+  dpop: _dpop,
   ...identityProviderEntries
 } = tokenClientEntries;
 

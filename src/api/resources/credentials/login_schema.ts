@@ -13,6 +13,7 @@ const {
   privateKey,
   keyId,
   signingAlgorithm,
+  dpop,
 } = tokenClientEntries;
 
 /** A login of users at the service behind a backend. */
@@ -47,6 +48,7 @@ export const userLogin = s.refine(
     privateKey,
     keyId,
     signingAlgorithm,
+    dpop,
     tls: s.field(
       "Verification of the certificates of the authorization server, and of the service when the gateway asks for its metadata. Default: the system's CAs.",
       s.optional(

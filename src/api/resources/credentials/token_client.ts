@@ -67,6 +67,11 @@ export const tokenClientEntries = {
     "Further parameters of token requests.",
     s.optional(s.map(s.text(128), s.text(4096))),
   ),
+  dpop: s.field(
+    "Tokens that are bound to a key of the gateway, with which it proves each request (DPoP, RFC 9449). `Auto`: where the service asks for that. `Required`: always; other tokens are rejected.",
+    s.optional(s.oneOf(["Auto", "Required"])),
+    "Auto",
+  ),
 };
 
 /** Parameters that other fields decide. */
