@@ -33,6 +33,10 @@ export const adminLoginSchema = s.refine(
       s.text(2048),
     ),
     ...clientSecretFields,
+    caFile: s.field(
+      "File with the only CAs that certificates of the provider are verified with, PEM, read at startup. Default: the system's CAs.",
+      s.optional(s.text(4096)),
+    ),
     scopes: s.field(
       "Scopes besides `openid`, such as `groups`.",
       s.withDefault(s.list(s.text(256), { max: 16 }), []),

@@ -58,6 +58,12 @@ export interface Features {
     readonly enabled: boolean;
     readonly ack: "draft-02";
   };
+  readonly dPoP?: {
+    readonly enabled: boolean;
+    /** 32 bytes. */
+    readonly nonceSecret: Uint8Array;
+    requireNonce(): boolean;
+  };
   readonly devInteractions?: { readonly enabled: boolean };
   readonly registration?: {
     readonly enabled: boolean;

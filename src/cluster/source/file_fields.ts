@@ -6,6 +6,7 @@ const fileFields: readonly string[] = [
   "jwtAuthentication.mcp.clientSecretFile",
   "jwtAuthentication.mcp.stateSecretFile",
   "basicAuthentication.file",
+  "oidc.caFile",
   "oidc.clientSecretFile",
   "oidc.cookieSecretFile",
 ];

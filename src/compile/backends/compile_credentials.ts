@@ -149,6 +149,10 @@ class ClientCompiler {
       clientId,
       authentication: compileAuthentication(path, client, this.#values),
       ...proofOf(client),
+      caCertificates: this.#values.certificatesOf(
+        [...path, "tls", "caCertificateRefs"],
+        client.tls?.caCertificateRefs,
+      ),
       parameters: {
         ...parameters,
         ...(scopes.length > 0 && { scope: scopes.join(" ") }),

@@ -73,6 +73,7 @@ function normalize(
 /** Fields that name a file, which is relative to that of the configuration and applies when it changes. */
 const fileFields: ReadonlySet<string> = new Set([
   "file",
+  "caFile",
   "cert",
   "clientCa",
   "clientSecretFile",

@@ -198,7 +198,8 @@ export async function createAdminLogin(
     readonly logger: Logger;
   },
 ): Promise<AdminLogin> {
-  const { issuer, clientId, clientSecretFile, scopes, url } = adminLogin;
+  const { issuer, clientId, clientSecretFile, scopes, url, caFile } =
+    adminLogin;
   const secret = clientSecretFile === undefined
     ? adminLogin.clientSecret
     : (await readFileText(clientSecretFile)).trim();
@@ -213,6 +214,9 @@ export async function createAdminLogin(
       : { method: "secret", secret, place: undefined },
     clock,
     egress: new EgressPolicy({ settings: settings.egress, log, clock }),
+    caCertificates: caFile === undefined
+      ? undefined
+      : [await readFileText(caFile)],
     cancellation: new Cancellation(),
   });
   const names = new CookieNames("admin");

@@ -40,6 +40,8 @@ export interface TokenClient {
   };
   readonly clientId: string;
   readonly authentication: ClientAuthentication;
+  /** PEM; `undefined` for the CAs of the system. */
+  readonly caCertificates?: readonly string[] | undefined;
   /** Set if tokens have to be bound to a key of the gateway (DPoP, RFC 9449); otherwise if the backend wants that. */
   readonly requiresProof?: true;
   /** Scope, resource, audience and what else every token request has. */

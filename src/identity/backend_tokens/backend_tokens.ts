@@ -77,6 +77,8 @@ interface Entry {
   replacedAt: number;
   /** The backend wants proofs. */
   needsProof: boolean;
+  /** Key of the login of the user. */
+  proofKey: ProofKey | undefined;
 }
 
 /**
@@ -206,6 +208,7 @@ export class BackendTokens {
       rejected: undefined,
       replacedAt: -Infinity,
       needsProof: false,
+      proofKey: undefined,
     };
     this.#entries.delete(key);
     this.#entries.set(key, entry);
@@ -298,12 +301,13 @@ export class BackendTokens {
     const { clock } = this.#options;
     const { connections, user } = this.#userOf(login, caller);
     const lookedUpAt = clock.monotonic();
-    const before = entry.current?.proofKey;
+    const before = entry.proofKey;
     const found = await connections.obtain(login, user, entry.rejected);
     // The key at hand knows the nonces of the servers.
     const proofKey = before?.thumbprint === found.proofKey?.thumbprint
       ? before
       : found.proofKey;
+    entry.proofKey = proofKey;
     return keepShortly({ ...found, proofKey }, lookedUpAt);
   }
 

@@ -25,6 +25,8 @@ export interface ServerReach {
   readonly cancellation?: Cancellation | undefined;
   /** Returns where a URL is, after a look-up of its name; rejects what must not be asked. Default: all that the rules for egress allow. */
   readonly lookUp?: ((url: string) => Promise<DocumentAddress>) | undefined;
+  /** Trusted CAs, PEM, in place of those of all requests. */
+  readonly caCertificates?: readonly string[] | undefined;
   /** Proves the requests: what they get is bound to it. */
   readonly proofKey?: ProofKey | undefined;
 }
@@ -63,8 +65,12 @@ export class ServerRequests {
   async fetch(
     url: string,
     { body, headers: sent }: LibraryRequest,
-    { cancellation = this.#options.cancellation, lookUp, proofKey }:
-      ServerReach = {},
+    {
+      cancellation = this.#options.cancellation,
+      caCertificates = this.#options.caCertificates,
+      lookUp,
+      proofKey,
+    }: ServerReach = {},
   ): Promise<Response> {
     const dpop = await proofKey?.prove({
       method: body === undefined ? "GET" : "POST",
@@ -73,7 +79,7 @@ export class ServerRequests {
     });
     const { "content-type": contentType, accept, authorization } = sent;
     const address = lookUp === undefined
-      ? addressOfUrl(url, this.#options.caCertificates)
+      ? addressOfUrl(url, caCertificates)
       : await lookUp(url);
     const { status, headers, text } = await fetchDocument(address, {
       ...this.#options,

@@ -87,7 +87,10 @@ export class TokenEndpoints {
       await authenticate(client.authentication, server, oauth),
       request.grantType,
       { ...client.parameters, ...request.parameters },
-      this.#requests.options(server.issuer, oauth, request),
+      this.#requests.options(server.issuer, oauth, {
+        ...request,
+        caCertificates: client.caCertificates,
+      }),
     );
     const issued = await oauth.processGenericTokenEndpointResponse(
       server,
@@ -99,24 +102,27 @@ export class TokenEndpoints {
   }
 
   async #serverOf(
-    { server: { kind, url } }: TokenClient,
+    { server: { kind, url }, caCertificates }: TokenClient,
     oauth: OAuthLibrary,
   ): Promise<ServerMetadata> {
     if (kind === "tokenEndpoint") return { issuer: url, token_endpoint: url };
     const now = this.#options.clock.monotonic();
-    const known = this.#servers.get(url);
+    const key = JSON.stringify([url, caCertificates]);
+    const known = this.#servers.get(key);
     if (known !== undefined && now < known.staleAt) return await known.metadata;
     const next: KnownServer = {
       staleAt: now + FRESH_MS,
-      metadata: this.#discover(url, oauth).catch(async (error: unknown) => {
-        next.staleAt = this.#options.clock.monotonic() + RETRY_MS;
-        if (known !== undefined) return await known.metadata;
-        if (this.#servers.get(url) === next) this.#servers.delete(url);
-        throw error;
-      }),
+      metadata: this.#discover(url, caCertificates, oauth).catch(
+        async (error: unknown) => {
+          next.staleAt = this.#options.clock.monotonic() + RETRY_MS;
+          if (known !== undefined) return await known.metadata;
+          if (this.#servers.get(key) === next) this.#servers.delete(key);
+          throw error;
+        },
+      ),
     };
-    this.#servers.delete(url);
-    this.#servers.set(url, next);
+    this.#servers.delete(key);
+    this.#servers.set(key, next);
     const oldest = this.#servers.keys().next().value;
     if (this.#servers.size > MAX_SERVERS && oldest !== undefined) {
       this.#servers.delete(oldest);
@@ -127,12 +133,15 @@ export class TokenEndpoints {
   /** Fetches the metadata at the place of RFC 8414, then at that of OpenID Connect. */
   async #discover(
     issuer: string,
+    caCertificates: readonly string[] | undefined,
     oauth: OAuthLibrary,
   ): Promise<ServerMetadata> {
     const url = new URL(issuer);
     const fetchFrom = async (algorithm: "oauth2" | "oidc") => {
-      const options = { ...this.#requests.options(issuer, oauth), algorithm };
-      const response = await oauth.discoveryRequest(url, options);
+      const response = await oauth.discoveryRequest(url, {
+        ...this.#requests.options(issuer, oauth, { caCertificates }),
+        algorithm,
+      });
       return await oauth.processDiscoveryResponse(url, response);
     };
     return await fetchFrom("oauth2").catch(() => fetchFrom("oidc"));

@@ -1,13 +1,16 @@
 import { describeReadError } from "../../base/regular_file.ts";
 import { type SecretAccess, UnusableReferenceError } from "./policy_kind.ts";
 
-/** Returns why a secret cannot be used; `undefined` if `read` returns. */
-export function secretProblem(read: () => unknown): string | undefined {
+/** Returns why a secret cannot be used; `undefined` if `read` returns. @param what Names it. */
+export function secretProblem(
+  read: () => unknown,
+  what = "secret",
+): string | undefined {
   try {
     read();
     return undefined;
   } catch (error) {
-    return `Cannot use the secret: ${describeReadError(error)}`;
+    return `Cannot use the ${what}: ${describeReadError(error)}`;
   }
 }
 

@@ -5,10 +5,13 @@ import {
   sendAs,
   startConnectingSite,
 } from "../../harness/gateway/connecting_gateway.ts";
+import { startTestGateway } from "../../harness/gateway/gateway.ts";
+import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
 import {
   createAuthority,
   type KeyPair,
 } from "../../harness/login/certificates.ts";
+import { freePort } from "../../harness/process/free_port.ts";
 import { startUserService } from "../../harness/login/user_service.ts";
 
 /** Starts a server of HTTPS. */
@@ -94,12 +97,17 @@ for (
   });
 }
 
-Deno.test("users log in on the pages at an identity provider of a private CA in caFile", async () => {
+/** Starts an OpenID provider of a private CA that responds with its metadata, and with a token to POST. */
+async function startPrivateProvider() {
   const authority = await createAuthority();
-  await using provider = serveTls(
+  const server = serveTls(
     await authority.issueServer(["127.0.0.1"]),
-    ({ url }) => {
-      const { origin } = new URL(url);
+    async (request) => {
+      const { origin } = new URL(request.url);
+      if (request.method === "POST") {
+        await request.body?.cancel();
+        return Response.json({ access_token: "t1", token_type: "Bearer" });
+      }
       return Response.json({
         issuer: origin,
         authorization_endpoint: `${origin}/authorize`,
@@ -108,33 +116,143 @@ Deno.test("users log in on the pages at an identity provider of a private CA in 
       });
     },
   );
-  const issuer = `https://127.0.0.1:${provider.addr.port}`;
   const caFile = await Deno.makeTempFile();
-  try {
-    await Deno.writeTextFile(caFile, authority.cert);
-    await using service = await startUserService();
-    await using site = await startConnectingSite();
-    const visit = async (more: Readonly<Record<string, unknown>>) => {
-      const url = `${site.origin}/connections`;
-      const logins = [{ issuer, clientId: "gateway", ...more }];
-      await using _gateway = await site.start({
-        backends: [backendOf(service)],
-        backend: { backend: "drive" },
-        config: { connections: { url, logins } },
-      });
-      const page = await fetch(url, { redirect: "manual" });
-      await page.body?.cancel();
-      return page;
-    };
+  await Deno.writeTextFile(caFile, authority.cert);
+  return {
+    authority,
+    caFile,
+    issuer: `https://127.0.0.1:${server.addr.port}`,
+    async [Symbol.asyncDispose]() {
+      await Deno.remove(caFile);
+      await server.shutdown();
+    },
+  };
+}
 
-    const trusting = await visit({ caFile });
-    const other = await visit({});
+/** Returns where a browser is sent from a page; empty if nowhere. */
+async function redirectOf(url: string): Promise<string> {
+  const page = await fetch(url, {
+    redirect: "manual",
+    headers: { accept: "text/html", "sec-fetch-mode": "navigate" },
+  });
+  await page.body?.cancel();
+  return page.headers.get("location") ?? "";
+}
 
-    assert.equal(trusting.status, 303);
-    const location = trusting.headers.get("location") ?? "";
+Deno.test("users log in on the pages at an identity provider of a private CA in caFile", async () => {
+  await using provider = await startPrivateProvider();
+  const { issuer, caFile } = provider;
+  await using service = await startUserService();
+  await using site = await startConnectingSite();
+  const visit = async (more: Readonly<Record<string, unknown>>) => {
+    const url = `${site.origin}/connections`;
+    const logins = [{ issuer, clientId: "gateway", ...more }];
+    await using _gateway = await site.start({
+      backends: [backendOf(service)],
+      backend: { backend: "drive" },
+      config: { connections: { url, logins } },
+    });
+    return await redirectOf(url);
+  };
+
+  const trusting = await visit({ caFile });
+  const other = await visit({});
+
+  assert(trusting.startsWith(`${issuer}/authorize?`), trusting);
+  assert.equal(other, "");
+});
+
+Deno.test("users of pages log in at an OpenID provider of a private CA", async () => {
+  await using provider = await startPrivateProvider();
+  const { issuer, caFile, authority } = provider;
+  const visit = async (more: Readonly<Record<string, unknown>>) => {
+    await using gateway = await startTestGateway({
+      routes: [{
+        policies: {
+          oidc: { issuer, clientId: "pages", ...more },
+          directResponse: { status: 200 },
+        },
+      }],
+    });
+    return await redirectOf(gateway.origin);
+  };
+
+  const trusting = [
+    await visit({ caFile }),
+    await visit({ ca: authority.cert }),
+  ];
+  const other = await visit({});
+
+  for (const location of trusting) {
     assert(location.startsWith(`${issuer}/authorize?`), location);
-    assert.equal(other.headers.get("location"), null);
-  } finally {
-    await Deno.remove(caFile);
   }
+  assert.equal(other, "");
+  for (const text of ["no certificate", PEM.replace("…", "AAAA")]) {
+    await assert.rejects(visit({ ca: text }), /Cannot use the CAs: it has /);
+  }
+});
+
+const PEM = "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n";
+
+Deno.test("users of the admin interface log in at an OpenID provider of a private CA in caFile", async () => {
+  await using provider = await startPrivateProvider();
+  const { issuer, caFile } = provider;
+  const visit = async (more: Readonly<Record<string, unknown>>) => {
+    const adminAddr = `127.0.0.1:${freePort()}`;
+    const roles = { admin: "jwt.sub == 'anna'" };
+    await using _gateway = await GatewayProcess.start({
+      config: {
+        config: {
+          adminAddr,
+          adminToken: "0123456789abcdef",
+          kv: { path: ":memory:" },
+          workers: 1,
+          adminLogin: { issuer, clientId: "admin", roles, ...more },
+        },
+        routes: [{ policies: { directResponse: { status: 200 } } }],
+      },
+    });
+    return await redirectOf(`http://${adminAddr}/ui/login`);
+  };
+
+  const trusting = await visit({ caFile });
+  const other = await visit({});
+
+  assert(trusting.startsWith(`${issuer}/authorize?`), trusting);
+  assert.equal(other, "");
+});
+
+Deno.test("the gateway gets tokens for itself at a server of a private CA", async () => {
+  await using provider = await startPrivateProvider();
+  const { issuer, authority } = provider;
+  await using backend = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    ({ headers }) => new Response(headers.get("authorization")),
+  );
+  const call = async (more: Readonly<Record<string, unknown>>) => {
+    await using gateway = await startTestGateway({
+      backends: [{
+        name: "api",
+        static: { host: "127.0.0.1", port: backend.addr.port },
+        credentials: {
+          clientCredentials: {
+            issuer,
+            clientId: "gateway",
+            clientSecret: { key: "a-secret" },
+            ...more,
+          },
+        },
+      }],
+      routes: [{ backends: [{ backend: "api" }] }],
+    });
+    const response = await fetch(gateway.origin);
+    return [response.status, await response.text()];
+  };
+  const caCertificateRefs = [{ inline: authority.cert }];
+
+  const trusting = await call({ tls: { caCertificateRefs } });
+  const [status] = await call({});
+
+  assert.deepEqual(trusting, [200, "Bearer t1"]);
+  assert.equal(status, 503);
 });

@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { decodeJwt } from "jose";
 import { type Idp, startIdp } from "../../../cli/dev/idp/idp.ts";
+import { ProofVerifier } from "./proof_verifier.ts";
 
 /** A service with an authorization server of its own, at which users log in. */
 export interface UserService extends AsyncDisposable {
@@ -17,6 +19,8 @@ export interface UserService extends AsyncDisposable {
   beforeToken: () => Promise<void>;
   /** Lifetime of access tokens, in seconds. */
   lifetime: number;
+  /** Checks the proofs of requests to the service. */
+  readonly proofs: ProofVerifier;
   /** Requests at the authorization server: `POST /token`. */
   readonly requests: readonly string[];
   /** Returns other metadata (RFC 9728) of the service. */
@@ -34,14 +38,20 @@ export interface UserServiceOptions {
   readonly clients?: readonly Readonly<Record<string, unknown>>[];
   readonly registration?: boolean;
   readonly sendsIssuer?: boolean;
+  /** Tokens have to be bound to a key, and proofs need a nonce, at both servers. */
+  readonly wantsProofs?: boolean;
 }
 
 const SCOPES = "tools:read tools:write";
 
 /** Starts `oidc-provider` with rotating refresh tokens, registration and revocation, and a service that accepts its tokens. */
 export async function startUserService(
-  { clients = [], registration = true, sendsIssuer = true }:
-    UserServiceOptions = {},
+  {
+    clients = [],
+    registration = true,
+    sendsIssuer = true,
+    wantsProofs = false,
+  }: UserServiceOptions = {},
 ): Promise<UserService> {
   const tokenRequests: Readonly<Record<string, unknown>>[] = [];
   const requests: string[] = [];
@@ -78,6 +88,13 @@ export async function startUserService(
       },
       features: {
         registration: { enabled: registration },
+        ...(wantsProofs && {
+          dPoP: {
+            enabled: true,
+            nonceSecret: randomBytes(32),
+            requireNonce: () => true,
+          },
+        }),
         revocation: { enabled: true, allowedPolicy: () => true },
         resourceIndicators: {
           enabled: true,
@@ -112,6 +129,7 @@ export async function startUserService(
   });
   // The gateway forwards the host of its client.
   const own = { resource: "http://127.0.0.1/" };
+  const proofs = new ProofVerifier(idp);
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     async (request) => {
@@ -128,7 +146,9 @@ export async function startUserService(
       }
       const metadata = `${origin}/.well-known/oauth-protected-resource/api`;
       const challenge = (more: string) => ({
-        "www-authenticate": `Bearer resource_metadata="${metadata}"${more}`,
+        "www-authenticate": `${
+          wantsProofs ? "DPoP" : "Bearer"
+        } resource_metadata="${metadata}"${more}`,
       });
       const token = request.headers.get("authorization")?.split(" ")[1] ?? "";
       const claims = token.includes(".") ? decodeJwt(token) : {};
@@ -142,6 +162,10 @@ export async function startUserService(
           headers: challenge(""),
         });
       }
+      const unproven = wantsProofs
+        ? await proofs.rejectionOf(request, own.resource)
+        : undefined;
+      if (unproven !== undefined) return unproven;
       const scope = String(claims["scope"] ?? "");
       if (pathname === "/api/write" && !scope.includes("tools:write")) {
         return new Response(`no ${token}`, {
@@ -156,6 +180,7 @@ export async function startUserService(
   );
   own.resource = `http://127.0.0.1:${server.addr.port}/api`;
   const service: UserService = Object.assign(state, {
+    proofs,
     idp,
     resource: own.resource,
     port: server.addr.port,

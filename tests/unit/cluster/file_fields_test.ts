@@ -39,6 +39,9 @@ const filePolicies = {
       mcp: { issuerMode: "Proxied", clientId: "c", stateSecretFile: "/k" },
     },
   },
+  "oidc.caFile": {
+    oidc: { issuer: "https://i", clientId: "c", caFile: "/k" },
+  },
   "oidc.clientSecretFile": {
     oidc: { issuer: "https://i", clientId: "c", clientSecretFile: "/k" },
   },
@@ -96,6 +99,7 @@ Deno.test("every field of a policy that names a file is known as one", async () 
   assert.deepEqual(
     [...new Set(fields)].toSorted(),
     [
+      "caFile",
       "clientSecretFile",
       "cookieSecretFile",
       "file",

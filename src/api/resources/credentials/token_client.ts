@@ -1,3 +1,4 @@
+import { caCertificateRefs } from "../../schema/ca_reference.ts";
 import { httpUrl } from "../../schema/scalars.ts";
 import * as s from "../../schema/schema.ts";
 import { secretEntries, secretValue } from "./secret_value.ts";
@@ -50,6 +51,10 @@ export const tokenClientEntries = {
         "EdDSA",
       ]),
     ),
+  ),
+  tls: s.field(
+    "Verification of the certificate of the authorization server. Default: the system's CAs.",
+    s.optional(s.object({ caCertificateRefs })),
   ),
   scopes: s.field(
     "Scopes of the tokens. Default: those that the authorization server chooses.",

@@ -38,7 +38,11 @@ import { defineSlot } from "../../contract/slot.ts";
 import { clientOrigin } from "../endpoints/client_origin.ts";
 import { loginServices } from "../login_services.ts";
 import { type Oidc, ownPathsOf, settingsOf } from "./oidc_schema.ts";
-import { readClientSecret, readCookieSecrets } from "./oidc_secrets.ts";
+import {
+  readCas,
+  readClientSecret,
+  readCookieSecrets,
+} from "./oidc_secrets.ts";
 
 /** Separates the sessions of one login from those of others. */
 interface LoginBinding {
@@ -79,6 +83,7 @@ export function createOidc(
       : { method: "secret", secret, place: undefined },
     clock,
     egress,
+    caCertificates: readCas(config, options),
     cancellation: new Cancellation(),
   });
   const { name, text: binding } = bindingOf(config);

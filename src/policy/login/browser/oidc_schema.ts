@@ -3,6 +3,7 @@ import {
   sealingSecretFile,
   sealingSecretRef,
   secretEntries,
+  secretRefSchema,
 } from "../../../api/resources/credentials/secret_value.ts";
 import { ownParametersRule } from "../../../api/resources/credentials/token_client.ts";
 import { duration } from "../../../api/schema/duration.ts";
@@ -13,6 +14,7 @@ import * as s from "../../../api/schema/schema.ts";
 export const oidcEntries = {
   clientSecret: secretEntries.clientSecret,
   cookieSecret: "cookieSecret",
+  ca: "ca.crt",
 } as const;
 
 const urlOrPath = s.withPrivacy(
@@ -91,6 +93,18 @@ export const oidcSchema = s.refine(
     ...clientSecretFields(
       "Secret of the client; write `${NAME}` to take it from the environment. None for a public client.",
     ),
+    ca: s.field(
+      "The only CAs that certificates of the provider are verified with, PEM. Default: the system's CAs.",
+      s.optional(s.text(1 << 20)),
+    ),
+    caFile: s.field(
+      "File with these CAs, in configuration files.",
+      s.optional(s.text(4096)),
+    ),
+    caRef: s.field(
+      "Secret with these CAs.",
+      s.optional(secretRefSchema("policy", oidcEntries.ca)),
+    ),
     scopes: s.field(
       "Scopes besides `openid`, such as `email`; `offline_access` for tokens that are renewed.",
       s.optional(s.list(s.text(256), { max: 64 })),
@@ -122,6 +136,7 @@ export const oidcSchema = s.refine(
   }),
   s.atMostOne("clientSecret", "clientSecretFile", "clientSecretRef"),
   s.atMostOne("cookieSecret", "cookieSecretFile", "cookieSecretRef"),
+  s.atMostOne("ca", "caFile", "caRef"),
   ownParametersRule(ownParameters),
 );
 

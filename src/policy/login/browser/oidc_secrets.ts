@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import type { VaultKeys } from "../../../identity/vault/vault_seal.ts";
 import { parseVaultKeys } from "../../../identity/vault/vault_keys.ts";
 import type {
@@ -21,7 +22,7 @@ import { parseDuration } from "../../../api/schema/duration.ts";
 type Access = SecretAccess & { readonly readFile: ReadFile };
 type SecretName = keyof typeof oidcEntries;
 
-const names = ["clientSecret", "cookieSecret"] as const;
+const names = ["clientSecret", "cookieSecret", "ca"] as const;
 
 /** Returns the secret of the client; `undefined` for a public one. @throws {UnusableReferenceError} */
 export function readClientSecret(
@@ -40,6 +41,29 @@ export function readCookieSecrets(
 ): VaultKeys | undefined {
   const text = readSecret("cookieSecret", config, access);
   return text === undefined ? undefined : parseVaultKeys(text);
+}
+
+/** Returns the CAs that are trusted, PEM; `undefined` for those of the system. @throws {UnusableReferenceError} */
+export function readCas(
+  config: Oidc,
+  access: Access,
+): readonly string[] | undefined {
+  const text = readSecret("ca", config, access);
+  if (text === undefined) return undefined;
+  const pems = text.match(
+    /-----BEGIN CERTIFICATE-----[^-]+-----END[^-]+-----/g,
+  );
+  if (pems === null) throw new TypeError("it has no certificate (PEM)");
+  for (const pem of pems) assertCertificate(pem);
+  return pems;
+}
+
+function assertCertificate(pem: string): void {
+  try {
+    new X509Certificate(pem);
+  } catch {
+    throw new TypeError("it has a certificate that cannot be read");
+  }
 }
 
 function readSecret(
@@ -109,9 +133,14 @@ function problemOf(
   config: Oidc,
   access: Access,
 ): string | undefined {
-  return secretProblem(() =>
-    name === "clientSecret"
-      ? readClientSecret(config, access)
-      : readCookieSecrets(config, access)
-  );
+  return secretProblem(() => {
+    switch (name) {
+      case "clientSecret":
+        return readClientSecret(config, access);
+      case "cookieSecret":
+        return readCookieSecrets(config, access);
+      case "ca":
+        return readCas(config, access);
+    }
+  }, name === "ca" ? "CAs" : "secret");
 }
