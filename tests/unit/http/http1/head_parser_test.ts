@@ -23,6 +23,16 @@ Deno.test("findHeadEnd finds the end regardless of where the search resumes", ()
   assert.equal(findHeadEnd(bytes, 0, bytes.length), end);
 });
 
+Deno.test("findHeadEnd finds the first empty line in any bytes", () => {
+  for (let seed = 0; seed < 3 ** 8; seed++) {
+    const text = seed.toString(3).padStart(8, "0")
+      .replaceAll(/./g, (digit) => ["a", "\r", "\n"][Number(digit)] ?? "");
+    const start = text.indexOf("\n\r\n");
+    const found = findHeadEnd(Buffer.from(text), 0, text.length);
+    assert.equal(found, start < 0 ? -1 : start + 3, JSON.stringify(text));
+  }
+});
+
 Deno.test("parseRequestHead parses a head in the middle of a buffer", () => {
   const text = "PUT /a?b HTTP/1.0\r\nHost: a\r\nX-Y:\t z \r\n\r\n";
   const bytes = bytesOf(`before${text}after`);
