@@ -18,6 +18,8 @@ export class TokenCache<T extends CachedToken> {
   readonly #limits: TokenCacheLimits;
   /** Least recently used first. */
   readonly #byText = new Map<string, T>();
+  /** Most recently used: it is in its place. */
+  #latest: T | undefined;
   #characters = 0;
 
   constructor(limits: TokenCacheLimits = defaultLimits) {
@@ -36,18 +38,22 @@ export class TokenCache<T extends CachedToken> {
   get(text: string, now: number): T | undefined {
     const found = this.#byText.get(text);
     if (found === undefined) return undefined;
-    this.#byText.delete(text);
     if (found.expiresAt <= now) {
-      this.#characters -= text.length;
+      this.delete(text);
       return undefined;
     }
-    this.#byText.set(text, found);
+    if (found !== this.#latest) {
+      this.#byText.delete(text);
+      this.#byText.set(text, found);
+      this.#latest = found;
+    }
     return found;
   }
 
   add(token: T): void {
     this.delete(token.text);
     this.#byText.set(token.text, token);
+    this.#latest = token;
     this.#characters += token.text.length;
     for (const oldest of this.#byText.keys()) {
       if (!this.#isTooLarge()) break;

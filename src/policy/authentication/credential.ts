@@ -63,7 +63,10 @@ function inHeader(spelled: string, prefix: string): CredentialPlace {
   return {
     read({ headers }) {
       const value = single(headers.getAll(name));
-      if (!value?.toLowerCase().startsWith(lowerPrefix)) return undefined;
+      if (value === undefined) return undefined;
+      // Tokens are long: only the prefix is compared in lower case.
+      const start = value.slice(0, prefix.length).toLowerCase();
+      if (start !== lowerPrefix) return undefined;
       return present(value.slice(prefix.length).trim());
     },
     remove: ({ headers }) => headers.delete(name),

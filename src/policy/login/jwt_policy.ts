@@ -216,16 +216,12 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
   ): void | Promise<void> {
     const { mcp, binding, trustsPeer } = this.#parts;
     const { request, slots } = context;
-    const bound = {
-      request,
-      claims,
-      get url() {
-        const origin = mcp?.originOf(context) ??
-          clientOrigin(request, trustsPeer(request.source));
-        return origin + request.target;
-      },
-      slots,
+    const url = () => {
+      const origin = mcp?.originOf(context) ??
+        clientOrigin(request, trustsPeer(request.source));
+      return origin + request.target;
     };
+    const bound = { request, claims, url, slots };
     const checking = binding.check(presented, bound);
     if (checking === undefined) return this.#accept(presented, claims, context);
     return checking.then((nonce) => {

@@ -42,8 +42,8 @@ export interface PresentedToken {
 export interface BoundRequest {
   readonly request: Pick<RequestMessage, "method" | "clientCertificate">;
   readonly claims: JsonObject;
-  /** URL that the client has used. */
-  readonly url: string;
+  /** Returns the URL that the client has used. */
+  url(): string;
   readonly slots: Slots;
 }
 
@@ -140,7 +140,14 @@ export class TokenBinding {
       );
     }
     const now = clock.now();
-    const expected = { method, url, token, thumbprint, now, clockSkewMs };
+    const expected = {
+      method,
+      url: url(),
+      token,
+      thumbprint,
+      now,
+      clockSkewMs,
+    };
     const proof = await verifyProof(text, expected).catch((error) => {
       if (!(error instanceof TokenError)) throw error;
       throw new TokenBindingError("invalid_dpop_proof", error.message);
