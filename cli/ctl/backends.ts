@@ -56,14 +56,10 @@ const endpointColumns: readonly Column[] = [
   }],
 ];
 
-/** Returns the part of the attempts that failed since the start, such as `31%`; `undefined` without attempts. */
+/** Returns the part of the latest attempts that failed, such as `31%`; `undefined` without attempts. */
 function errorRateOf(endpoint: unknown): string | undefined {
-  const requests = fieldOf(endpoint, "requests");
-  const failures = fieldOf(endpoint, "failures");
-  return typeof requests === "number" && requests > 0 &&
-      typeof failures === "number"
-    ? `${formatShare(failures / requests)}%`
-    : undefined;
+  const share = fieldOf(endpoint, "failureShare");
+  return typeof share === "number" ? `${formatShare(share)}%` : undefined;
 }
 
 /** Formats a share in percent; one that is not zero never as zero. */

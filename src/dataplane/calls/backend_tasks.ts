@@ -8,8 +8,7 @@ export interface UpstreamTask {
   /** Keys of its backends, such as `default/tools`. */
   readonly backends: readonly string[];
   /**
-   * With several workers, the worst that one of them sees. `failing`: gets requests although they fail, as the last endpoint or
-   * as one of too many that fail.
+   * With several workers, the worst that one of them sees. `failing`: gets requests although `failureShare` is 5% or more.
    */
   readonly health: HealthState | "failing";
   /** The latest check; `null` before the first, and without checks. */
@@ -18,6 +17,11 @@ export interface UpstreamTask {
   readonly requests: number;
   /** Those of `requests` that ended with 5xx, or failed without a response. */
   readonly failures: number;
+  /**
+   * Part of the latest attempts that are `failures`, 0 to 1, each of the last ten for a tenth; `null` before the first one. With
+   * several workers, the largest.
+   */
+  readonly failureShare: number | null;
   /** Ejections since the start. */
   readonly ejections: number;
   /** Moving average of the time to the response head; `null` before the first one. */
@@ -98,8 +102,10 @@ function mergeUpstreams(
     check: tasks.map(({ check }) => check).reduce(newer, null),
     requests: sum(tasks.map(({ requests }) => requests)),
     failures: sum(tasks.map(({ failures }) => failures)),
+    failureShare: tasks.map(({ failureShare }) => failureShare)
+      .reduce(larger, null),
     ejections: sum(tasks.map(({ ejections }) => ejections)),
-    latencyMs: tasks.map(({ latencyMs }) => latencyMs).reduce(later, null),
+    latencyMs: tasks.map(({ latencyMs }) => latencyMs).reduce(larger, null),
     active: sum(tasks.map(({ active }) => active)),
     idle: sum(tasks.map(({ idle }) => idle)),
     waiting: sum(tasks.map(({ waiting }) => waiting)),
@@ -144,7 +150,7 @@ function newer(
   return (one?.checkedAt ?? 0) < (other?.checkedAt ?? 0) ? other : one;
 }
 
-function later(one: number | null, other: number | null): number | null {
+function larger(one: number | null, other: number | null): number | null {
   return one === null || other !== null && other > one ? other : one;
 }
 

@@ -35,7 +35,7 @@ export function describeTasks(
 function describeUpstream(
   { endpoint, backends, health, requests, stats, check }: EndpointReading,
 ): UpstreamTask {
-  const { latencyMs } = health;
+  const { latencyMs, failureShare = null } = health;
   return {
     endpoint,
     backends,
@@ -45,6 +45,7 @@ function describeUpstream(
     check: check?.verdict ?? null,
     requests,
     failures: health.failures,
+    failureShare,
     ejections: Object.values(health.ejections).reduce((a, b) => a + b, 0),
     latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
     active: stats.active,

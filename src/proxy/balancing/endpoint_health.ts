@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
 import type { Ejection } from "../../snapshot/snapshot.ts";
+import { MovingAverage } from "./health/moving_average.ts";
 import { SilenceWatch } from "./silence_watch.ts";
 
 /** Reason for which an endpoint is ejected. */
@@ -31,8 +32,8 @@ const responseErrors: ReadonlySet<GatewayErrorCode> = new Set([
   "route_timeout",
 ]);
 
-/** Part of the newest value in the average of latencies. */
-const LATENCY_WEIGHT = 0.1;
+/** Part of the latest attempts from which on an endpoint is failing. */
+const MANY_FAILURES = 0.05;
 /** An average of fewer latencies ejects nobody. */
 const MIN_LATENCIES = 10;
 
@@ -62,8 +63,9 @@ export class EndpointHealth {
   /** Ejections in a row: each lasts twice as long. */
   #inARow = 0;
   #returnedAt = 0;
-  #latencies = 0;
-  #latencyMs = 0;
+  readonly #latencies = new MovingAverage();
+  /** Of 1 for each failed attempt and 0 for others, since the endpoint came back. */
+  readonly #failureShare = new MovingAverage();
   /** The latest ejection: requests that may be repeated find out whether it is over. */
   #reason: EjectionReason | undefined;
   readonly #silence = new SilenceWatch();
@@ -85,10 +87,14 @@ export class EndpointHealth {
     return this.#ejectedUntil === undefined ? "healthy" : "ejected";
   }
 
-  /** Reports whether the endpoint would be ejected if it were not the last one. */
+  /** Part of the latest attempts that are `failures`, each of the last ten for a tenth; `undefined` before the first one. */
+  get failureShare(): number | undefined {
+    return this.#failureShare.value;
+  }
+
+  /** Reports whether many of the latest attempts failed. */
   get isFailing(): boolean {
-    const { connectFailures, errors } = this.#options.ejection;
-    return this.#connectFailures >= connectFailures || this.#errors >= errors;
+    return (this.failureShare ?? 0) >= MANY_FAILURES;
   }
 
   /** Monotonic time from which one request may try the endpoint again; `Infinity` when it is not ejected, or fails its checks. */
@@ -125,13 +131,14 @@ export class EndpointHealth {
 
   /** Moving average of the time to the response head; `undefined` before the first response. */
   get latencyMs(): number | undefined {
-    return this.#latencies === 0 ? undefined : this.#latencyMs;
+    return this.#latencies.value;
   }
 
   /** Records that the endpoint passes or fails its checks. */
   checked(isPassing: boolean): void {
     if (isPassing === this.#passesChecks) return;
     this.#passesChecks = isPassing;
+    this.#failureShare.clear();
     this.#options.onChange();
   }
 
@@ -152,7 +159,8 @@ export class EndpointHealth {
   ): void {
     this.#connectFailures = 0;
     this.#silence.responded(latencyMs);
-    if (status >= 500) this.failures++;
+    if (this.#isReturning) this.#failureShare.clear();
+    this.#countOutcome(status >= 500);
     if (retryAfterMs !== undefined && retryAfterMs > 0) {
       return this.#eject("limited", retryAfterMs);
     }
@@ -165,14 +173,12 @@ export class EndpointHealth {
   }
 
   #judgeLatency(latencyMs: number): void {
-    this.#latencies++;
-    const weight = Math.max(LATENCY_WEIGHT, 1 / this.#latencies);
-    this.#latencyMs += (latencyMs - this.#latencyMs) * weight;
+    this.#latencies.add(latencyMs);
+    const { count, value = 0 } = this.#latencies;
     const limitMs = this.#options.ejection.latencyMs;
-    if (
-      limitMs !== undefined && this.#latencies >= MIN_LATENCIES &&
-      this.#latencyMs > limitMs
-    ) this.#eject("latency");
+    if (limitMs !== undefined && count >= MIN_LATENCIES && value > limitMs) {
+      this.#eject("latency");
+    }
   }
 
   /** Judges an attempt without a response; errors of clients say nothing about the endpoint. */
@@ -180,7 +186,9 @@ export class EndpointHealth {
     const code = error instanceof GatewayError ? error.code : "internal";
     if (code === "client_closed") this.#silence.abandoned(this.#now());
     else this.#silence.responded();
-    if (connectErrors.has(code) || responseErrors.has(code)) this.failures++;
+    if (connectErrors.has(code) || responseErrors.has(code)) {
+      this.#countOutcome(true);
+    }
     if (connectErrors.has(code)) {
       this.#connectFailures++;
       const limit = this.#options.ejection.connectFailures;
@@ -200,6 +208,11 @@ export class EndpointHealth {
     this.#isReturning = true;
     this.#ejectedUntil = clock.monotonic() + ejection.baseMs;
     this.#options.onChange();
+  }
+
+  #countOutcome(isFailure: boolean): void {
+    if (isFailure) this.failures++;
+    this.#failureShare.add(isFailure ? 1 : 0);
   }
 
   #countError(): void {
@@ -238,7 +251,7 @@ export class EndpointHealth {
     this.#isReturning = false;
     this.#connectFailures = 0;
     this.#errors = 0;
-    this.#latencies = 0;
+    this.#latencies.clear();
     this.ejections[reason]++;
     onChange();
   }

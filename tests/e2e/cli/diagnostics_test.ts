@@ -80,6 +80,7 @@ Deno.test("/debug/tasks and gwctl proxy tasks show a request that waits for its 
     check: null,
     requests: 1,
     failures: 0,
+    failureShare: null,
     ejections: 0,
     latencyMs: null,
     active: 1,
@@ -90,11 +91,11 @@ Deno.test("/debug/tasks and gwctl proxy tasks show a request that waits for its 
   assert.match(shown.stdout, /upstream +GET +\/late +slow/);
   assert.match(
     backends.stdout,
-    new RegExp(`${endpoint} +healthy +1 +0% +- +1 +0 +0 +-\n`),
+    new RegExp(`${endpoint} +healthy +1 +- +- +1 +0 +0 +-\n`),
   );
 });
 
-Deno.test("gwctl proxy backends shows the error rate of an endpoint beside its health", async () => {
+Deno.test("health and error rate of gwctl proxy backends agree, after one failed request too", async () => {
   let count = 0;
   await using server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
@@ -104,15 +105,20 @@ Deno.test("gwctl proxy backends shows the error rate of an endpoint beside its h
   await using gateway = await GatewayProcess.start({
     config: { routes: [{ name: "mixed", backends: [{ host }] }] },
   });
-  for (let index = 0; index < 6; index++) {
-    await (await fetch(gateway.origin)).body?.cancel();
-  }
-
   const { port } = new URL(gateway.admin);
-  const { stdout } = await gwctl(["backends", "-p", port]);
+  const backendsAfter = async (requests: number) => {
+    for (let index = 0; index < requests; index++) {
+      await (await fetch(gateway.origin)).body?.cancel();
+    }
+    return (await gwctl(["backends", "-p", port])).stdout;
+  };
 
-  assert.match(stdout, /REQUESTS +ERRORS/);
-  assert.match(stdout, new RegExp(`${host} +healthy +6 +33% `));
+  const afterOne = await backendsAfter(1);
+  const afterSix = await backendsAfter(5);
+
+  assert.match(afterOne, /REQUESTS +ERRORS/);
+  assert.match(afterOne, new RegExp(`${host} +failing +1 +100% `));
+  assert.match(afterSix, new RegExp(`${host} +failing +6 +33% `));
 });
 
 Deno.test("/debug/tasks lists as many as requested and counts the rest", async () => {

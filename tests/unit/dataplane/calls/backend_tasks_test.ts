@@ -11,6 +11,7 @@ const idle = {
   check: null,
   requests: 1,
   failures: 1,
+  failureShare: 1,
   ejections: 0,
   latencyMs: null,
   active: 0,
@@ -37,7 +38,11 @@ const cooldown = {
 Deno.test("of what workers know about an endpoint, the worst is shown, and sums", () => {
   const check = { isPassing: false, failure: "no", checkedAt: 5 };
   const workers: BackendTasks[] = [
-    { upstreams: [{ ...idle, health: "ejected" }], lookups: [], cooldowns: [] },
+    {
+      upstreams: [{ ...idle, health: "ejected", failureShare: null }],
+      lookups: [],
+      cooldowns: [],
+    },
     {
       upstreams: [{ ...idle, health: "unhealthy", check, latencyMs: 5 }],
       lookups: [],

@@ -147,16 +147,38 @@ Deno.test("an endpoint without connections is ejected, and one request tries it 
   assert.equal(health.state, "healthy");
 });
 
-Deno.test("the last endpoint is not ejected, and reports that it fails", () => {
+Deno.test("the last endpoint is not ejected; it is failing from the first failure until they are rare", () => {
   const { pool } = createPool(["a"]);
   const { health } = endpointAt(pool, "a");
+  assert.deepEqual([health.failureShare, health.isFailing], [undefined, false]);
 
   health.failed(refused);
-  assert.equal(health.isFailing, false);
+  assert.deepEqual([health.failureShare, health.isFailing], [1, true]);
   health.failed(refused);
   assert.deepEqual([health.state, health.isFailing], ["healthy", true]);
+  let successes = 0;
+  for (; health.isFailing; successes++) health.responded(200, 1);
+  assert.equal(successes, 22);
+  for (let index = 0; index < 100; index++) health.responded(200, 1);
+  health.responded(500, 1);
+  assert.deepEqual([health.failureShare?.toFixed(2), health.isFailing], [
+    "0.10",
+    true,
+  ]);
+});
+
+Deno.test("failures before an ejection do not count once the endpoint is back", () => {
+  const { pool, clock } = createPool(["a", "b"]);
+  const { health } = endpointAt(pool, "a");
+  health.failed(refused);
+  health.failed(refused);
+  assert.deepEqual([health.state, health.failureShare], ["ejected", 1]);
+  clock.advance(10_000);
+  countChoices(pool, 20);
+
   health.responded(200, 1);
-  assert.equal(health.isFailing, false);
+
+  assert.deepEqual([health.state, health.failureShare], ["healthy", 0]);
 });
 
 Deno.test("each further ejection lasts twice as long", () => {

@@ -125,8 +125,8 @@ function Endpoints(
           ))],
         ["Latency", ({ latencyMs }) => latency(latencyMs), "number"],
         ["Attempts", ({ requests }) => number(requests), "number"],
-        ["Errors", ({ requests, failures }) =>
-          requests === 0 ? "–" : percent(failures / requests), "number"],
+        ["Errors", ({ failureShare }) =>
+          failureShare === null ? "–" : percent(failureShare), "number"],
         ["Ejections", ({ ejections }) =>
           number(ejections), "number"],
         ["Active", ({ active }) =>
@@ -145,22 +145,23 @@ export interface ShownHealth {
   readonly badness: number;
 }
 
-/** Share of failed attempts from which on an endpoint does not pass for healthy. */
-const MANY_ERRORS = 0.05;
-
-/** Returns the health of an endpoint: one that takes part and fails often says how often. */
+/** Returns the health of an endpoint: one that is failing says how often. */
 export function healthOf(
-  { health, requests, failures }: UpstreamTask,
+  { health, failureShare }: UpstreamTask,
 ): ShownHealth {
-  const share = requests === 0 ? 0 : failures / requests;
-  if (health === "healthy" && share < MANY_ERRORS) {
-    return { word: health, tone: "good", badness: 0 };
+  switch (health) {
+    case "healthy":
+      return { word: health, tone: "good", badness: 0 };
+    case "returning":
+      return { word: health, tone: "warn", badness: 2 };
+    case "failing": {
+      const share = failureShare ?? 1;
+      const word = `${health}, ${percent(share)} errors`;
+      return { word, tone: "bad", badness: share };
+    }
+    default:
+      return { word: health, tone: "bad", badness: 3 };
   }
-  if (health === "healthy") {
-    return { word: `${percent(share)} errors`, tone: "bad", badness: share };
-  }
-  const tone = health === "returning" ? "warn" : "bad";
-  return { word: health, tone, badness: tone === "warn" ? 2 : 3 };
 }
 
 /** Shows the health of an endpoint. */
