@@ -26,9 +26,11 @@ export interface TracedGateway extends AsyncDisposable {
 /** Starts a gateway with one listener and an admin interface, both on free ports. */
 export async function startTracedGateway(
   { config = {}, ...rest }: Readonly<Record<string, unknown>>,
-  { clock = systemClock, resources = [] }: {
+  { clock = systemClock, resources = [], workerEntry }: {
     readonly clock?: Clock;
     readonly resources?: readonly unknown[];
+    /** Program of each worker, if `config.workers` is more than one. */
+    readonly workerEntry?: URL;
   } = {},
 ): Promise<TracedGateway> {
   const port = freePort();
@@ -52,6 +54,14 @@ export async function startTracedGateway(
     writeLog: (line) => log.push(line),
     writeAccessLog: (line) => accessLog.push(line),
     clock,
+    ...(workerEntry && {
+      workers: {
+        entry: workerEntry,
+        writeLog: (lines) => Promise.resolve(void log.push(lines)),
+        writeAccessLog: (lines) => Promise.resolve(void accessLog.push(lines)),
+        onLost: () => {},
+      },
+    }),
     webUi: (request, access) => servers.webUi(request, access),
     beforeListening(gateway) {
       const target = {
