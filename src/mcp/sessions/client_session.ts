@@ -25,24 +25,22 @@ import type {
 import { ServerFailure } from "../servers/failures/server_failure.ts";
 import { Answer } from "../streams/rpc_answer.ts";
 import type { Client } from "../clients/client.ts";
-import { OpenConnections } from "../clients/open_connections.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
-import { MessageStream, readEventId } from "../streams/message_stream.ts";
+import { type MessageStream, readEventId } from "../streams/message_stream.ts";
 import { PendingQuestions } from "./pending_questions.ts";
 import { failureForEra, resultForEra } from "../clients/revision_results.ts";
 import { ServerNews } from "../clients/server_news.ts";
 import type { SessionFacts } from "./session_id.ts";
+import { SessionServers } from "./session_servers.ts";
+import { isNewsStream, SessionStreams } from "./session_streams.ts";
 
 type Request = Extract<RpcMessage, { kind: "request" }>;
 
-/** Streams whose events are kept, and requests under way. */
-const MAX_STREAMS = 32;
+/** Requests under way. */
 const MAX_RUNNING = 256;
 const MAX_SUBSCRIPTIONS = 256;
 /** Messages of a server before the client has chosen a level. */
 const DEFAULT_LEVEL = "info";
-/** Stream of what belongs to no request. */
-const NEWS_STREAM = "news";
 
 /** Facts about the arrival of the requests of a POST. */
 interface Arrival extends Pick<RequestSide, "owners" | "sees" | "begun"> {
@@ -66,20 +64,24 @@ export class ClientSession implements Client {
   /** Monotonic time of the last request. */
   usedAt: number;
   readonly #services: EndpointServices;
-  readonly #connections = new OpenConnections<McpServer>();
+  readonly #servers: SessionServers;
   readonly #running = new Map<JsonRpcId, Cancellation>();
-  readonly #streams = new Map<string, MessageStream>();
+  readonly #streams: SessionStreams;
   readonly #questions: PendingQuestions;
   /** Resources of which the client wants to hear, by server. */
   readonly #subscriptions = new Map<McpServer, Set<string>>();
-  #streamCount = 0;
   #level = DEFAULT_LEVEL;
   #news: ServerNews | undefined;
 
   constructor(facts: SessionFacts, services: EndpointServices) {
     this.facts = facts;
     this.#services = services;
+    this.#servers = new SessionServers(this, facts.servers);
     this.#questions = new PendingQuestions(services.clock, facts.capabilities);
+    this.#streams = new SessionStreams(
+      services.clock,
+      facts.revision === LEGACY_REVISION,
+    );
     this.usedAt = services.clock.monotonic();
   }
 
@@ -93,41 +95,20 @@ export class ClientSession implements Client {
 
   /** True while a request is under way, or a stream is open. */
   get isBusy(): boolean {
-    return this.#running.size > 0 ||
-      this.#streams.values().some(({ isConnected }) => isConnected);
+    return this.#running.size > 0 || this.#streams.isConnected;
   }
 
-  /** Returns the conversation with a server that has no other client. @throws {ServerFailure} */
   async connect(server: McpServer): Promise<ServerConnection> {
-    const { servers } = this.facts;
-    return await this.#connections.get(server, server, () => {
-      // A name such as "constructor" must not find what all objects have.
-      const session = Object.hasOwn(servers, server.name)
-        ? servers[server.name]
-        : undefined;
-      return session === undefined
-        ? server.connect(this)
-        : server.resume(this, session);
-    });
+    return await this.#servers.connect(server);
   }
 
-  /** Returns the conversation with a server, if it is open. */
   current(server: McpServer): ServerConnection | undefined {
-    return this.#connections.current(server, server);
+    return this.#servers.current(server);
   }
 
   /** Returns the sessions at the servers, by name. */
-  async serverSessions(): Promise<Readonly<Record<string, ServerSession>>> {
-    const open = await Promise.allSettled(
-      this.#connections.entries().map(async ([{ name }, opening]) =>
-        [name, (await opening).session] as const
-      ),
-    );
-    return Object.fromEntries(open.flatMap((each) => {
-      if (each.status === "rejected") return [];
-      const [name, session] = each.value;
-      return session === undefined ? [] : [[name, session] as const];
-    }));
+  serverSessions(): Promise<Readonly<Record<string, ServerSession>>> {
+    return this.#servers.sessions();
   }
 
   async converse<T>(
@@ -143,7 +124,7 @@ export class ClientSession implements Client {
     arrival: Arrival,
   ): Promise<ResponseMessage> {
     const answer = this.#beginAnswer(
-      arrival.acceptsEvents ? this.#newStream() : undefined,
+      arrival.acceptsEvents ? this.#streams.create() : undefined,
     );
     const [only, ...others] = requests;
     if (only === undefined) answer.abandon();
@@ -162,7 +143,7 @@ export class ClientSession implements Client {
   open(id: JsonRpcId, acceptsEvents: boolean): OpenRequest {
     const cancellation = new Cancellation();
     this.#running.set(id, cancellation);
-    const stream = acceptsEvents ? this.#newStream() : undefined;
+    const stream = acceptsEvents ? this.#streams.create() : undefined;
     return { id, cancellation, stream };
   }
 
@@ -210,13 +191,10 @@ export class ClientSession implements Client {
     const last = lastEventId === undefined
       ? undefined
       : readEventId(lastEventId);
-    const known = last && this.#streams.get(last.stream);
-    if (last !== undefined && last.stream !== NEWS_STREAM) {
-      return known?.connect(last.id);
+    if (last !== undefined && !isNewsStream(last.stream)) {
+      return this.#streams.ofRequest(last.stream)?.connect(last.id);
     }
-    const stream = this.#streams.get(NEWS_STREAM) ??
-      this.#createStream(NEWS_STREAM, () => this.#stopNews());
-    this.#streams.set(NEWS_STREAM, stream);
+    const stream = this.#streams.news(() => this.#stopNews());
     const response = stream.connect(last?.id);
     this.#news ??= this.#openNews(stream);
     return response;
@@ -225,7 +203,7 @@ export class ClientSession implements Client {
   /** Ends the stream of news: the client continues the session elsewhere. Requests under way finish. */
   leave(): void {
     this.#stopNews();
-    this.#streams.get(NEWS_STREAM)?.end();
+    this.#streams.endNews();
   }
 
   /** Ends requests and streams; the client can continue the session elsewhere. */
@@ -233,16 +211,13 @@ export class ClientSession implements Client {
     this.leave();
     this.#questions.close();
     for (const running of this.#running.values()) running.cancel(cancelled);
-    for (const stream of this.#streams.values()) {
-      stream.end();
-      stream.forget();
-    }
+    this.#streams.close();
   }
 
   /** Ends the session, also at the servers. */
   async close(): Promise<void> {
     this.suspend();
-    await this.#connections.close();
+    await this.#servers.close();
   }
 
   async #runBatch(
@@ -359,14 +334,7 @@ export class ClientSession implements Client {
       throw new RpcFailure(RPC.INVALID_PARAMS, "Invalid log level");
     }
     this.#level = level;
-    await Promise.allSettled(
-      this.#connections.entries().map(async ([, opening]) => {
-        const connection = await opening;
-        const { era, capabilities } = connection.about;
-        if (era === "modern" || capabilities["logging"] === undefined) return;
-        await connection.request("logging/setLevel", { level }, side);
-      }),
-    );
+    await this.#servers.setLevel(level, side);
     return {};
   }
 
@@ -407,33 +375,8 @@ export class ClientSession implements Client {
       }
       this.#running.get(requestId)?.cancel(cancelled);
     } else if (method === "notifications/roots/list_changed") {
-      for (const [, opening] of this.#connections.entries()) {
-        // The server asks for the roots when it needs them, if it misses this.
-        opening.then((open) => open.notify(method, {})).catch(() => {});
-      }
+      this.#servers.notify(method);
     }
-  }
-
-  #newStream(): MessageStream {
-    const name = String(++this.#streamCount);
-    const stream = this.#createStream(name, () => {});
-    this.#streams.set(name, stream);
-    for (const [key, old] of this.#streams) {
-      if (this.#streams.size <= MAX_STREAMS) break;
-      if (!old.isOver) continue;
-      old.forget();
-      this.#streams.delete(key);
-    }
-    return stream;
-  }
-
-  #createStream(name: string, onLeave: () => void): MessageStream {
-    return new MessageStream({
-      clock: this.#services.clock,
-      name,
-      primes: this.facts.revision === LEGACY_REVISION,
-      onLeave,
-    });
   }
 
   #openNews(stream: MessageStream): ServerNews {
