@@ -26,7 +26,7 @@ import {
   TEXT_TYPE,
 } from "../http/operation_text.ts";
 import type { Endpoint, Handler } from "../http/router.ts";
-import { selfEndpoints } from "./self_endpoints.ts";
+import { selfEndpoints } from "./self/self_endpoints.ts";
 import { statsEndpoints } from "./runtime/stats_endpoints.ts";
 import type { AdminTarget } from "../target/target.ts";
 import { showTasks, taskLimit } from "./runtime/tasks_endpoint.ts";

@@ -10,7 +10,7 @@ import {
 } from "../http/query_parameters.ts";
 import { readTypedJson, textMember } from "../http/request_body.ts";
 import type { Endpoint } from "../http/router.ts";
-import { viewOfGrant } from "./grant_view.ts";
+import { viewOfGrant } from "./views/grant_view.ts";
 import type { AdminTarget } from "../target/target.ts";
 
 /** Maximum number of grants in a list. */

@@ -8,7 +8,11 @@ import {
   requireKnown,
 } from "../http/query_parameters.ts";
 import type { AdminTarget } from "../target/target.ts";
-import { readUsageQuery, showSums, type UsageReport } from "./usage_sums.ts";
+import {
+  readUsageQuery,
+  showSums,
+  type UsageReport,
+} from "./views/usage_sums.ts";
 
 /** Returns who used what: sums by columns such as team and model, the largest first, as JSON or CSV. */
 export async function showUsage(

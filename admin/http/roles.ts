@@ -23,6 +23,8 @@ const neededRoles = {
   "GET /self/keys": "team",
   "POST /self/keys": "team",
   "POST /self/keys/*": "team",
+  "GET /self/grants": "team",
+  "POST /self/grants/*": "team",
 
   "GET /": "viewer",
   "GET /ui": "anyone",

@@ -31,8 +31,8 @@ import type {
 import type { TrafficReport } from "../../src/telemetry/traffic/traffic_report.ts";
 import type { MemoryReport } from "../target/process_memory.ts";
 import type { PageProfile } from "../profiles/pprof.ts";
-import type { GrantView } from "../endpoints/grant_view.ts";
-import type { UsageReport } from "../endpoints/usage_sums.ts";
+import type { GrantView } from "../endpoints/views/grant_view.ts";
+import type { UsageReport } from "../endpoints/views/usage_sums.ts";
 import type { BudgetSelection } from "./select_budgets.ts";
 
 /** The responses by the paths of their endpoints; `*` stands for a segment. */

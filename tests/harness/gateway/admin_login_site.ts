@@ -1,8 +1,11 @@
+import type { IdpOptions } from "../../../cli/dev/idp/configuration.ts";
 import type { Idp } from "../../../cli/dev/idp/idp.ts";
 import { ConnectingUser } from "../login/connecting_user.ts";
 import { startGenericIdp } from "../login/generic_idp.ts";
 import { freePort } from "../process/free_port.ts";
 import { GatewayProcess } from "./gateway_process.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Token of the admin interface. */
 export const ADMIN_TOKEN = "0123456789abcdef";
@@ -18,12 +21,14 @@ export interface AdminLoginSite extends AsyncDisposable {
   logIn(name: string): Promise<string>;
 }
 
-/** Starts the provider and the gateway. @param config Further settings. @param team Expression for the team of a user. @param route Further fields of the route. */
+/** Starts the provider and the gateway. @param config Further settings. @param team Expression for the team of a user. @param route Further fields of the route. @param clients Further clients at the provider. @param port Port of the listener. */
 export async function startAdminLoginSite(
   config: Readonly<Record<string, unknown>> = {},
-  { team, route = {} }: {
+  { team, route = {}, clients = [], port: listenerPort = freePort() }: {
     readonly team?: string;
-    readonly route?: Readonly<Record<string, unknown>>;
+    readonly route?: Fields | ((idp: Idp) => Fields);
+    readonly clients?: NonNullable<IdpOptions["clients"]>;
+    readonly port?: number;
   } = {},
 ): Promise<AdminLoginSite> {
   await using opening = new AsyncDisposableStack();
@@ -39,11 +44,12 @@ export async function startAdminLoginSite(
         redirect_uris: [`${admin}/ui/login/callback`],
         backchannel_logout_uri: `${admin}/ui/login/backchannel`,
         backchannel_logout_session_required: true,
-      }],
+      }, ...clients],
     }),
   );
   const gateway = opening.use(
     await GatewayProcess.start({
+      port: listenerPort,
       config: {
         config: {
           adminAddr: `127.0.0.1:${port}`,
@@ -66,7 +72,7 @@ export async function startAdminLoginSite(
         routes: [{
           name: "hello",
           policies: { directResponse: { status: 200, body: "hello" } },
-          ...route,
+          ...typeof route === "function" ? route(idp) : route,
         }],
       },
     }),

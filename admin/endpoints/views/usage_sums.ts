@@ -1,15 +1,15 @@
-import { isDuration, parseDuration } from "../../src/api/schema/duration.ts";
-import { NANO_USD } from "../../src/base/log_text.ts";
+import { isDuration, parseDuration } from "../../../src/api/schema/duration.ts";
+import { NANO_USD } from "../../../src/base/log_text.ts";
 import {
   usagePeriods,
   type UsageQuery,
   type UsageSum,
-} from "../../src/telemetry/traffic/summed_usage.ts";
+} from "../../../src/telemetry/traffic/summed_usage.ts";
 import {
   type UsageColumn,
   usageColumns,
-} from "../../src/telemetry/traffic/usage_table.ts";
-import { InvalidParameter, readChoice } from "../http/query_parameters.ts";
+} from "../../../src/telemetry/traffic/usage_table.ts";
+import { InvalidParameter, readChoice } from "../../http/query_parameters.ts";
 
 /** Sums of use, the largest first. */
 export interface UsageReport {

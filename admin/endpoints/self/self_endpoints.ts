@@ -1,20 +1,25 @@
-import type { JsonObject } from "../../src/base/json.ts";
-import type { Clock } from "../../src/base/clock.ts";
-import type { KeyOwner } from "../../src/dataplane/keyring/key_owner.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Clock } from "../../../src/base/clock.ts";
+import type { KeyOwner } from "../../../src/dataplane/keyring/key_owner.ts";
 import type {
   OwnKeysAnswer,
   OwnKeysCommand,
-} from "../../src/dataplane/keyring/own_keys.ts";
-import { pageHeaders } from "../../src/gateway/admin_login/admin_pages.ts";
-import { callerOf } from "../access/admin_caller.ts";
-import { withOutcome } from "../access/audit_log.ts";
-import { showSums } from "./usage_sums.ts";
-import { json, text } from "../http/admin_responses.ts";
-import { both, get, post } from "../http/declare_endpoint.ts";
-import { InvalidParameter, lastSegment } from "../http/query_parameters.ts";
-import { readForm, readTypedJson } from "../http/request_body.ts";
-import type { Endpoint } from "../http/router.ts";
-import type { AdminTarget } from "../target/target.ts";
+} from "../../../src/dataplane/keyring/own_keys.ts";
+import { pageHeaders } from "../../../src/gateway/admin_login/admin_pages.ts";
+import { withOutcome } from "../../access/audit_log.ts";
+import { showSums } from "../views/usage_sums.ts";
+import { json, text } from "../../http/admin_responses.ts";
+import { both, get, post } from "../../http/declare_endpoint.ts";
+import { InvalidParameter, lastSegment } from "../../http/query_parameters.ts";
+import { readForm, readTypedJson } from "../../http/request_body.ts";
+import type { Endpoint } from "../../http/router.ts";
+import {
+  endOwnGrant,
+  listOwnGrants,
+  selfGrantEndpoints,
+} from "./self_grants.ts";
+import { ownerOf } from "./self_owner.ts";
+import type { AdminTarget } from "../../target/target.ts";
 import {
   type PageNotice,
   renderOwnKeys,
@@ -74,6 +79,7 @@ export function selfEndpoints(options: SelfOptions): readonly Endpoint[] {
         others,
       }),
     ),
+    ...selfGrantEndpoints(options.target),
     post("/self/keys/*", (request) => revokeOwn(options, request), {
       summary: 'Revokes an own key: the body is {"action": "revoke"}',
       ok: "The key",
@@ -141,6 +147,8 @@ async function handleForm(
 ): Promise<Response> {
   const owner = ownerOf(request);
   const form = await readForm(request, MAX_BODY_BYTES);
+  const grant = form.get("logout");
+  if (grant !== null) return await handleLogout(options, request, grant);
   const id = form.get("revoke");
   const command: OwnKeysCommand = id === null
     ? { do: "create", owner, fields: fieldsOf(form) }
@@ -158,6 +166,20 @@ async function handleForm(
     secret,
   });
   return withOutcome(page, outcomeOf(command, answer));
+}
+
+async function handleLogout(
+  options: SelfOptions,
+  request: Request,
+  id: string,
+): Promise<Response> {
+  const { status, text, outcome } = await endOwnGrant(
+    options.target,
+    ownerOf(request),
+    id,
+  );
+  const page = await showPage(options, request, { status, text });
+  return outcome === undefined ? page : withOutcome(page, outcome);
 }
 
 /** Reads the form of a new key; what is empty is not set. */
@@ -178,12 +200,15 @@ function fieldsOf(form: URLSearchParams): JsonObject {
 
 /** Reads keys, budgets and usage of a user, and of nobody else. */
 async function readReport(
-  { target: { dataPlane, settings }, clock }: SelfOptions,
+  { target, clock }: SelfOptions,
   owner: KeyOwner,
 ): Promise<SelfReport | Extract<OwnKeysAnswer, { readonly problem: string }>> {
+  const { dataPlane, settings } = target;
   const found = await dataPlane.call("ownKeys", { do: "list", owner });
   if ("problem" in found) return found;
   if (found.result !== "found") throw new TypeError("unexpected result");
+  const grants = await listOwnGrants(target, owner);
+  if ("problem" in grants) return grants;
   const { user, team, keys } = found;
   const now = clock.now();
   const date = new Date(now);
@@ -207,6 +232,7 @@ async function readReport(
     user,
     team,
     keys,
+    ...grants,
     budgets: budgets.filter(({ owner: each = "" }) => owners.has(each)),
     usage: {
       today: await usageSince(now - now % DAY_MS),
@@ -214,16 +240,6 @@ async function readReport(
     },
     connections: settings.connections?.url,
   };
-}
-
-/** @throws {InvalidParameter} Without a login, which the role of the endpoints requires. */
-function ownerOf(request: Request): KeyOwner {
-  const { user, team } = callerOf(request) ?? {};
-  if (user === undefined || team === undefined) {
-    throw new InvalidParameter("a login of config.adminLogin is required");
-  }
-  const { issuer, subject, name } = user;
-  return { issuer, subject, name, team };
 }
 
 function problemOf(

@@ -1,13 +1,14 @@
-import type { KeyOwner } from "../../src/dataplane/keyring/key_owner.ts";
-import type { OwnTeam } from "../../src/dataplane/keyring/own_keys.ts";
-import type { KeyObjectView } from "../../src/dataplane/keyring/keyring_views.ts";
-import type { BudgetDescription } from "../../src/dataplane/state/state_descriptions.ts";
+import type { KeyOwner } from "../../../src/dataplane/keyring/key_owner.ts";
+import type { OwnTeam } from "../../../src/dataplane/keyring/own_keys.ts";
+import type { KeyObjectView } from "../../../src/dataplane/keyring/keyring_views.ts";
+import type { BudgetDescription } from "../../../src/dataplane/state/state_descriptions.ts";
 import {
   escapeHtml,
   renderPage,
   renderRow,
-} from "../../src/gateway/admin_login/admin_pages.ts";
-import type { ShownSum } from "./usage_sums.ts";
+} from "../../../src/gateway/admin_login/admin_pages.ts";
+import type { GrantView } from "../views/grant_view.ts";
+import type { ShownSum } from "../views/usage_sums.ts";
 
 /** The page of a user. */
 export interface SelfReport {
@@ -15,6 +16,8 @@ export interface SelfReport {
   readonly user: string;
   readonly team: OwnTeam;
   readonly keys: readonly KeyObjectView[];
+  /** MCP clients that the user has logged in, the newest first. */
+  readonly grants: readonly GrantView[];
   /** Budgets of the user, of the keys and of the team, of which something is used. */
   readonly budgets: readonly BudgetDescription[];
   /** By model, tool and key; days and months are those of UTC. */
@@ -37,7 +40,7 @@ export interface PageNotice {
 /** Renders the page on which users see and change their own keys. */
 export function renderOwnKeys(
   { name }: KeyOwner,
-  { team, keys, budgets, usage, connections }: SelfReport,
+  { team, keys, grants, budgets, usage, connections }: SelfReport,
   notice?: PageNotice,
 ): string {
   return renderPage(
@@ -55,6 +58,13 @@ ${
         : `<ul>\n${keys.map(renderKey).join("\n")}\n</ul>`
     }
 ${renderNewKey(team)}
+<h1>Your logins</h1>
+<p class="hint">Clients that you have logged in at MCP servers. One that you log out has to ask you again.</p>
+${
+      grants.length === 0
+        ? "<p>No client is logged in.</p>"
+        : `<ul>\n${grants.map(renderGrant).join("\n")}\n</ul>`
+    }
 <h1>Budgets</h1>
 ${
       renderList(
@@ -98,6 +108,25 @@ function renderKey(
 <form method="post"><button name="revoke" value="${
     escapeHtml(id)
   }">Revoke</button></form></li>`;
+}
+
+function renderGrant(
+  { id, client, resource, scopes, startedAt, usedAt }: GrantView,
+): string {
+  const rows = [
+    ["MCP server", resource],
+    ["Rights", scopes.join(", ")],
+    ["Since", startedAt],
+    ["Last token", usedAt],
+  ] as const;
+  return `<li><strong>${escapeHtml(client)}</strong>
+<dl>${
+    rows.filter(([, text]) => text !== "")
+      .map(([term, text]) => renderRow(term, text)).join("")
+  }</dl>
+<form method="post"><button name="logout" value="${
+    escapeHtml(id)
+  }">Log out client</button></form></li>`;
 }
 
 function renderNewKey({ selfService }: OwnTeam): string {

@@ -1,4 +1,4 @@
-import type { DescribedGrant } from "../../src/dataplane/calls/descriptions.ts";
+import type { DescribedGrant } from "../../../src/dataplane/calls/descriptions.ts";
 
 /** A grant, with times in ISO 8601. */
 export interface GrantView
