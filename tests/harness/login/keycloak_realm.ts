@@ -97,17 +97,34 @@ export class KeycloakRealm {
     let page = await user.visit(link);
     for (let steps = 0; steps < 6; steps++) {
       if (page.url.origin === this.origin) {
-        const [, action = ""] = /<form[^>]* action="([^"]*)"/.exec(page.text) ??
-          [];
-        page = await user.visit(
-          action.replaceAll("&amp;", "&"),
-          new URLSearchParams({ username: name, password: name }),
-        );
+        page = await this.#submitLogin(user, page);
       } else if (page.url.pathname.endsWith("/connections")) {
         return { user, page };
       } else page = await user.submit(page, "allow");
     }
     throw new Error(`too many pages, the last is ${page.url}: ${page.text}`);
+  }
+
+  /** Opens a page of the gateway as a user who logs in at Keycloak. */
+  async open(
+    name: string,
+    url: string,
+  ): Promise<{ readonly user: ConnectingUser; readonly page: VisitedPage }> {
+    const user = new ConnectingUser(name, new URL(url).origin, this.origin);
+    const page = await this.#submitLogin(user, await user.visit(url));
+    return { user, page };
+  }
+
+  #submitLogin(
+    user: ConnectingUser,
+    { text }: VisitedPage,
+  ): Promise<VisitedPage> {
+    const [, action = ""] = /<form[^>]* action="([^"]*)"/.exec(text) ?? [];
+    const { name } = user;
+    return user.visit(
+      action.replaceAll("&amp;", "&"),
+      new URLSearchParams({ username: name, password: name }),
+    );
   }
 }
 
@@ -153,8 +170,15 @@ function realmOf(gateway: string): Fields {
       {
         clientId: "gateway",
         secret: GATEWAY_SECRET,
-        redirectUris: [`${gateway}/connections/*`],
-        attributes: { "standard.token.exchange.enabled": "true" },
+        redirectUris: [
+          `${gateway}/connections/*`,
+          `${gateway}/oauth2/callback`,
+          `${gateway}/bye`,
+        ],
+        attributes: {
+          "standard.token.exchange.enabled": "true",
+          "post.logout.redirect.uris": "+",
+        },
         protocolMappers: [audience("reports"), audience("gateway")],
       },
       { clientId: "reports", secret: "reports-secret" },

@@ -91,6 +91,26 @@ function configurationOf(
       at("/drive", signed, "drive"),
       at("/asked", asked, "open"),
       at("/bound", signed, "open"),
+      {
+        name: "site",
+        matches: [{ path: { type: "PathPrefix", value: "/site" } }],
+        policies: {
+          oidc: {
+            issuer,
+            clientId: "gateway",
+            clientSecret: GATEWAY_SECRET,
+            cookieSecret: "a cookie secret of at least 32 characters",
+            forwardAccessToken: true,
+            logout: { redirectUrl: "/bye" },
+          },
+          authorization: {
+            policy: {
+              matchExpressions: ["jwt.preferred_username == 'ada'"],
+            },
+          },
+        },
+        backends: [{ backend: "open" }],
+      },
     ],
   };
 }
@@ -154,6 +174,25 @@ Deno.test("users log in, exchange, bind and revoke tokens of a real Keycloak thr
     const thief = await createDpopClient();
     const stolen = await thief.prove(`${origin}/bound`, token);
     assert.equal((await send("/bound", `DPoP ${token}`, stolen)).status, 401);
+  });
+
+  await test.step("browser login (oidc), and its logout here and at Keycloak", async () => {
+    const url = `${origin}/site/page?a=1`;
+    const { user, page } = await realm.open("ada", url);
+    assert.deepEqual([page.url.href, page.status], [url, 200], page.text);
+    const token = page.text.replace("Bearer ", "");
+    assert.equal(decodeJwt(token)["azp"], "gateway");
+    assert.equal((await realm.open("ben", url)).page.status, 403);
+
+    const left = await user.visit(
+      `${origin}/oauth2/logout`,
+      new URLSearchParams(),
+    );
+    assert.equal(left.url.pathname, "/bye");
+    assert.equal(await realm.isActive(token), false);
+    const again = await user.visit(url);
+    assert.equal(again.url.origin, realm.origin);
+    assert.match(again.text, /name="password"/);
   });
 
   await test.step("login at a service, and its revocation", async () => {
