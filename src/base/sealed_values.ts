@@ -75,6 +75,8 @@ export class Seal<Purpose extends string> {
     }
     const bytes = Buffer.from(sealed, "base64url");
     if (bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined;
+    // The decoder ignores bits and characters beyond the last byte: one value would have many spellings.
+    if (bytes.toString("base64url") !== sealed) return undefined;
     for (const key of this.#keys) {
       const value = openWith(key, purpose, bytes);
       if (value !== undefined) return value;
