@@ -51,6 +51,7 @@ export interface ResourceServer {
 }
 
 export interface Features {
+  readonly introspection?: { readonly enabled: boolean };
   readonly backchannelLogout?: { readonly enabled: boolean };
   readonly clientCredentials?: { readonly enabled: boolean };
   /** `ack` is the draft version, as the package requires. */

@@ -12,6 +12,8 @@ export interface Protection {
   readonly audience?: string;
   /** Rules of `authorization`; none by default. */
   readonly rules?: readonly string[];
+  /** Asks the provider about tokens, without its keys. */
+  readonly introspection?: Readonly<Record<string, unknown>>;
   /** Additional fields of `jwtAuthentication.mcp`. */
   readonly mcp?: Readonly<Record<string, unknown>>;
   /** A free port by default. */
@@ -83,6 +85,7 @@ export function protectedConfig(
     allowOrigins = ["*"],
     config = {},
     otherProviders = [],
+    introspection,
   }: ProtectedServer,
 ): Readonly<Record<string, unknown>> {
   return {
@@ -99,7 +102,9 @@ export function protectedConfig(
           providers: [...otherProviders, {
             issuer: idp.issuer,
             audiences: [audience],
-            jwks: { url: idp.origin + idp.jwksPath },
+            ...introspection === undefined
+              ? { jwks: { url: idp.origin + idp.jwksPath } }
+              : { introspection },
           }],
           mcp: {
             provider,

@@ -6,7 +6,11 @@ import { type Idp, startIdp } from "../../../cli/dev/idp/idp.ts";
  * documents.
  */
 export function startGenericIdp(
-  { sendsIssuer, ...options }: IdpOptions & { readonly sendsIssuer: boolean },
+  { sendsIssuer, accessTokenFormat = "jwt", ...options }: IdpOptions & {
+    readonly sendsIssuer: boolean;
+    /** `opaque` tokens can be introspected (RFC 7662). */
+    readonly accessTokenFormat?: "jwt" | "opaque";
+  },
 ): Promise<Idp> {
   return startIdp({
     mountPath: "",
@@ -23,6 +27,7 @@ export function startGenericIdp(
       fetch: fetchWhole,
       routes: {
         authorization: "/authorize",
+        introspection: "/introspect",
         jwks: "/jwks",
         registration: "/register",
         token: "/token",
@@ -30,13 +35,14 @@ export function startGenericIdp(
       },
       features: {
         backchannelLogout: { enabled: true },
+        introspection: { enabled: accessTokenFormat === "opaque" },
         registration: { enabled: true },
         resourceIndicators: {
           enabled: true,
           getResourceServerInfo: (_context, audience) => ({
             audience,
             scope: "",
-            accessTokenFormat: "jwt",
+            accessTokenFormat,
           }),
           useGrantedResource: () => true,
         },
