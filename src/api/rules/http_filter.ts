@@ -229,9 +229,14 @@ export const shortFilterSchema = httpFilter(POLICY_API_GROUP, "GatewayBackend");
 function explainFilterType(
   issue: { readonly received: string; readonly message: string },
 ): string {
-  return issue.received === '"ExtensionRef"'
-    ? 'filters of type "ExtensionRef" are not supported; attach a GatewayPolicy to the route instead'
-    : issue.message;
+  switch (issue.received) {
+    case '"ExtensionRef"':
+      return 'filters of type "ExtensionRef" are not supported; attach a GatewayPolicy to the route instead';
+    case '"ExternalAuth"':
+      return 'filters of type "ExternalAuth" are not supported; attach a GatewayPolicy with extAuthz to the route instead';
+    default:
+      return issue.message;
+  }
 }
 
 /** A filter of a backend reference; only header modifiers are possible after the backend is selected. */
