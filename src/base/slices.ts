@@ -1,18 +1,21 @@
 import { setImmediate, setTimeout } from "node:timers";
 import type { Clock } from "./clock.ts";
 
-/** Items per slice: under a millisecond for cheap work such as describing a route. */
 const ITEMS_PER_SLICE = 32;
 
-/** Maps items like `Array.map`, yielding to the event loop in between, so that thousands of items do not delay requests. */
+/**
+ * Maps items like `Array.map`, yielding to the event loop in between, so that thousands of items do not delay requests.
+ * @param itemsPerSlice As many as take a few milliseconds; yielding itself takes two or more.
+ */
 export async function mapInSlices<Item, Result>(
   items: Iterable<Item>,
   map: (item: Item) => Result,
+  itemsPerSlice = ITEMS_PER_SLICE,
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const item of items) {
     results.push(map(item));
-    if (results.length % ITEMS_PER_SLICE === 0) await yieldToEventLoop();
+    if (results.length % itemsPerSlice === 0) await yieldToEventLoop();
   }
   return results;
 }
