@@ -7,6 +7,8 @@ const LONG_MS = 5000;
 export interface Deadline {
   /** Monotonic time in milliseconds; `Infinity` for none. Set it through `TimerWheel`, or to `Infinity`. */
   dueAt: number;
+  /** Place among the members of its wheel, which sets it. */
+  place?: number | undefined;
   /** Called once when the deadline is due; may set the next deadline. */
   onDue(): void;
 }
@@ -20,7 +22,11 @@ export interface Deadline {
 export class TimerWheel {
   readonly #clock: Clock;
   readonly #resolutionMs: number;
-  readonly #members = new Set<Deadline>();
+  /**
+   * Not a set: its tables, of which many short-lived members need one after the other, refer to the next one. Once the first is old,
+   * all later ones grow old with what their members refer to, and requests become garbage that only the slow collection finds.
+   */
+  readonly #members: Deadline[] = [];
   #wakesAt = Infinity;
   #stopTimer: (() => void) | undefined;
 
@@ -31,13 +37,20 @@ export class TimerWheel {
   }
 
   add(deadline: Deadline): void {
-    this.#members.add(deadline);
+    deadline.place ??= this.#members.push(deadline) - 1;
   }
 
   delete(deadline: Deadline): void {
-    this.#members.delete(deadline);
+    const { place } = deadline;
     deadline.dueAt = Infinity;
-    if (this.#members.size === 0) this.#sleepUntil(Infinity);
+    if (place === undefined) return;
+    deadline.place = undefined;
+    const last = this.#members.pop();
+    if (last !== undefined && last !== deadline) {
+      this.#members[place] = last;
+      last.place = place;
+    }
+    if (this.#members.length === 0) this.#sleepUntil(Infinity);
   }
 
   /** Returns the monotonic time in `delayMs` from now. */

@@ -48,6 +48,26 @@ Deno.test("TimerWheel stops its timer when the last deadline is deleted", () => 
   assert.equal(clock.pending, 0);
 });
 
+Deno.test("TimerWheel keeps the others when deadlines are deleted in any order", () => {
+  const { clock, wheel, due, add } = setUp();
+  const [a, b, c, d] = [add("a"), add("b"), add("c"), add("d")];
+  for (const each of [a, b, c, d]) wheel.set(each, 100);
+
+  wheel.delete(b);
+  wheel.delete(b);
+  wheel.delete(d);
+  wheel.add(b);
+  wheel.add(a);
+  wheel.set(b, 100);
+  clock.advance(1000);
+
+  assert.deepEqual(due.toSorted(), ["a", "b", "c"]);
+  wheel.delete(a);
+  wheel.set(c, 100);
+  clock.advance(100);
+  assert.deepEqual(due.toSorted(), ["a", "b", "c", "c"]);
+});
+
 Deno.test("TimerWheel lets a deadline set its next time when it is due", () => {
   const { clock, wheel, due, add } = setUp();
   const a: Deadline = add("a", () => {
