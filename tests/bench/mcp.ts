@@ -138,6 +138,7 @@ function callOf(
     ? inSession(target, path, "tools/call", params)
     : Promise.resolve({
       path,
+      isCall: true,
       headers: {
         "mcp-protocol-version": "2026-07-28",
         "mcp-method": "tools/call",
@@ -179,6 +180,7 @@ async function inSession(
   const session = response.headers.get("mcp-session-id") ?? "";
   return {
     path,
+    isCall: true,
     headers: {
       accept,
       "mcp-session-id": session,

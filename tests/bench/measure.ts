@@ -6,6 +6,8 @@ export interface Requests {
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON, which makes the request a POST. */
   readonly body?: string;
+  /** The body is a JSON-RPC request, which gets another id each time. */
+  readonly isCall?: boolean;
   /** Every tenth GET gets a 404 from the upstream. */
   readonly someFail?: boolean;
 }
@@ -32,7 +34,8 @@ export interface Speed {
 export async function load(
   { port, pid, scheme = "http" }: Target,
   seconds: number,
-  { path = "/json", headers = {}, body, someFail = false }: Requests = {},
+  { path = "/json", headers = {}, body, isCall, someFail = false }: Requests =
+    {},
 ): Promise<Speed> {
   const before = await cpuSeconds(pid);
   const counted = await canCount
@@ -42,7 +45,9 @@ export async function load(
     `-d${seconds}s`,
     ...Object.entries(headers).flatMap((field) => ["-H", field.join(": ")]),
     ...(someFail ? ["-s", pathOf("every_tenth_fails.lua")] : []),
-    ...(body === undefined ? [] : ["-s", pathOf("post.lua")]),
+    ...(body === undefined
+      ? []
+      : ["-s", pathOf(isCall ? "rpc_call.lua" : "post.lua")]),
     `${scheme}://127.0.0.1:${port}${path}`,
     ...(body === undefined ? [] : ["--", body]),
   ]);
