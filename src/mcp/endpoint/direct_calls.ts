@@ -149,16 +149,15 @@ export class DirectCalls {
     const begun = this.#begin(call, connection, "legacy");
     if (begun === undefined) return undefined;
     const accepts = acceptsEvents(headers);
-    const open = session.open(id, accepts);
+    const open = session.open(id);
     const direct = this.#direct(call, begun, "legacy", {
       respond: (answer, source) => {
         const result = this.#resultOf(id, "legacy", answer, source);
-        session.end(open);
-        return open.stream === undefined
-          ? jsonResponse(writeRawResult(result))
-          : open.stream.deliver((...around) =>
-            writeRawResult(result, ...around)
-          );
+        return session.respond(open, {
+          acceptsEvents: accepts,
+          length: source.length,
+          write: (...around) => writeRawResult(result, ...around),
+        });
       },
       goOn: () => {
         const arrival = { acceptsEvents: accepts, owners, sees, begun };

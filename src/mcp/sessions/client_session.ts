@@ -1,4 +1,4 @@
-import { Cancellation } from "../../base/cancellation.ts";
+import type { Cancellation } from "../../base/cancellation.ts";
 import { recentTime } from "../../base/clock.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
 import { type JsonObject, stringMember } from "../../base/json.ts";
@@ -23,11 +23,12 @@ import type {
   ServerSession,
 } from "../servers/server_connection.ts";
 import { ServerFailure } from "../servers/failures/server_failure.ts";
-import { Answer } from "../streams/rpc_answer.ts";
+import { Answer, jsonResponse } from "../streams/rpc_answer.ts";
 import type { Client } from "../clients/client.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
 import { type MessageStream, readEventId } from "../streams/message_stream.ts";
 import { PendingQuestions } from "./pending_questions.ts";
+import { type RunningRequest, RunningRequests } from "./running_requests.ts";
 import { failureForEra, resultForEra } from "../clients/revision_results.ts";
 import { ServerNews } from "../clients/server_news.ts";
 import type { SessionFacts } from "./session_id.ts";
@@ -39,6 +40,8 @@ type Request = Extract<RpcMessage, { kind: "request" }>;
 /** Requests under way. */
 const MAX_RUNNING = 256;
 const MAX_SUBSCRIPTIONS = 256;
+/** Length in bytes of an answer that fits into a packet: a client has it as a whole, or has no id of an event to come back with. */
+const SHORT_ANSWER = 1024;
 /** Messages of a server before the client has chosen a level. */
 const DEFAULT_LEVEL = "info";
 
@@ -47,13 +50,13 @@ interface Arrival extends Pick<RequestSide, "owners" | "sees" | "begun"> {
   readonly acceptsEvents: boolean;
 }
 
-/** A request that is under way, and the stream for what belongs to it. */
-export interface OpenRequest {
-  readonly id: JsonRpcId;
-  /** Cancelled when the client does not want the result any more. */
-  readonly cancellation: Cancellation;
-  /** `undefined` for a client that reads no streams. */
-  readonly stream: MessageStream | undefined;
+/** An answer that is there as a whole. */
+interface WholeAnswer {
+  readonly acceptsEvents: boolean;
+  /** In bytes, about. */
+  readonly length: number;
+  /** Writes the answer between two texts. */
+  write(before: string, after: string): Uint8Array;
 }
 
 /** The session of a client of the legacy era: its conversations with the servers, its requests and its streams. */
@@ -65,7 +68,7 @@ export class ClientSession implements Client {
   usedAt: number;
   readonly #services: EndpointServices;
   readonly #servers: SessionServers;
-  readonly #running = new Map<JsonRpcId, Cancellation>();
+  readonly #running = new RunningRequests();
   readonly #streams: SessionStreams;
   readonly #questions: PendingQuestions;
   /** Resources of which the client wants to hear, by server. */
@@ -123,9 +126,7 @@ export class ClientSession implements Client {
     requests: readonly Request[],
     arrival: Arrival,
   ): Promise<ResponseMessage> {
-    const answer = this.#beginAnswer(
-      arrival.acceptsEvents ? this.#streams.create() : undefined,
-    );
+    const answer = this.#beginAnswer(arrival);
     const [only, ...others] = requests;
     if (only === undefined) answer.abandon();
     else if (others.length === 0) {
@@ -139,38 +140,42 @@ export class ClientSession implements Client {
     return !this.#running.has(id) && this.#running.size < MAX_RUNNING;
   }
 
-  /** Opens a request that can run, for somebody who responds to it, or calls `goOn`. */
-  open(id: JsonRpcId, acceptsEvents: boolean): OpenRequest {
-    const cancellation = new Cancellation();
-    this.#running.set(id, cancellation);
-    const stream = acceptsEvents ? this.#streams.create() : undefined;
-    return { id, cancellation, stream };
+  /** Opens a request that can run, for somebody who calls `respond` or `goOn`. */
+  open(id: JsonRpcId): RunningRequest {
+    return this.#running.add(id);
   }
 
-  /** Ends an open request. */
-  end({ id }: OpenRequest): void {
-    this.#running.delete(id);
+  /** Ends an open request with its answer, which is the only message. */
+  respond(
+    open: RunningRequest,
+    { acceptsEvents, length, write }: WholeAnswer,
+  ): ResponseMessage {
+    this.#running.delete(open);
     this.usedAt = recentTime(this.#services.clock);
+    return acceptsEvents && length > SHORT_ANSWER
+      ? this.#streams.create().deliver(write)
+      : jsonResponse(write("", ""));
   }
 
   /** Handles an open request as `handle` does. */
   goOn(
     request: Request,
     arrival: Arrival,
-    { cancellation, stream }: OpenRequest,
+    open: RunningRequest,
   ): Promise<ResponseMessage> {
-    const answer = this.#beginAnswer(stream);
+    const answer = this.#beginAnswer(arrival);
     void this.#runOpen(
       request,
       arrival,
       answer,
       (text) => answer.finish(text),
-      cancellation,
+      open,
     );
     return answer.response;
   }
 
-  #beginAnswer(stream: MessageStream | undefined): Answer {
+  #beginAnswer({ acceptsEvents }: Arrival): Answer {
+    const stream = acceptsEvents ? this.#streams.create() : undefined;
     const answer = new Answer(this.#services.clock, stream);
     // A client whose connection breaks can come back for the result.
     answer.begin();
@@ -210,7 +215,7 @@ export class ClientSession implements Client {
   suspend(): void {
     this.leave();
     this.#questions.close();
-    for (const running of this.#running.values()) running.cancel(cancelled);
+    this.#running.cancelAll(cancelled);
     this.#streams.close();
   }
 
@@ -245,9 +250,8 @@ export class ClientSession implements Client {
       const message = "The id is in use, or too many requests are under way";
       return finish(writeError(id, { code: RPC.INVALID_REQUEST, message }));
     }
-    const cancellation = new Cancellation();
-    this.#running.set(id, cancellation);
-    await this.#runOpen(request, arrival, answer, finish, cancellation);
+    const open = this.#running.add(id);
+    await this.#runOpen(request, arrival, answer, finish, open);
   }
 
   async #runOpen(
@@ -255,8 +259,9 @@ export class ClientSession implements Client {
     { owners, sees, begun }: Arrival,
     answer: Answer,
     finish: (text: string) => void,
-    cancellation: Cancellation,
+    open: RunningRequest,
   ): Promise<void> {
+    const { cancellation } = open;
     try {
       const side = {
         ...this.#sideOf(params, cancellation, answer),
@@ -272,7 +277,7 @@ export class ClientSession implements Client {
       finish(writeError(id, this.#failureOf(method, error)));
     } finally {
       begun?.leave();
-      this.#running.delete(id);
+      this.#running.delete(open);
       this.usedAt = this.#services.clock.monotonic();
     }
   }
@@ -373,7 +378,7 @@ export class ClientSession implements Client {
       if (typeof requestId !== "string" && typeof requestId !== "number") {
         return;
       }
-      this.#running.get(requestId)?.cancel(cancelled);
+      this.#running.cancel(requestId, cancelled);
     } else if (method === "notifications/roots/list_changed") {
       this.#servers.notify(method);
     }

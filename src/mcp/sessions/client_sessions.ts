@@ -12,6 +12,8 @@ import {
 const MAX_SESSIONS = 10_000;
 const IDLE_MS = 30 * 60_000;
 const CHECK_MS = 60_000;
+/** The order of sessions that were used within this time does not matter. */
+const ORDER_MS = 1000;
 /** Ids of sessions that have ended, which nobody can continue. */
 const MAX_ENDED = 10_000;
 /** Opening the seal of an id costs several times as much as finding it here. */
@@ -20,7 +22,7 @@ const MAX_OPENED = 512;
 /** The sessions of clients of the legacy era. */
 export class ClientSessions {
   readonly #services: EndpointServices;
-  /** By nonce, the one that was used least recently first. */
+  /** By nonce, in the order of their last use, about. */
   readonly #sessions = new Map<string, ClientSession>();
   readonly #ended = new Set<string>();
   /** Contents of the ids that were read last, the oldest first. */
@@ -66,9 +68,14 @@ export class ClientSessions {
 
   /** Returns a session, which may have begun in another process. */
   use(facts: SessionFacts): ClientSession {
-    const session = this.#sessions.get(facts.nonce) ??
-      new ClientSession(facts, this.#services);
-    session.usedAt = recentTime(this.#services.clock);
+    const now = recentTime(this.#services.clock);
+    const known = this.#sessions.get(facts.nonce);
+    if (known !== undefined && now - known.usedAt < ORDER_MS) {
+      known.usedAt = now;
+      return known;
+    }
+    const session = known ?? new ClientSession(facts, this.#services);
+    session.usedAt = now;
     this.#sessions.delete(facts.nonce);
     this.#keep(session);
     return session;

@@ -4,23 +4,31 @@ import { hashOf } from "./hash.ts";
 
 const HEADER = "mcp-session-id";
 
-/** The ID of a server, and the hash of its endpoint. */
-const marked = /^([\x21-\x7e]+)~gw([0-9a-f]{8})$/;
+/** The hash of an endpoint, at the end of the ID of a server. */
+const mark = /^~gw([0-9a-f]{8})$/;
+const MARK_LENGTH = 11;
 
 /** Code of the MCP SDKs for an unknown session. */
 const SESSION_NOT_FOUND = -32001;
 
 /** Returns the hash of the endpoint that began the MCP session of a request; `undefined` without one. */
 export function endpointOfSession(headers: HeaderList): number | undefined {
-  const value = headers.get(HEADER);
-  const hash = value === undefined ? undefined : marked.exec(value)?.[2];
+  const hash = hashIn(headers.get(HEADER));
   return hash === undefined ? undefined : parseInt(hash, 16);
+}
+
+/** Looks at the end of an ID only, which can be long. */
+function hashIn(id = ""): string | undefined {
+  return id.length > MARK_LENGTH
+    ? mark.exec(id.slice(-MARK_LENGTH))?.[1]
+    : undefined;
 }
 
 /** Makes the ID of a session the one that its server knows. */
 export function unmarkSession(headers: HeaderList): void {
-  const id = marked.exec(headers.get(HEADER) ?? "")?.[1];
-  if (id !== undefined) headers.set(HEADER, id);
+  const id = headers.get(HEADER);
+  if (id === undefined || hashIn(id) === undefined) return;
+  headers.set(HEADER, id.slice(0, -MARK_LENGTH));
 }
 
 /**
@@ -30,8 +38,8 @@ export function unmarkSession(headers: HeaderList): void {
 export function markSession(headers: HeaderList, endpoint: string): void {
   const id = headers.get(HEADER);
   if (id === undefined) return;
-  const mark = hashOf(endpoint).toString(16).padStart(8, "0");
-  headers.set(HEADER, `${id}~gw${mark}`);
+  const hash = hashOf(endpoint).toString(16).padStart(8, "0");
+  headers.set(HEADER, `${id}~gw${hash}`);
 }
 
 /** Creates the error after which an MCP client begins a new session: 404, as the server responds itself to unknown ones. */

@@ -17,6 +17,9 @@ const results: Readonly<Record<string, string>> = {
     '{"content":[{"type":"resource_link","name":"a","uri":"file:///a"},{"type":"text","text":"a"}]}',
   escaped: '{"content":[{"type":"resource\\u005flink","uri":"file:///a"}]}',
   twice: '{"content":[{"type":"text","text":"a"}],"content":[]}',
+  long: `{"content":${spelled},"structuredContent":{"a":"${
+    "b".repeat(2000)
+  }"}}`,
   broken: '{"content":[{"type":"text","text":tru}]}',
 };
 
@@ -185,11 +188,20 @@ for (const era of eras) {
       const { json, id } = messageOf(text);
       assert.equal(id, 7);
       assert.ok(json.includes(`"content":${spelled}`), json);
-      if (era === "legacy") {
-        assert.match(text, /^id: 2-0\nretry: \d+\ndata: \n\nid: 2-1\nevent: /);
-      }
       const sent = JSON.parse(client.bodies.at(-1) ?? "");
       assert.equal(sent.params.name, "plain");
+    });
+
+    Deno.test(`a long answer of a ${form} server is a stream that ${era} clients can resume, if they can`, async () => {
+      await using client = await open(era, form);
+
+      const text = await client.call("long");
+
+      const { result } = messageOf(text);
+      assert.equal(result.structuredContent.a.length, 2000);
+      const isStream = /^id: 1-0\nretry: \d+\ndata: \n\nid: 1-1\nevent: /
+        .test(text);
+      assert.equal(isStream, era === "legacy", text.slice(0, 100));
     });
 
     Deno.test(`${era} calls of a ${form} server change what clients must not see as it is`, async () => {
