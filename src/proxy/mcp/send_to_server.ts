@@ -13,7 +13,10 @@ import type { SendHttp } from "../../mcp/servers/http/http_transport.ts";
 import { ServerFailure } from "../../mcp/servers/failures/server_failure.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Backend, McpTargetServer } from "../../snapshot/snapshot.ts";
-import type { Destination } from "../balancing/attempt_target.ts";
+import type {
+  AttemptTarget,
+  Destination,
+} from "../balancing/attempt_target.ts";
 import {
   CredentialedTarget,
   type SentTokens,
@@ -57,10 +60,14 @@ export function createSend(
   const { credentials, tls } = backend;
   const send: SendHttp = async (request, body, cancellation) => {
     const target = destinationOf(backend).choose([], undefined, false);
+    const trace = traceOfRequest.getStore();
+    const seen = trace === undefined
+      ? target
+      : tracedTarget(target, server, trace);
     if (credentials === undefined) {
-      return target.send(request, body, cancellation);
+      return seen.send(request, body, cancellation);
     }
-    const credentialed = new CredentialedTarget(target, {
+    const credentialed = new CredentialedTarget(seen, {
       credentials,
       caller: caller(),
       tokens,
@@ -69,7 +76,7 @@ export function createSend(
       maxSignedBytes: maxBufferBytes,
       scheme: tls === undefined ? "http" : "https",
       clock,
-      trace: traceOfRequest.getStore(),
+      trace,
     });
     try {
       return await credentialed.send(request, body, cancellation);
@@ -82,6 +89,32 @@ export function createSend(
     return unprepared === undefined
       ? send(request, body, cancellation)
       : unprepared.then(() => send(request, body, cancellation));
+  };
+}
+
+/** Returns the target; each request to it is an event of the trace, with its outcome. */
+function tracedTarget(
+  target: AttemptTarget,
+  server: string,
+  trace: Pick<PolicyTrace, "report">,
+): Pick<AttemptTarget, "send"> {
+  const report = (outcome: { status: number } | { error: string }) =>
+    trace.report({
+      type: "policyEvent",
+      kind: "mcpServer",
+      details: { server, endpoint: target.label, ...outcome },
+    });
+  return {
+    async send(request, body, cancellation) {
+      try {
+        const response = await target.send(request, body, cancellation);
+        report({ status: response.status });
+        return response;
+      } catch (error) {
+        report({ error: error instanceof Error ? error.message : "failed" });
+        throw error;
+      }
+    },
   };
 }
 
