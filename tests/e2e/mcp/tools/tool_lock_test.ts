@@ -1,9 +1,9 @@
 /** Tools that have to be approved. */
 import assert from "node:assert/strict";
-import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
-import { startDescribedServer as startServer } from "../../harness/mcp/described_server.ts";
-import { callModern, listTools } from "../../harness/mcp/modern_call.ts";
-import { gatewayCommand } from "../../harness/process/executable.ts";
+import { GatewayProcess } from "../../../harness/gateway/gateway_process.ts";
+import { startDescribedServer as startServer } from "../../../harness/mcp/described_server.ts";
+import { callModern, listTools } from "../../../harness/mcp/modern_call.ts";
+import { gatewayCommand } from "../../../harness/process/executable.ts";
 
 function startGateway(url: string, lock?: string) {
   return GatewayProcess.start({

@@ -1,7 +1,7 @@
 /** Clients of MCP servers that do not read what they get. */
 import assert from "node:assert/strict";
 import http2 from "node:http2";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
 
 const META = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,6 +1,6 @@
 /** Replicas of a gateway in front of MCP servers, one of which is killed. */
 import assert from "node:assert/strict";
-import { killBetweenRounds } from "../../harness/mcp/killed_replica.ts";
+import { killBetweenRounds } from "../../../harness/mcp/killed_replica.ts";
 
 Deno.test("a call of a server of 2026-07-28 goes on at another replica, once", async () => {
   assert.deepEqual(await killBetweenRounds("modern"), {

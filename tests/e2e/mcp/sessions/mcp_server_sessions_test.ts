@@ -2,10 +2,10 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import assert from "node:assert/strict";
-import { startMcpServer } from "../../../cli/dev/mcp_server.ts";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
-import { callModern, listTools } from "../../harness/mcp/modern_call.ts";
-import { startOneEra } from "../../harness/mcp/one_era.ts";
+import { startMcpServer } from "../../../../cli/dev/mcp_server.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
+import { callModern, listTools } from "../../../harness/mcp/modern_call.ts";
+import { startOneEra } from "../../../harness/mcp/one_era.ts";
 
 /** Starts a gateway with one server, which counts the sessions that begin. */
 async function start(name: string) {

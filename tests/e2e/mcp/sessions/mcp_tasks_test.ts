@@ -9,9 +9,9 @@ import {
   CreateTaskResultSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import assert from "node:assert/strict";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
-import { callModern } from "../../harness/mcp/modern_call.ts";
-import { startSdk1Server } from "../../interop/eras/sdk1_server.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
+import { callModern } from "../../../harness/mcp/modern_call.ts";
+import { startSdk1Server } from "../../../interop/eras/sdk1_server.ts";
 
 const EXTENSION = "io.modelcontextprotocol/tasks";
 const takesTasks = { capabilities: { extensions: { [EXTENSION]: {} } } };

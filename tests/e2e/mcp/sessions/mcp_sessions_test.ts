@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
-import { answer, RawUpstream } from "../../harness/clients/raw_upstream.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
+import { answer, RawUpstream } from "../../../harness/clients/raw_upstream.ts";
 
 /** A server that begins the session `name` with each request, and remembers the sessions of requests. */
 function server(name: string): RawUpstream & { readonly sessions: string[] } {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { startReloadableGateway } from "../../harness/gateway/reloadable_gateway.ts";
-import { answer, RawUpstream } from "../../harness/clients/raw_upstream.ts";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
+import { startReloadableGateway } from "../../../harness/gateway/reloadable_gateway.ts";
+import { answer, RawUpstream } from "../../../harness/clients/raw_upstream.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
 
 const rules = ["!has(mcp.tool) || mcp.tool.name.startsWith('a')"];
 

@@ -4,7 +4,7 @@ import { Client } from "@modelcontextprotocol/sdk/client";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { CreateTaskResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import assert from "node:assert/strict";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
 
 const now = "2026-01-01T00:00:00Z";
 const task = {

@@ -1,9 +1,9 @@
 /** Tools that are approved as the gateway first sees them. */
 import assert from "node:assert/strict";
-import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
-import { startDescribedServer } from "../../harness/mcp/described_server.ts";
-import { callModern, listTools } from "../../harness/mcp/modern_call.ts";
-import { gatewayCommand } from "../../harness/process/executable.ts";
+import { GatewayProcess } from "../../../harness/gateway/gateway_process.ts";
+import { startDescribedServer } from "../../../harness/mcp/described_server.ts";
+import { callModern, listTools } from "../../../harness/mcp/modern_call.ts";
+import { gatewayCommand } from "../../../harness/process/executable.ts";
 
 interface TrustOptions {
   readonly newTools?: string;

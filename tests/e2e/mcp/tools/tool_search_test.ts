@@ -1,12 +1,12 @@
 /** Endpoints whose clients search for tools. */
 import assert from "node:assert/strict";
-import { objectSchema, text } from "../../../cli/dev/mcp/offer.ts";
-import { startMcpServer } from "../../../cli/dev/mcp_server.ts";
-import type { JsonObject } from "../../../src/base/json.ts";
-import { clientV2 } from "../../harness/clients/mcp_clients.ts";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
-import { callModern, listTools } from "../../harness/mcp/modern_call.ts";
-import { startOneEra } from "../../harness/mcp/one_era.ts";
+import { objectSchema, text } from "../../../../cli/dev/mcp/offer.ts";
+import { startMcpServer } from "../../../../cli/dev/mcp_server.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { clientV2 } from "../../../harness/clients/mcp_clients.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
+import { callModern, listTools } from "../../../harness/mcp/modern_call.ts";
+import { startOneEra } from "../../../harness/mcp/one_era.ts";
 
 /** A server with tools that return their names. */
 function startServer(tools: Readonly<Record<string, string>>) {

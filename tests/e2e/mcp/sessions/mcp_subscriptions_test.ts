@@ -2,13 +2,13 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import assert from "node:assert/strict";
-import { startTestGateway } from "../../harness/gateway/gateway.ts";
-import { callModern } from "../../harness/mcp/modern_call.ts";
-import { startSdk1Server } from "../../interop/eras/sdk1_server.ts";
+import { startTestGateway } from "../../../harness/gateway/gateway.ts";
+import { callModern } from "../../../harness/mcp/modern_call.ts";
+import { startSdk1Server } from "../../../interop/eras/sdk1_server.ts";
 import {
   startSdk2LegacyServer,
   startSdk2ModernServer,
-} from "../../interop/eras/sdk2_server.ts";
+} from "../../../interop/eras/sdk2_server.ts";
 
 const shown = ["one+note://one", "two+note://one"];
 const hidden = "three+note://one";
