@@ -3,6 +3,7 @@ import { usagePeriods } from "../../src/telemetry/traffic/summed_usage.ts";
 import { usageColumns } from "../../src/telemetry/traffic/usage_table.ts";
 import { trafficDimensions } from "../../src/telemetry/traffic/traffic_bucket.ts";
 import { trafficRanges } from "../../src/telemetry/traffic/traffic_range.ts";
+import { mergeChanges } from "../../src/dataplane/calls/account_calls.ts";
 import type { AuditLog } from "../access/audit_log.ts";
 import { accessEndpoints } from "./access_endpoint.ts";
 import { connectionEndpoints } from "./connections_endpoint.ts";
@@ -73,9 +74,9 @@ export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
       ok: "The configuration",
     }),
     logging(target),
-    get("/audit", () => json(audit.read()), {
+    get("/audit", () => showAudit(target, audit), {
       summary:
-        "The last administrative changes, newest first: who, what, and the outcome",
+        "The last administrative changes, and those of accounts by their users, newest first: who, what, and the outcome",
       ok: "The changes",
     }),
     post("/keys/refresh", () => refreshKeys(target), {
@@ -309,4 +310,15 @@ function describeEndpoints(target: AdminTarget, admin: readonly Endpoint[]) {
 function shutDown(target: AdminTarget): Response {
   target.shutdown();
   return textResponse(200, "shutdown now");
+}
+
+/** Users change their accounts on pages of the threads with traffic. */
+async function showAudit(
+  { settings, dataPlane }: AdminTarget,
+  audit: AuditLog,
+): Promise<Response> {
+  const own = audit.read();
+  if (settings.connections === undefined) return json(own);
+  const ofUsers = await dataPlane.call("accountChanges");
+  return json(mergeChanges<{ readonly at: string }>([own, ofUsers]));
 }

@@ -62,10 +62,6 @@ export class LocalDataPlane implements DataPlane {
   constructor(options: LocalDataPlaneOptions) {
     const { clock } = options;
     this.#options = options;
-    this.#stores = new DataPlaneStores(
-      options,
-      () => this.#thread.mcp.forgetApprovals(),
-    );
     this.#egress = new EgressPolicy({
       settings: options.settings.egress,
       log: options.logger.module("proxy"),
@@ -76,6 +72,11 @@ export class LocalDataPlane implements DataPlane {
       egress: this.#egress,
       snapshot: () => this.#snapshots.current,
     });
+    // Nobody would close the stores if something threw after this.
+    this.#stores = new DataPlaneStores(
+      options,
+      () => this.#thread.mcp.forgetApprovals(),
+    );
     this.#thread = createThread(options, {
       egress: this.#egress,
       snapshots: this.#snapshots,

@@ -1,3 +1,4 @@
+import type { KeptChanges } from "../../identity/connections/account_changes.ts";
 import type { ConnectionSelection } from "../../identity/connections/admin_connections.ts";
 import type { VaultId } from "../../identity/vault/vault_seal.ts";
 import { define } from "./data_plane_call.ts";
@@ -5,6 +6,12 @@ import type { TrafficThread } from "./traffic_thread.ts";
 
 /** Calls about the connections of users at services; results are `undefined` without `config.connections`. All reject when the store fails. */
 export const accountCalls = {
+  /** Returns what users have changed on the pages, newest first. */
+  accountChanges: define({
+    run: ({ accounts }: TrafficThread): KeptChanges =>
+      accounts?.changes() ?? { changes: [], omitted: 0 },
+    merge: (results) => mergeChanges(results.map(({ part }) => part)),
+  }),
   /** Lists connections, without tokens. */
   userConnections: define({
     threads: "one",
@@ -25,3 +32,16 @@ export const accountCalls = {
       results.map(({ part }) => part).find((part) => part !== undefined),
   }),
 };
+
+/** Merges lists of changes into one, newest first. */
+export function mergeChanges<Change extends { readonly at: string }>(
+  lists: readonly {
+    readonly changes: readonly Change[];
+    readonly omitted: number;
+  }[],
+): { readonly changes: readonly Change[]; readonly omitted: number } {
+  const changes = lists.flatMap(({ changes }) => changes)
+    .sort((one, other) => other.at < one.at ? -1 : other.at > one.at ? 1 : 0);
+  const omitted = lists.reduce((sum, list) => sum + list.omitted, 0);
+  return { changes, omitted };
+}

@@ -5,6 +5,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import { readFileTextSync } from "../../base/regular_file.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
+import { AccountChanges } from "../../identity/connections/account_changes.ts";
 import { AdminConnections } from "../../identity/connections/admin_connections.ts";
 import { ConnectionActions } from "../../identity/connections/connection_actions.ts";
 import { ConnectionGrants } from "../../identity/connections/connection_grants.ts";
@@ -27,6 +28,8 @@ import type { OpenVault } from "./stores/kv_stores.ts";
 /** Dependencies of the connections of users. */
 export interface ConnectionStateOptions {
   readonly settings: NonNullable<Settings["connections"]>;
+  /** Identity providers of the users, of `readPageLogins`. */
+  readonly pageLogins: readonly PageLogin[];
   readonly vault: OpenVault;
   readonly clock: Clock;
   readonly log: Log;
@@ -49,7 +52,7 @@ export interface ConnectionState {
   readonly admin: AdminConnections;
 }
 
-/** Creates the connections of users. @throws {Error} When a file with a secret cannot be read. */
+/** Creates the connections of users. */
 export function createConnections(
   options: ConnectionStateOptions,
 ): ConnectionState {
@@ -69,7 +72,9 @@ export function createConnections(
     log,
     onEnded: (login, user) => options.onEnded(login, user),
   });
+  const changes = new AccountChanges(clock);
   const admin = new AdminConnections({
+    changes,
     vault,
     index,
     connections,
@@ -82,17 +87,24 @@ export function createConnections(
     links,
     login: new GatewayLogin({
       ...options,
-      logins: settings.logins.map(pageLoginOf),
+      logins: options.pageLogins,
       links,
       redirectUri: `${url}/login`,
     }),
-    actions: new ConnectionActions({ connections, logins, log }),
+    actions: new ConnectionActions({ connections, logins, changes, log }),
     clients,
     log,
     now: () => clock.now(),
     logins: () => options.logins(),
   });
   return { connections, site, admin };
+}
+
+/** Returns the identity providers of the users. @throws {Error} When a file with a secret cannot be read. */
+export function readPageLogins(
+  { logins }: NonNullable<Settings["connections"]>,
+): readonly PageLogin[] {
+  return logins.map(pageLoginOf);
 }
 
 function pageLoginOf(

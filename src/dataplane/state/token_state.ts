@@ -17,6 +17,7 @@ import {
   type ConnectionState,
   createConnections,
   loginsOf,
+  readPageLogins,
 } from "./connection_state.ts";
 import { createVault } from "./stores/kv_stores.ts";
 
@@ -45,6 +46,9 @@ export class TokenState {
   constructor(options: TokenStateOptions) {
     const { settings, clock, logger, metrics, egress } = options;
     const log = logger.module("identity");
+    // A secret that cannot be read throws before a store is open, which nobody would close.
+    const pageLogins = settings.connections &&
+      readPageLogins(settings.connections);
     this.#vault = createVault(options);
     const vault = this.#vault?.vault;
     const cancellation = this.#closing;
@@ -67,10 +71,11 @@ export class TokenState {
         error: describeError(error),
       });
     };
-    this.connections = settings.connections && this.#vault &&
+    this.connections = settings.connections && pageLogins && this.#vault &&
       createConnections({
         ...options,
         settings: settings.connections,
+        pageLogins,
         vault: this.#vault,
         log,
         cancellation,

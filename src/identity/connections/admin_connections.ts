@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import type { AccountChanges, KeptChanges } from "./account_changes.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
 import { type Vault, VaultError } from "../vault/vault.ts";
 import type { VaultId } from "../vault/vault_seal.ts";
@@ -19,6 +20,7 @@ export interface AdminConnectionsOptions {
   readonly vault: Pick<Vault, "read">;
   readonly index: Pick<ConnectionIndex, "list" | "remove">;
   readonly connections: Pick<Connections, "end">;
+  readonly changes: Pick<AccountChanges, "read">;
   readonly clock: Pick<Clock, "now">;
   /** Returns the logins of the configuration in force. */
   logins(): readonly UserLogin[];
@@ -77,6 +79,11 @@ export class AdminConnections {
 
   constructor(options: AdminConnectionsOptions) {
     this.#options = options;
+  }
+
+  /** Returns what users have changed in this thread. */
+  changes(): KeptChanges {
+    return this.#options.changes.read();
   }
 
   /** Lists connections; forgets what is not in the vault any more. */

@@ -1,6 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Log } from "../../base/log.ts";
 import { OAuthError } from "../oauth/protocol/oauth_error.ts";
+import type { AccountChanges } from "./account_changes.ts";
 import { type ConnectionLogins, isForUser } from "./connection_logins.ts";
 import type { ShownConnection } from "./connection_pages.ts";
 import type { Connections } from "./user_connections.ts";
@@ -11,10 +12,11 @@ import { type GatewayUser, pathOf, titleOf } from "./user_login.ts";
 export interface ConnectionActionsOptions {
   readonly connections: Connections;
   readonly logins: ConnectionLogins;
+  readonly changes: Pick<AccountChanges, "add">;
   readonly log: Log;
 }
 
-/** Carries out what users do on the pages. Each change leaves an audit line; users learn why it fails, and only the log has all of it. */
+/** Carries out what users do on the pages. Each change leaves an audit line and an entry; users learn why it fails, and only the log has all of it. */
 export class ConnectionActions {
   readonly #options: ConnectionActionsOptions;
 
@@ -79,20 +81,19 @@ export class ConnectionActions {
       : "disconnected";
   }
 
-  /** Logs a change of a user with its outcome: `rejected` or `failed` if it throws, else what `change` returns. */
+  /** Records a change of a user with its outcome: `rejected` or `failed` if it throws, else what `change` returns. */
   async #audited<Outcome extends string>(
     action: "connect" | "disconnect",
     { backend }: UserLogin,
     { issuer, subject }: GatewayUser,
     change: () => Promise<Outcome>,
   ): Promise<Outcome> {
-    const audit = (outcome: string) =>
-      this.#options.log.info("Account change", {
-        user: { issuer, subject },
-        action,
-        backend,
-        outcome,
-      });
+    const { log, changes } = this.#options;
+    const user = { issuer, subject };
+    const audit = (outcome: string) => {
+      log.info("Account change", { user, action, backend, outcome });
+      changes.add({ user, action: `${action} ${backend}`, outcome });
+    };
     try {
       const outcome = await change();
       audit(outcome);

@@ -81,6 +81,7 @@ Deno.test("gwctl accounts lists what users have connected, and revokes it in all
   const audit = await send(gateway, "/audit", {
     authorization: `Bearer ${adminToken}`,
   });
+  const { changes } = JSON.parse(audit.text);
 
   assert.match(
     table.stdout,
@@ -105,6 +106,20 @@ Deno.test("gwctl accounts lists what users have connected, and revokes it in all
   assert.equal((await sendAs(site, "ben")).status, 200);
   assert.equal(again.code, 1);
   assert.match(again.stderr, /no connection has this ID/);
+  // Of two users, in whichever worker, and of the admin.
+  assert.deepEqual(
+    changes.map((change: Record<string, unknown>) => change["action"]).slice(
+      -2,
+    ),
+    ["connect default/drive", "connect default/drive"],
+  );
+  const { at, ...first } = changes.at(-1);
+  assert.match(at, /^\d{4}-.*Z$/);
+  assert.equal(first.user.subject, "anna");
+  assert.deepEqual(
+    [first.access, first.outcome, Object.keys(first.user)],
+    ["page", "done", ["issuer", "subject"]],
+  );
   assert.match(
     audit.text,
     /"outcome": "revoked default\/drive of anna at http:[^ ]+: done"/,
