@@ -26,6 +26,7 @@ import { reloadRows } from "./reload.ts";
 import { formatRow, type Row, row } from "./row.ts";
 import { tokenRows } from "./tokens.ts";
 import { translationRows } from "./translation.ts";
+import { vaultRows } from "./vault.ts";
 
 const ROUNDS = Number(Deno.env.get("BENCH_ROUNDS") ?? 7);
 const SECONDS = Number(Deno.env.get("BENCH_SECONDS") ?? 1);
@@ -50,6 +51,7 @@ const groups: Readonly<Record<string, (upstreamPort: number) => Rows>> = {
   tokens: () => tokenRows(ROUNDS),
   translation: () => translationRows(repetition),
   mcp: () => mcpRows(repetition),
+  vault: () => vaultRows(repetition),
   profiling: (port) => profilingRows(port, repetition),
   reload: (port) => reloadRows(port, repetition),
   start: startUpRows,

@@ -87,7 +87,8 @@ async function* listRows(
   yield row(what, perCpu, "x", { atLeast: 1 }, cpuMicros, instructions);
 }
 
-async function compareContenders(
+/** Compares two processes, which it warms up first. */
+export async function compareContenders(
   base: Contender,
   other: Contender,
   rounds: number,
@@ -126,7 +127,8 @@ function serversOf({ port }: Neighbour, path: string, count: number) {
   }));
 }
 
-function callOf(
+/** Returns a call of a tool in the requests of an era. */
+export function callOf(
   target: Neighbour,
   path: string,
   era: Era,
