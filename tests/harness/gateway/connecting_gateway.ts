@@ -42,10 +42,13 @@ export interface GatewayOptions {
   readonly providers?: readonly Fields[];
 }
 
-/** Starts the identity provider of the users. */
-export async function startConnectingSite(): Promise<ConnectingSite> {
+/** Starts the identity provider of the users. @param publicOrigin Origin of the pages for browsers and servers, if a proxy is in front of the gateway. */
+export async function startConnectingSite(
+  publicOrigin?: string,
+): Promise<ConnectingSite> {
   const port = freePort();
   const origin = `http://127.0.0.1:${port}`;
+  const pages = publicOrigin ?? origin;
   const folder = await Deno.makeTempDir();
   const storePath = join(folder, "store.sqlite");
   const idp = await startGenericIdp({
@@ -53,7 +56,7 @@ export async function startConnectingSite(): Promise<ConnectingSite> {
     clients: [{
       client_id: "gateway-pages",
       client_secret: LOGIN_SECRET,
-      redirect_uris: [`${origin}/connections/login`],
+      redirect_uris: [`${pages}/connections/login`],
     }],
   });
   // Tokens of the same issuer, without a client that logs in for each.
@@ -65,7 +68,7 @@ export async function startConnectingSite(): Promise<ConnectingSite> {
       kv: { path: storePath },
       vault: { keys: [VAULT_KEY] },
       connections: {
-        url: `${origin}/connections`,
+        url: `${pages}/connections`,
         logins: [{
           issuer: idp.issuer,
           clientId: "gateway-pages",

@@ -13,6 +13,8 @@ export class ConnectingUser {
   readonly jar = new CookieJar();
   /** Stops redirects before a URL. */
   stopsAt: (url: URL) => boolean = () => false;
+  /** Returns where a URL is reached, as a proxy with TLS would. */
+  locate: (url: URL) => URL = (url) => url;
 
   /** @param gateway Origin of the gateway. @param idp Origin of the identity provider of its users. */
   constructor(
@@ -75,15 +77,18 @@ export class ConnectingUser {
     start: string | URL,
     form?: URLSearchParams,
   ): Promise<VisitedPage> {
+    using client = Deno.createHttpClient({ allowHost: true });
     let url = new URL(start);
     let body = form;
     for (let redirects = 0; redirects < 12; redirects++) {
       if (this.stopsAt(url)) return { url, status: 0, text: "" };
-      const response = await fetch(url, {
+      const response = await fetch(this.locate(url), {
         method: body === undefined ? "GET" : "POST",
         redirect: "manual",
+        client,
         headers: {
           accept: "text/html",
+          host: url.host,
           cookie: this.jar.fieldFor(url),
           connection: "close",
           ...(body && { origin: url.origin }),

@@ -38,6 +38,8 @@ export interface UserServiceOptions {
   readonly clients?: readonly Readonly<Record<string, unknown>>[];
   readonly registration?: boolean;
   readonly sendsIssuer?: boolean;
+  /** Fetches documents that describe clients, which are rejected by default. */
+  readonly fetchClient?: (url: string) => Promise<Response>;
   /** Tokens have to be bound to a key, and proofs need a nonce, at both servers. */
   readonly wantsProofs?: boolean;
 }
@@ -50,6 +52,7 @@ export async function startUserService(
     clients = [],
     registration = true,
     sendsIssuer = true,
+    fetchClient,
     wantsProofs = false,
   }: UserServiceOptions = {},
 ): Promise<UserService> {
@@ -109,6 +112,7 @@ export async function startUserService(
     },
   }, {
     clients,
+    ...(fetchClient && { fetchClient }),
     onRequest: (line) => requests.push(line),
     prepare(provider) {
       provider.use(async (context, next) => {
