@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { SourceNode } from "./source_node.ts";
 
 /** Names of providers that the gateway adapts to, by those of the file. */
@@ -153,8 +154,8 @@ export function importApiKeys(source: SourceNode) {
   return {
     mode: modeOf(source, "Optional"),
     keys: keys.map((key) => ({
-      key: key.get("key")?.text(),
-      keyHash: key.get("keyHash")?.text(),
+      ...importClientKey(key.get("key")?.text()),
+      ...key.has("keyHash") && { keyHash: key.get("keyHash")?.text() },
       metadata: key.get("metadata")?.plain(),
     })),
     location: source.get("location")?.plain(),
@@ -199,4 +200,38 @@ function rulesFrom(source: SourceNode, limit: (rule: string) => string) {
     return undefined;
   }
   return { policy: { matchExpressions } };
+}
+
+/** Returns a key that clients send: its hash, unless it is a reference to the environment. */
+export function importClientKey(
+  text: string | undefined,
+): { readonly key?: string; readonly keyHash?: string } {
+  if (text === undefined) return {};
+  return isReference(text)
+    ? { key: text }
+    : { keyHash: `sha256:${digestOf(text)}` };
+}
+
+/** Returns the credentials of a key for a backend: a reference to the environment, in place of a key that is written in the file. */
+export function importBackendKey(
+  text: string,
+  owner: string,
+  source: SourceNode,
+): { readonly key: string } | { readonly fromEnv: string } {
+  if (isReference(text)) return { key: text };
+  const words = owner.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
+  // Several keys of a provider have a variable each.
+  const fromEnv = `${words}_KEY_${digestOf(text).slice(0, 4).toUpperCase()}`;
+  source.note(
+    `key: it is not copied; set the environment variable ${fromEnv} to it`,
+  );
+  return { fromEnv };
+}
+
+function isReference(text: string): boolean {
+  return /\$\{[A-Za-z_]\w*\}/.test(text);
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }

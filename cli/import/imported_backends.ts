@@ -1,3 +1,4 @@
+import { importBackendKey } from "./imported_access.ts";
 import { rejectRestrictions } from "./imported_policies.ts";
 import { type ImportedTls, importMcpTargets } from "./imported_targets.ts";
 import type { SourceNode } from "./source_node.ts";
@@ -153,7 +154,8 @@ export function importProvider(
     provider: known ?? "OpenAICompatible",
     ...settings,
     ...(plainText === true && { plainText }),
-    ...(key !== undefined && { credentials: { key } }),
+    ...(key !== undefined &&
+      { credentials: importBackendKey(key, name, source) }),
   };
   return { backend: { llm } };
 }

@@ -1,3 +1,4 @@
+import { importBackendKey } from "./imported_access.ts";
 import { listAt } from "../../src/base/json.ts";
 import { rejectRestrictions } from "./imported_policies.ts";
 import type { SourceNode } from "./source_node.ts";
@@ -49,8 +50,11 @@ function importTarget(
     .replaceAll(/[^A-Za-z0-9-]+/g, "-");
   const policies = target.get("policies");
   if (rejectRestrictions(policies).length > 0) return undefined;
-  const key = policies?.get("backendAuth")?.get("key")?.text();
-  const credentials = key === undefined ? {} : { credentials: { key } };
+  const auth = policies?.get("backendAuth")?.get("key");
+  const key = auth?.text();
+  const credentials = auth === undefined || key === undefined
+    ? {}
+    : { credentials: importBackendKey(key, `mcp_${name}`, auth) };
   const stdio = target.get("stdio");
   if (stdio !== undefined) return { name, stdio: importStdio(stdio) };
   const api = target.get("openapi");

@@ -10,11 +10,15 @@ import type { SourceNode } from "./source_node.ts";
 
 /** Port of Kong's proxy. */
 const PORT = 8000;
+/** Largest number of attempts here. */
+const MAX_ATTEMPTS = 10;
 
 interface KongService {
   readonly source: SourceNode;
   readonly backend: Readonly<Record<string, unknown>> | undefined;
   readonly path: string;
+  /** Retries and time limits of its routes. */
+  readonly settings: Readonly<Record<string, unknown>>;
 }
 
 /** Surroundings of routes besides their service. */
@@ -64,15 +68,40 @@ function importService(source: SourceNode): KongService {
   const path = source.get("path")?.text() ?? url?.pathname ?? "/";
   if (host === undefined || !/^https?$/.test(protocol)) {
     source.reject("service: expected a host and the protocol http or https");
-    return { source, backend: undefined, path };
+    return { source, backend: undefined, path, settings: {} };
   }
   const isTls = protocol === "https";
   const known = port === undefined || port === "" ? isTls ? 443 : 80 : port;
   return {
     source,
     path,
+    settings: importSettings(source),
     backend: { host: `${host}:${known}`, ...isTls && { tls: {} } },
   };
+}
+
+/** Imports retries, and the time-out of a response; that of a connection and of writing have no counterpart in a route. */
+function importSettings(source: SourceNode) {
+  const attempts = source.get("retries")?.number();
+  const milliseconds = source.get("read_timeout")?.number();
+  for (const name of ["connect_timeout", "write_timeout"]) {
+    source.get(name)?.note(
+      `${name}: no counterpart in a route; write a named backend with timeouts`,
+    );
+  }
+  return {
+    ...typeof attempts === "number" && attempts > 0 &&
+      { retry: { attempts: Math.min(attempts, MAX_ATTEMPTS) } },
+    ...typeof milliseconds === "number" &&
+      { timeouts: { backendRequest: durationOf(milliseconds) } },
+  };
+}
+
+/** Durations have at most five digits. */
+function durationOf(milliseconds: number): string {
+  return milliseconds < 100_000
+    ? `${milliseconds}ms`
+    : `${Math.ceil(milliseconds / 1000)}s`;
 }
 
 function importRoute(
@@ -111,6 +140,7 @@ function importRoute(
     source,
     route: {
       ...start,
+      ...imported.backend === undefined && service?.settings,
       ...Object.keys(policies).length > 0 && { policies },
       backends: [backend],
     },

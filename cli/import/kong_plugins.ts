@@ -1,3 +1,4 @@
+import { importClientKey } from "./imported_access.ts";
 import { importProvider } from "./imported_backends.ts";
 import type { SourceNode } from "./source_node.ts";
 
@@ -76,6 +77,8 @@ export function importPlugins(
       policies["rateLimit"] = {
         local: [...importLimits(config, consumers, undefined)],
       };
+    } else if (name === "cors") {
+      policies["cors"] = importCors(plugin, config);
     } else if (name === "acl") {
       policies["authorization"] = importAcl(config);
     } else if (name === "ai-proxy") {
@@ -110,7 +113,7 @@ function importKeys(
   return {
     keys: consumers.flatMap(({ name, keys, groups }) =>
       keys.map((key) => ({
-        key,
+        ...importClientKey(withReferences(key)),
         metadata: { name, ...groups.length > 0 && { groups } },
       }))
     ),
@@ -203,6 +206,29 @@ function importAcl(config: SourceNode | undefined) {
         ...deny.length > 0 ? [`!(${has(deny)})`] : [],
       ],
     },
+  };
+}
+
+/** Origins of Kong may be regular expressions; without a counterpart of one, browsers get nothing more than allowed. */
+function importCors(plugin: SourceNode, config: SourceNode | undefined) {
+  config?.get("preflight_continue");
+  const origins = (config?.get("origins")?.texts() ?? ["*"]).filter(
+    (origin) => {
+      if (origin === "*" || /^https?:\/\/[\w.:-]+$/.test(origin)) return true;
+      plugin.note(`origin ${origin}: write it as an origin, or with a "*"`);
+      return false;
+    },
+  );
+  const maxAge = config?.get("max_age")?.number();
+  return {
+    allowOrigins: origins.includes("*") ? ["*"] : origins,
+    allowMethods: config?.get("methods")?.texts() ??
+      ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS"],
+    allowHeaders: config?.get("headers")?.texts() ?? ["*"],
+    exposeHeaders: config?.get("exposed_headers")?.texts(),
+    ...config?.get("credentials")?.isTrue() === true &&
+      { allowCredentials: true },
+    ...typeof maxAge === "number" && { maxAge },
   };
 }
 

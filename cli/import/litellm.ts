@@ -1,3 +1,4 @@
+import { importClientKey } from "./imported_access.ts";
 import {
   fromEnvironment,
   importDeployment,
@@ -122,7 +123,10 @@ function readCommon(root: SourceNode): Common {
     policies: {
       ...key !== undefined && {
         apiKeyAuthentication: {
-          keys: [{ key: fromEnvironment(key), metadata: { name: "master" } }],
+          keys: [{
+            ...importClientKey(fromEnvironment(key)),
+            metadata: { name: "master" },
+          }],
           ...database !== undefined && { stored: true },
         },
       },

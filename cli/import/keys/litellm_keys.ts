@@ -239,6 +239,13 @@ function budgetsOf({ values, note }: Row): readonly JsonObject[] | undefined {
     ["tpm_limit", "tokens"],
     ["rpm_limit", "requests"],
   ] as const;
+  const none = ["tpm_limit", "rpm_limit", "max_budget"].find((column) =>
+    isNumber(values[column]) && Number(values[column]) <= 0
+  );
+  if (none !== undefined) {
+    note(`${none}: 0 allows no request; the row is left out`);
+    return undefined;
+  }
   const rates = limits.flatMap(([column, name]) =>
     isNumber(values[column])
       ? [{ [name]: Number(values[column]), unit: "Minutes" }]

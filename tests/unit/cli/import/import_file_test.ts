@@ -27,6 +27,7 @@ const environment = {
   OPENAI_API_KEY: "sk-openai",
   ANTHROPIC_API_KEY: "sk-anthropic",
   PROJECT: "project",
+  MCP_OLD_ONE_KEY_7C35: "k-1",
 };
 
 /** Imports a text; the result must load. */
@@ -274,7 +275,11 @@ binds:
     },
     apiKeyAuthentication: {
       mode: "Strict",
-      keys: [{ key: "k-0123456789", metadata: { team: "x" } }],
+      keys: [{
+        keyHash:
+          "sha256:d13374f428d2270aec0aa2c4275fe2df9056d466c4cb71fa415a76b19229cb60",
+        metadata: { team: "x" },
+      }],
     },
     authorization: {
       policy: {
@@ -390,7 +395,7 @@ mcp:
         {
           name: "old-one",
           sse: "http://localhost:1/sse",
-          credentials: { key: "k-1" },
+          credentials: { fromEnv: "MCP_OLD_ONE_KEY_7C35" },
         },
         {
           name: "program",
@@ -401,8 +406,15 @@ mcp:
       prefix: "Always",
     },
   }]);
-  assert.equal(notes.length, 1);
-  assert.match(notes[0] ?? "", /^8:\d+ stdio: of the gateway's environment/);
+  assert.equal(notes.length, 2);
+  assert.match(
+    notes.join("\n"),
+    /^\d+:\d+ key: it is not copied; set the environment variable MCP_OLD_ONE_KEY_7C35 to it$/m,
+  );
+  assert.match(
+    notes.join("\n"),
+    /^8:\d+ stdio: of the gateway's environment/m,
+  );
 });
 
 Deno.test("import takes over mirrors, tracing and the access log", async () => {

@@ -56,10 +56,15 @@ consumers:
       apiKeyAuthentication: {
         keys: [
           {
-            key: "anna-key-1",
+            keyHash:
+              "sha256:9fb562a748ee49e0a5f0b1b030acc928e715ff20f8269679a59b1b53ec69a8ed",
             metadata: { name: "anna", groups: ["staff"] },
           },
-          { key: "bot-key-1", metadata: { name: "bot" } },
+          {
+            keyHash:
+              "sha256:821d27aab3c9c5701c575821bf3ae676e8dc84083884c46dc6691b9178ceb19b",
+            metadata: { name: "bot" },
+          },
         ],
         location: { header: { name: "x-key" } },
       },
@@ -177,4 +182,63 @@ services:
     headers: [{ name: "x-v", value }, { name: "x-w", value: "a" }],
   }));
   assert.deepEqual([routes[0].matches, notes], [matches, []]);
+});
+
+Deno.test("import takes over CORS, retries and the time-out of Kong, and copies no key of a provider", async () => {
+  const { text, notes } = await importText(
+    "kong.yaml",
+    `
+_format_version: "3.0"
+services:
+- name: orders
+  url: http://127.0.0.1:9001
+  retries: 3
+  read_timeout: 120000
+  connect_timeout: 500
+  routes:
+  - name: orders
+    paths: [/orders]
+    strip_path: false
+    plugins:
+    - { name: cors, config: { origins: ["https://a.example", "a.*b"], methods: [GET], max_age: 60, credentials: true } }
+- name: ai
+  url: http://localhost
+  routes:
+  - name: chat
+    paths: ["~/v1/chat/completions$"]
+    plugins:
+    - name: ai-proxy
+      config:
+        route_type: llm/v1/chat
+        auth: { header_name: Authorization, header_value: "Bearer sk-planted-5d1f" }
+        model: { provider: openai, name: gpt-4o }
+`,
+  );
+  const [document] = parseAllYaml(text);
+  const [orders, chat] = Object(document).routes;
+  const { fromEnv } = chat.backends[0].llm.credentials;
+  const { diagnostics } = await validateConfiguration(textSource(text), {
+    [fromEnv]: "sk-1",
+  });
+
+  assert.deepEqual(diagnostics, []);
+  assert.deepEqual(orders.policies.cors, {
+    allowOrigins: ["https://a.example"],
+    allowMethods: ["GET"],
+    allowHeaders: ["*"],
+    allowCredentials: true,
+    maxAge: 60,
+  });
+  assert.deepEqual(orders.retry, { attempts: 3 });
+  assert.deepEqual(orders.timeouts, { backendRequest: "120s" });
+  assert.deepEqual(orders.backends, [{ host: "127.0.0.1:9001" }]);
+  assert.match(fromEnv, /^OPENAI_KEY_[0-9A-F]{4}$/);
+  assert.doesNotMatch(text, /sk-planted/);
+  const messages = notes.map(({ message }) => message).join("\n");
+  assert.match(messages, /^connect_timeout: no counterpart in a route/m);
+  assert.match(messages, /^origin a\.\*b: /m);
+  assert.match(
+    messages,
+    /^key: it is not copied; set the environment variable OPENAI_KEY_/m,
+  );
 });

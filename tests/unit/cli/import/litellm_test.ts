@@ -4,7 +4,12 @@ import { parseAllYaml } from "../../../../src/base/yaml_library.ts";
 import { textSource } from "../../../../src/config/configuration_source.ts";
 import { validateConfiguration } from "../../../../src/gateway/candidate.ts";
 
-const environment = { OPENAI_KEY: "sk-1", AZURE_KEY: "sk-2", MASTER: "sk-3" };
+const environment = {
+  OPENAI_KEY: "sk-1",
+  OPENAI_KEY_D039: "sk-4",
+  AZURE_KEY: "sk-2",
+  MASTER: "sk-3",
+};
 
 /** Imports a text; the result must load. */
 async function imported(text: string) {
@@ -42,7 +47,9 @@ litellm_settings: { max_budget: 100, budget_duration: 30d }
 general_settings: { master_key: os.environ/MASTER }
 `);
 
-  assert.deepEqual(notes, []);
+  assert.deepEqual(notes, [
+    "8:21 key: it is not copied; set the environment variable OPENAI_KEY_D039 to it",
+  ]);
   const common = {
     timeouts: { request: "30s" },
     retry: { attempts: 2 },
@@ -86,7 +93,7 @@ general_settings: { master_key: os.environ/MASTER }
       host: "127.0.0.1:8001",
       basePath: "/v1",
       plainText: true,
-      credentials: { key: "none-needed" },
+      credentials: { fromEnv: "OPENAI_KEY_D039" },
       aliases: { [name]: "qwen" },
     },
   });
