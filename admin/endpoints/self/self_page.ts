@@ -44,28 +44,30 @@ export function renderOwnKeys(
   notice?: PageNotice,
 ): string {
   return renderPage(
-    "Your keys",
-    `<h1>Your keys</h1>
+    "Your access",
+    `<h1>Your access</h1>
 ${notice === undefined ? "" : renderNotice(notice)}
-<dl>
+${renderNavigation(connections)}
+<dl id="models">
 ${renderRow("User", name)}
 ${renderRow("Team", team.id)}
 ${renderRow("Models", team.models?.join(", ") ?? "all of the routes")}
 </dl>
+<h1 id="keys">Keys</h1>
 ${
       keys.length === 0
         ? "<p>You have no keys.</p>"
         : `<ul>\n${keys.map(renderKey).join("\n")}\n</ul>`
     }
 ${renderNewKey(team)}
-<h1>Your logins</h1>
+<h1 id="logins">Your logins</h1>
 <p class="hint">Clients that you have logged in at MCP servers. One that you log out has to ask you again.</p>
 ${
       grants.length === 0
         ? "<p>No client is logged in.</p>"
         : `<ul>\n${grants.map(renderGrant).join("\n")}\n</ul>`
     }
-<h1>Budgets</h1>
+<h1 id="budgets">Budgets</h1>
 ${
       renderList(
         budgets.map(({ entry, remaining, limit, unit }) =>
@@ -74,17 +76,28 @@ ${
         "Nothing is used.",
       )
     }
-<h1>Usage today</h1>
+<h1 id="usage">Usage today</h1>
 ${renderUsage(usage.today)}
 <h1>Usage of this month</h1>
 ${renderUsage(usage.month)}
-${
-      connections === undefined
-        ? ""
-        : `<p><a href="${escapeHtml(connections)}">Your connections</a></p>`
-    }
 <form method="post" action="/ui/login/logout"><button>Log out</button></form>`,
   );
+}
+
+/** Links the parts of the page, and the page of connections if there is one. */
+function renderNavigation(connections: string | undefined): string {
+  const links = [
+    ["#keys", "Keys"],
+    ["#models", "Models"],
+    ["#logins", "Logins"],
+    ["#budgets", "Budgets"],
+    ["#usage", "Usage"],
+    ...connections === undefined ? [] : [[connections, "Connections"] as const],
+  ] as const;
+  const items = links.map(([href, text]) =>
+    `<a href="${escapeHtml(href)}">${text}</a>`
+  );
+  return `<nav>${items.join(" · ")}</nav>`;
 }
 
 function renderNotice({ text, secret }: PageNotice): string {

@@ -148,6 +148,10 @@ Deno.test("users make keys as their team allows, which work at all workers, and 
   // Another key of the same user has no other budget.
   assert.equal(stillSpent, 429);
   assert.match(page.text, new RegExp(`value="${next.id}"`));
+  for (const part of ["keys", "models", "logins", "budgets", "usage"]) {
+    assert.match(page.text, new RegExp(`<a href="#${part}">`));
+    assert.match(page.text, new RegExp(` id="${part}"`));
+  }
   assert.deepEqual(
     changes.slice(0, 3).map(({ user, outcome }: Json) => [user, outcome]),
     [
