@@ -1,4 +1,5 @@
 import { isDuration, parseDuration } from "../../src/api/schema/duration.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type {
   KeyringAnswer,
@@ -128,13 +129,30 @@ export async function listAccess(
   return await run(target, { kind, do: "list", selection });
 }
 
-/** Shows one object. */
+/** Shows one object, with what is left of its budgets, and when they start anew. */
 async function showAccess(
   target: AdminTarget,
   kind: KeyObjectKind,
   { url }: Request,
 ): Promise<Response> {
-  return await run(target, { kind, do: "show", id: lastSegment(url) ?? "" });
+  const id = lastSegment(url) ?? "";
+  const response = await run(target, { kind, do: "show", id });
+  if (!response.ok) return response;
+  const { budgets } = await target.dataPlane.call("describeState");
+  const left = budgets.filter(({ owner }) => owner === `${kind} ${id}`).map(
+    ({ entry, limit, unit, used, remaining, resetSeconds }) => ({
+      ...{ entry, limit, unit, used, remaining },
+      ...resetSeconds !== undefined && {
+        resetsAt: timeIn(resetSeconds),
+      },
+    }),
+  );
+  return json({ ...await response.json(), left });
+}
+
+function timeIn(seconds: number): string {
+  const at = Math.round(systemClock.now() / 1000 + seconds) * 1000;
+  return new Date(at).toISOString().replace(".000Z", "Z");
 }
 
 /** Creates an object; the response has the new key, which nobody can read again. @throws {InvalidParameter} */

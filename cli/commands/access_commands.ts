@@ -215,6 +215,7 @@ function addFields(command: Command, kind: AccessKind): Command {
       "notify when so much of a budget is used",
     )
     .addOption(repeated("--metadata <name=value>", "metadata for expressions"));
+  if (kind === "team") addSelfService(command);
   if (kind === "key") {
     command.option(
       "--expires <time>",
@@ -222,6 +223,27 @@ function addFields(command: Command, kind: AccessKind): Command {
     );
   }
   return command;
+}
+
+/** Adds what users may do at `/self`. */
+function addSelfService(command: Command): void {
+  command
+    .addOption(
+      new Option(
+        "--self-service-keys <n>",
+        "keys that each of its users may make at /self",
+      ).argParser(wholeNumber(1, 100)),
+    )
+    .option(
+      "--self-service-lifetime <time>",
+      "longest lifetime of such a key, such as 720h, which is the default",
+    )
+    .addOption(
+      repeated(
+        "--self-service-budget <amount/window>",
+        "budget of each user over these keys",
+      ),
+    );
 }
 
 function repeated(flags: string, description: string): Option {

@@ -61,7 +61,11 @@ export async function showObject(
   const pathAndQuery = `${pathOf(kind)}/${encodeURIComponent(id)}`;
   const found = await requestJson(options, { pathAndQuery }, "objects");
   const [object] = listOf(found, "objects");
-  await printAs(options.output === "json" ? "json" : "yaml", object);
+  const left = listOf(found, "left");
+  await printAs(options.output === "json" ? "json" : "yaml", {
+    ...isJsonObject(object) && object,
+    ...left.length > 0 && { left },
+  });
 }
 
 /** Creates an object; prints a new key. */

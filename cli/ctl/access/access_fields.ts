@@ -16,6 +16,10 @@ export interface FieldOptions {
   readonly notifyAt?: string;
   readonly metadata?: readonly string[];
   readonly expires?: string;
+  /** Keys that a user of the team may make. */
+  readonly selfServiceKeys?: number;
+  readonly selfServiceLifetime?: string;
+  readonly selfServiceBudget?: readonly string[];
 }
 
 /** Converts options to fields; only those that are given. @throws {UsageError} */
@@ -38,7 +42,25 @@ export function readFields(
     allow: Object.keys(allow).length === 0 ? undefined : allow,
     budgets: budget?.map((text) => readBudget(text, options.notifyAt)),
     metadata: metadata && Object.fromEntries(metadata.map(readPair)),
+    selfService: readSelfService(options),
     expiresAt: expires === undefined ? undefined : readTime(expires, now),
+  });
+}
+
+/** Without a number of keys, an update leaves self-service as it is. @throws {UsageError} */
+function readSelfService({
+  selfServiceKeys: maxKeys,
+  selfServiceLifetime: maxLifetime,
+  selfServiceBudget: budgets,
+}: FieldOptions) {
+  if (maxKeys === undefined) {
+    if (maxLifetime === undefined && budgets === undefined) return undefined;
+    throw new UsageError('"--self-service-keys" is required');
+  }
+  return withoutAbsent({
+    maxKeys,
+    maxLifetime: maxLifetime ?? "720h",
+    budgets: budgets?.map((text) => readBudget(text, undefined)),
   });
 }
 

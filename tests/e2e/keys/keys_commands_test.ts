@@ -74,6 +74,11 @@ Deno.test("a team gets a key with two commands, is seen in the usage under its I
     ...["--notify-at", "80,100"],
   );
   const list = await ctl(gateway, "keys", "list", "--team", "blue");
+  await ctl(
+    gateway,
+    ...["teams", "update", "blue", "--self-service-keys", "3"],
+    ...["--self-service-budget", "20usd/month"],
+  );
   const shown = await ctl(gateway, "teams", "show", "blue", "-o", "json");
   const byTeam = await ctl(gateway, "proxy", "usage", "--by", "team");
   const byKey = await ctl(gateway, "proxy", "usage", "-o", "json");
@@ -87,6 +92,15 @@ Deno.test("a team gets a key with two commands, is seen in the usage under its I
   const wrong = await ctl(gateway, "keys", "create", "--budget", "5/month");
 
   assert.equal(team.error, "team created: blue\n");
+  const { selfService, left } = JSON.parse(shown.out);
+  assert.deepEqual(selfService, {
+    maxKeys: 3,
+    maxLifetime: "720h",
+    budgets: [{ cost: { usd: 20, unit: "Months" } }],
+  });
+  assert.equal(left.length, 1, shown.out);
+  assert.equal(typeof left[0].remaining, "number");
+  assert.match(left[0].resetsAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   assert.match(created.error, /^key created: \S+; the key is not .*:\n$/);
   assert.match(
     rotated.error,
