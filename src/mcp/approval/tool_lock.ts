@@ -38,9 +38,12 @@ export function lockedTool(tool: JsonObject): LockedTool {
   return { digest: digestOfTool(tool), definition: definitionOf(tool) };
 }
 
-/** Returns the entry of a tool whose approval was revoked: no definition has its digest, and `newTools` does not approve it anew. */
+/** The digest of a tool whose approval was revoked, which no definition has. */
+export const revokedDigest = "";
+
+/** Returns the entry of a tool whose approval was revoked; `newTools` does not approve it anew. */
 export function revokedTool(revoked: Revocation): LockedTool {
-  return { digest: "", revoked };
+  return { digest: revokedDigest, revoked };
 }
 
 /** Reports whether a tool is held back. */
@@ -51,7 +54,7 @@ export function heldReason(
   if (lock === undefined) return undefined;
   const approved = lock.get(String(tool["name"]));
   if (approved === undefined) return "new";
-  if (approved.digest === "") return "revoked";
+  if (approved.digest === revokedDigest) return "revoked";
   return approved.digest === digestOfTool(tool) ? undefined : "changed";
 }
 

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import type { ListedTools } from "../approval/described_tools.ts";
 import { ToolGuard } from "../approval/tool_guard.ts";
+import { revokedDigest } from "../approval/tool_lock.ts";
 import type { ToolPins } from "../approval/tool_pins.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
 import type { ListKind } from "../servers/list_items.ts";
@@ -232,12 +233,13 @@ export class Catalog {
       );
       if (key === undefined) continue;
       const lock = await this.#guard.lockOf({ name, approval }, list.items);
-      const revoked = lock?.get(key)?.revoked;
-      const problem = revoked === undefined
-        ? `has a tool "${exposed}" that waits for approval`
-        : `has a tool "${exposed}" whose approval was revoked${
-          revoked.by === undefined ? "" : ` by ${revoked.by}`
-        } at ${revoked.at}`;
+      const tool = lock?.get(key);
+      // Who revoked it is for administrators.
+      const problem = tool?.digest === revokedDigest
+        ? `has a tool "${exposed}" whose approval was revoked${
+          tool.revoked === undefined ? "" : ` at ${tool.revoked.at}`
+        }`
+        : `has a tool "${exposed}" that waits for approval`;
       throw new ServerFailure(name, "failed", problem);
     }
   }
