@@ -138,7 +138,7 @@ function offerSlowTools(
   });
   server.registerTool("resume", {}, async (extra) => {
     await report(extra, 1);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 800));
     return textResult("resumed");
   });
   server.registerTool("wait", {}, async (extra) => {

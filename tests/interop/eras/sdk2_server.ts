@@ -161,7 +161,7 @@ function offerSlowTools(server: McpServer, state: State): void {
   });
   server.registerTool("resume", {}, async (context) => {
     await report(context, 1);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 800));
     return textResult("resumed");
   });
   server.registerTool("wait", {}, async (context) => {

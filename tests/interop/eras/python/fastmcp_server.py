@@ -82,7 +82,7 @@ async def count(ctx: Context) -> str:
 @server.tool
 async def resume(ctx: Context) -> str:
     await ctx.report_progress(1)
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.8)
     return "resumed"
 
 
