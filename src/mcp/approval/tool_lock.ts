@@ -39,11 +39,11 @@ export function lockedTool(tool: JsonObject): LockedTool {
 }
 
 /** The digest of a tool whose approval was revoked, which no definition has. */
-export const revokedDigest = "";
+export const REVOKED_DIGEST = "";
 
 /** Returns the entry of a tool whose approval was revoked; `newTools` does not approve it anew. */
 export function revokedTool(revoked: Revocation): LockedTool {
-  return { digest: revokedDigest, revoked };
+  return { digest: REVOKED_DIGEST, revoked };
 }
 
 /** Reports whether a tool is held back. */
@@ -54,7 +54,7 @@ export function heldReason(
   if (lock === undefined) return undefined;
   const approved = lock.get(String(tool["name"]));
   if (approved === undefined) return "new";
-  if (approved.digest === revokedDigest) return "revoked";
+  if (approved.digest === REVOKED_DIGEST) return "revoked";
   return approved.digest === digestOfTool(tool) ? undefined : "changed";
 }
 

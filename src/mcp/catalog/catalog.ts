@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import type { ListedTools } from "../approval/described_tools.ts";
 import { ToolGuard } from "../approval/tool_guard.ts";
-import { revokedDigest } from "../approval/tool_lock.ts";
+import { REVOKED_DIGEST } from "../approval/tool_lock.ts";
 import type { ToolPins } from "../approval/tool_pins.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
 import type { ListKind } from "../servers/list_items.ts";
@@ -234,8 +234,8 @@ export class Catalog {
       if (key === undefined) continue;
       const lock = await this.#guard.lockOf({ name, approval }, list.items);
       const tool = lock?.get(key);
-      // Who revoked it is for administrators.
-      const problem = tool?.digest === revokedDigest
+      // Clients do not learn the name of the administrator.
+      const problem = tool?.digest === REVOKED_DIGEST
         ? `has a tool "${exposed}" whose approval was revoked${
           tool.revoked === undefined ? "" : ` at ${tool.revoked.at}`
         }`
