@@ -20,7 +20,7 @@ import {
 } from "./kept_token.ts";
 import type { IssuedToken } from "./oauth_library.ts";
 import type { ProofKey } from "./proof_key.ts";
-import { tokenError } from "./token_error.ts";
+import { tokenError, UnreadConnectionError } from "./token_error.ts";
 import { requireCaller, type TokenSource } from "./token_source.ts";
 
 /** A token for a request, and its origin. */
@@ -187,10 +187,9 @@ export class BackendTokens {
 
   /** Returns a token that was valid a moment ago, while nobody can tell whether it still is. @throws The error, without one. */
   #spare(current: KeptToken | undefined, error: unknown): BackendToken {
-    const isAway = error instanceof GatewayError &&
-      error.code === "credentials_unavailable";
+    const isUnread = error instanceof UnreadConnectionError;
     const now = this.#options.clock.monotonic();
-    if (!isAway || current === undefined || now >= current.spareUntil) {
+    if (!isUnread || current === undefined || now >= current.spareUntil) {
       throw error;
     }
     return cached(current);

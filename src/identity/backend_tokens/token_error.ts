@@ -22,6 +22,18 @@ export function tokenError(
   );
 }
 
+/** The connection of a user cannot be read, so that nobody can tell whether it still is valid. */
+export class UnreadConnectionError extends GatewayError {
+  constructor({ backend }: Pick<TokenClient, "backend">, cause: unknown) {
+    super(
+      "credentials_unavailable",
+      "gateway",
+      `Cannot get a token for backend "${backend}": the connection of the user cannot be read`,
+      { cause },
+    );
+  }
+}
+
 /** Errors about the user, and not about the client (RFC 6749 section 5.2, RFC 8693 section 2.2.2). */
 const callerErrors: ReadonlySet<string> = new Set([
   "access_denied",

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { ConnectionRequiredError, GatewayError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { IssuedToken } from "../backend_tokens/oauth_library.ts";
-import { tokenError } from "../backend_tokens/token_error.ts";
+import { UnreadConnectionError } from "../backend_tokens/token_error.ts";
 import { EndedError, type Vault } from "../vault/vault.ts";
 import type { VaultId } from "../vault/vault_seal.ts";
 import {
@@ -99,12 +99,7 @@ export class Connections {
       if (current !== undefined) return this.#tokenOf(current);
       if (error instanceof GatewayError) throw error;
       log.warn("Cannot read a connection", { backend: login.backend, error });
-      throw tokenError(
-        "credentials_unavailable",
-        login,
-        "the connection of the user cannot be read",
-        { cause: error },
-      );
+      throw new UnreadConnectionError(login, error);
     }
   }
 

@@ -8,6 +8,7 @@ import type {
   TokenCredentials,
 } from "../../../../src/identity/backend_tokens/backend_credentials.ts";
 import { BackendTokens } from "../../../../src/identity/backend_tokens/backend_tokens.ts";
+import { UnreadConnectionError } from "../../../../src/identity/backend_tokens/token_error.ts";
 import { loginOf } from "../../../harness/vault/model_replica.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
 
@@ -178,16 +179,22 @@ Deno.test("the token of a login is looked up again within a second, and used for
   assert.equal(await get(), "anna-1");
   assert.equal(state.lookUps, 1);
 
-  state.error = new GatewayError("credentials_unavailable", "gateway", "away");
+  const login = loginOf("default/crm");
+  state.error = new UnreadConnectionError(login, new Error("away"));
   for (let second = 1; second < 30; second++) {
     clock.advance(1000);
     assert.equal(await get(), "anna-1");
   }
   clock.advance(1000);
-  await assert.rejects(get(), /away/);
+  await assert.rejects(get(), /cannot be read/);
   state.error = undefined;
   clock.advance(30_000);
   assert.equal(await get(), "anna-1");
+
+  // The connection was read, and has another token, which the server does not renew now.
+  state.error = new GatewayError("credentials_unavailable", "gateway", "away");
+  clock.advance(1000);
+  await assert.rejects(get(), /away/);
 
   state.error = new ConnectionRequiredError("default/crm", {
     title: "CRM",
