@@ -151,7 +151,8 @@ export class Connections {
     );
     await index.add({ ...id, connectedAt: connection.connectedAt });
     await vault.write(id, writeConnection(connection));
-    // Another login in the same millisecond has the same entry.
+    // Another login in the same millisecond has the same entry, and may have been ended meanwhile.
+    await index.add({ ...id, connectedAt: connection.connectedAt });
     if (
       before !== undefined && before.connectedAt !== connection.connectedAt
     ) {
