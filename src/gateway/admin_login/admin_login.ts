@@ -164,10 +164,7 @@ export class AdminLogin {
         return await login.logout(browser);
       case "POST backchannel": {
         const form = new URLSearchParams(await readForm(request));
-        return await login.endByProvider(
-          new Map(form),
-          browser.cancellation,
-        );
+        return await login.endByProvider(new Map(form));
       }
       default:
         throw new OAuthError("invalid_request", "there is no such page");

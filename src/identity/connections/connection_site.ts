@@ -135,7 +135,7 @@ export class ConnectionSite {
     const issuer = query.get("issuer");
     if (issuer !== null) {
       const returnTo = this.#ownPath(query.get("return") ?? "");
-      return await this.#startLogin(issuer, returnTo, { cancellation });
+      return await this.#startLogin(issuer, returnTo);
     }
     const { user, returnTo } = await login.finish(
       this.#cookies.login(headers),
@@ -148,12 +148,10 @@ export class ConnectionSite {
   async #startLogin(
     issuer: string,
     returnTo: string,
-    { cancellation }: Pick<RequestMessage, "cancellation">,
   ): Promise<OAuthReply> {
     const { location, cookie } = await this.#options.login.start(
       issuer,
       returnTo,
-      cancellation,
     );
     return redirectReply(location, this.#cookies.startLogin(cookie));
   }
@@ -217,7 +215,7 @@ export class ConnectionSite {
       const choice = { base: url, returnTo: target };
       return pageReply(renderIssuers(login.issuers, choice));
     }
-    return await this.#startLogin(issuer ?? first, target, request);
+    return await this.#startLogin(issuer ?? first, target);
   }
 
   /** Handles a form of a page. */

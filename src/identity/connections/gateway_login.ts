@@ -63,11 +63,10 @@ export class GatewayLogin {
   async start(
     issuer: string,
     returnTo: string,
-    cancellation: Cancellation,
   ): Promise<StartedLogin> {
     const { links, clock, redirectUri } = this.#options;
     const client = this.#clientAt(issuer);
-    const { location, attempt } = await client.start(redirectUri, cancellation);
+    const { location, attempt } = await client.start(redirectUri);
     const expiresAt = clock.now() + LOGIN_MS;
     const started = { issuer, returnTo, ...attempt, expiresAt };
     return { location, cookie: links.seal("login", started) };

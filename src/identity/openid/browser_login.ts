@@ -76,11 +76,11 @@ export class BrowserLogin {
 
   /** Sends the browser to the provider; it comes back to the page that it has requested. @throws {OAuthError} */
   async start(
-    { origin, target, headers, cancellation }: BrowserRequest,
+    { origin, target, headers }: BrowserRequest,
   ): Promise<OAuthReply> {
     const { client, sessions, names, clock, redirectUrl } = this.#options;
     const redirectUri = new URL(redirectUrl, origin).href;
-    const { location, attempt } = await client.start(redirectUri, cancellation);
+    const { location, attempt } = await client.start(redirectUri);
     const sealed = await sessions.sealLogin({
       ...attempt,
       redirectUri,
@@ -134,7 +134,7 @@ export class BrowserLogin {
    */
   async logout(request: BrowserRequest): Promise<OAuthReply> {
     const { sessions, names, logout } = this.#options;
-    const { method, headers, origin, cancellation } = request;
+    const { method, headers, origin } = request;
     if (!isOwn(request)) {
       if (method === "GET") return pageReply(renderLogout(logout.path));
       throw new OAuthError(
@@ -150,10 +150,10 @@ export class BrowserLogin {
       ? undefined
       : new URL(logout.redirectUrl, origin).href;
     const location = logout.atProvider && session !== undefined
-      ? await this.#options.client.logoutUrl(
-        { idToken: session.tokens.idToken, returnTo },
-        cancellation,
-      ).catch(() => {
+      ? await this.#options.client.logoutUrl({
+        idToken: session.tokens.idToken,
+        returnTo,
+      }).catch(() => {
         // The session here is over, whether or not the provider is available.
         return undefined;
       })
@@ -167,14 +167,13 @@ export class BrowserLogin {
   /** Ends the sessions that the provider has ended (OpenID Connect Back-Channel Logout). @param form Of the request. */
   async endByProvider(
     form: ReadonlyMap<string, string>,
-    cancellation: Cancellation,
   ): Promise<OAuthReply> {
     const { client, sessions, clock, proofs } = this.#options;
     try {
       const ended = await verifyLogoutToken(
         form.get("logout_token") ?? "",
         client,
-        { now: clock.now(), cancellation },
+        clock.now(),
       );
       // First, so that the provider can repeat a request after a failure; to end the same sessions twice changes nothing.
       await sessions.endAll(ended);

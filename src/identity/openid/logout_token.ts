@@ -1,4 +1,3 @@
-import type { Cancellation } from "../../base/cancellation.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -39,10 +38,7 @@ const MAX_NAME_LENGTH = 1024;
 export async function verifyLogoutToken(
   text: string,
   client: Pick<OpenIdClient, "issuer" | "clientId" | "keys">,
-  { now, cancellation }: {
-    readonly now: number;
-    readonly cancellation: Cancellation;
-  },
+  now: number,
 ): Promise<EndedSessions> {
   const token = parseToken(text, isLogoutTokenType);
   const { claims } = token;
@@ -52,18 +48,17 @@ export async function verifyLogoutToken(
   const rules = { audiences: [client.clientId], clockSkewMs: CLOCK_SKEW_MS };
   const expiresAt = checkClaims(claims, rules, now);
   const ended = readClaims(claims, expiresAt);
-  await verifySignature(token, client, cancellation);
+  await verifySignature(token, client);
   return ended;
 }
 
 async function verifySignature(
   token: UnverifiedToken,
   client: Pick<OpenIdClient, "keys">,
-  cancellation: Cancellation,
 ): Promise<void> {
-  const known = await client.keys(cancellation);
+  const known = await client.keys();
   if (await isSignedByAny(token, known)) return;
-  const newer = await client.keys(cancellation, known);
+  const newer = await client.keys(known);
   if (newer !== known && await isSignedByAny(token, newer)) return;
   throw new TokenError("token signature is invalid");
 }

@@ -5,16 +5,16 @@ import {
   authenticate,
   loadOAuthLibrary,
   type OAuthLibrary,
-  type ServerMetadata,
 } from "../backend_tokens/oauth_library.ts";
 import {
   type ServerRequestOptions,
   ServerRequests,
 } from "../backend_tokens/server_requests.ts";
-import { type KeySet, readKeySet } from "../keys/key_set.ts";
+import type { KeySet } from "../keys/key_set.ts";
 import { OAuthError } from "../oauth/protocol/oauth_error.ts";
 import { randomText, sha256 } from "../oauth/protocol/seal.ts";
 import { EndedError } from "../vault/vault.ts";
+import { OpenIdProvider } from "./openid_provider.ts";
 
 /** The client that the gateway is at an OpenID provider. */
 export interface OpenIdClientOptions extends ServerRequestOptions {
@@ -48,20 +48,16 @@ export interface OpenIdTokens {
 
 /** Time that a user has to log in. */
 export const LOGIN_MS = 10 * 60_000;
-const FRESH_MS = 5 * 60_000;
-/** Keys that are unknown lead to one fetch in this time. */
-const NEW_KEYS_MS = 30_000;
-
 /** Logs users in with OpenID Connect: authorization code with PKCE, state and nonce. */
 export class OpenIdClient {
   readonly #options: OpenIdClientOptions;
   readonly #requests: ServerRequests;
-  #metadata: Known<ServerMetadata> | undefined;
-  #keys: Known<KeySet> | undefined;
+  readonly #provider: OpenIdProvider;
 
   constructor(options: OpenIdClientOptions) {
     this.#options = options;
     this.#requests = new ServerRequests(options);
+    this.#provider = new OpenIdProvider(options.issuer, options);
   }
 
   get issuer(): string {
@@ -75,10 +71,9 @@ export class OpenIdClient {
   /** Starts a login. @throws {OAuthError} When the provider is not available. */
   async start(
     redirectUri: string,
-    cancellation: Cancellation,
   ): Promise<{ readonly location: string; readonly attempt: LoginAttempt }> {
     const { clientId, scopes, parameters } = this.#options;
-    const metadata = await this.metadata(cancellation);
+    const metadata = await this.#provider.metadata();
     const attempt = {
       state: randomText(),
       nonce: randomText(),
@@ -110,7 +105,7 @@ export class OpenIdClient {
       readonly cancellation: Cancellation;
     },
   ): Promise<OpenIdTokens & { readonly claims: JsonObject }> {
-    const metadata = await this.metadata(cancellation);
+    const metadata = await this.#provider.metadata();
     const oauth = await loadOAuthLibrary();
     const client = { client_id: this.#options.clientId };
     const options = this.#requestOptions(oauth, cancellation);
@@ -171,7 +166,7 @@ export class OpenIdClient {
     },
     cancellation: Cancellation,
   ): Promise<OpenIdTokens> {
-    const metadata = await this.metadata(cancellation);
+    const metadata = await this.#provider.metadata();
     const oauth = await loadOAuthLibrary();
     const client = { client_id: this.#options.clientId };
     const options = this.#requestOptions(oauth, cancellation);
@@ -213,11 +208,8 @@ export class OpenIdClient {
       readonly idToken: string | undefined;
       readonly returnTo: string | undefined;
     },
-    cancellation: Cancellation,
   ): Promise<string | undefined> {
-    const { end_session_endpoint: endpoint } = await this.metadata(
-      cancellation,
-    );
+    const { end_session_endpoint: endpoint } = await this.#provider.metadata();
     if (typeof endpoint !== "string" || !isWebUrl(endpoint)) return undefined;
     return withQuery(endpoint, {
       client_id: this.#options.clientId,
@@ -227,74 +219,12 @@ export class OpenIdClient {
   }
 
   /**
-   * Returns the metadata of the provider.
-   * @throws {OAuthError} When it is not available, or not that of the issuer.
-   */
-  async metadata(cancellation: Cancellation): Promise<ServerMetadata> {
-    const now = this.#options.clock.monotonic();
-    const known = this.#metadata;
-    if (known !== undefined && now < known.staleAt) return await known.value;
-    const value = this.#discover(cancellation);
-    const next = { value, staleAt: now + FRESH_MS };
-    this.#metadata = next;
-    try {
-      return await value;
-    } catch (error) {
-      if (this.#metadata === next) this.#metadata = undefined;
-      throw new OAuthError(
-        "temporarily_unavailable",
-        "the identity provider is not available",
-        error instanceof Error ? error.message : undefined,
-        5,
-      );
-    }
-  }
-
-  /**
    * Returns the keys of the provider.
-   * @param than Keys that do not have the one that is wanted; newer ones are fetched, if that was not done just now.
+   * @param than Keys that do not have the one that is wanted.
+   * @throws {DocumentUnavailableError}
    */
-  async keys(cancellation: Cancellation, than?: KeySet): Promise<KeySet> {
-    const now = this.#options.clock.monotonic();
-    const known = this.#keys;
-    if (known !== undefined) {
-      const isWanted = than === undefined || await known.value !== than ||
-        now < known.staleAt - FRESH_MS + NEW_KEYS_MS;
-      if (isWanted && now < known.staleAt) return await known.value;
-    }
-    const value = this.#fetchKeys(cancellation);
-    const next = { value, staleAt: now + FRESH_MS };
-    this.#keys = next;
-    try {
-      return await value;
-    } catch (error) {
-      if (this.#keys === next) this.#keys = undefined;
-      throw error;
-    }
-  }
-
-  async #fetchKeys(cancellation: Cancellation): Promise<KeySet> {
-    const { jwks_uri: url = "" } = await this.metadata(cancellation);
-    const headers = { accept: "application/json, application/jwk-set+json" };
-    const response = await this.#requests.fetch(url, { headers }, {
-      cancellation,
-    });
-    return await readKeySet(await response.text());
-  }
-
-  async #discover(cancellation: Cancellation): Promise<ServerMetadata> {
-    const oauth = await loadOAuthLibrary();
-    const url = new URL(this.#options.issuer);
-    const response = await oauth.discoveryRequest(
-      url,
-      this.#requestOptions(oauth, cancellation),
-    );
-    const metadata = await oauth.processDiscoveryResponse(url, response);
-    const protocol = URL.parse(metadata.authorization_endpoint ?? "")?.protocol;
-    if (protocol !== "https:" && protocol !== url.protocol) {
-      throw new TypeError("expected an authorization endpoint over HTTPS");
-    }
-    return metadata;
+  keys(than?: KeySet): Promise<KeySet> {
+    return this.#provider.keys(than);
   }
 
   #requestOptions(oauth: OAuthLibrary, cancellation: Cancellation) {
@@ -302,12 +232,6 @@ export class OpenIdClient {
       cancellation,
     });
   }
-}
-
-interface Known<T> {
-  readonly value: Promise<T>;
-  /** Monotonic time. */
-  readonly staleAt: number;
 }
 
 function readTokens(

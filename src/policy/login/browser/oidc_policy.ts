@@ -197,7 +197,7 @@ class OidcPolicy implements Policy<"oidc"> {
         return method === "POST"
           ? async () => {
             const form = await readForm(request);
-            return await login.endByProvider(form, request.cancellation);
+            return await login.endByProvider(form);
           }
           : wrongMethod;
     }
