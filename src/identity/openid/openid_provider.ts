@@ -20,7 +20,7 @@ const MAX_AGE_MS = 24 * 60 * 60_000;
 const NEW_KEYS_MS = 30_000;
 
 /**
- * What an OpenID provider publishes: its metadata and its keys. Requests that need the same document wait for one fetch, which goes
+ * The published documents of an OpenID provider: metadata and keys. Requests that need the same one wait for one fetch, which goes
  * on when they end.
  */
 export class OpenIdProvider {
