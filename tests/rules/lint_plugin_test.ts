@@ -13,7 +13,7 @@ function lint(path: string, source: string): string[] {
 Deno.test("every file follows the lint rules of the repository", async () => {
   const problems: string[] = [];
   for (const path of await repositoryFiles()) {
-    if (!/\.(ts|js)$/.test(path)) continue;
+    if (!/\.(ts|tsx|js)$/.test(path)) continue;
     const source = await readFile(path);
     for (const { id, message, range: [start] } of diagnose(path, source)) {
       const line = source.slice(0, start).split("\n").length;

@@ -23,23 +23,6 @@ export function History({ hash, canApply }: HistoryProps) {
   const [isCompared, setCompared] = useState(false);
   const { message, failure, goBack } = useGoBack(hash);
   const past = all.find((each) => each.hash === chosen && chosen !== hash);
-  const columns: readonly Column<Past>[] = [
-    ["Applied", ({ appliedAt }) => <Time at={appliedAt} />],
-    ["Configuration", (each) => <code>{each.hash.slice(0, 12)}</code>],
-    ["Files", ({ files }) => files.join(", "), "wide"],
-    [
-      "State",
-      (each) =>
-        each.hash === hash ? <Badge tone="good">in force</Badge> : (
-          <Button
-            isPressed={each.hash === chosen}
-            onPress={() => setChosen(each.hash === chosen ? "" : each.hash)}
-          >
-            Compare
-          </Button>
-        ),
-    ],
-  ];
   return (
     <Section
       title="History"
@@ -57,7 +40,7 @@ export function History({ hash, canApply }: HistoryProps) {
       <Problem>{problem}</Problem>
       <Table
         label="Configurations"
-        columns={columns}
+        columns={columnsOf(hash, chosen, setChosen)}
         rows={all}
         keyOf={(each) => each.hash}
       />
@@ -80,6 +63,30 @@ export function History({ hash, canApply }: HistoryProps) {
       </div>
     </Section>
   );
+}
+
+function columnsOf(
+  hash: string,
+  chosen: string,
+  choose: (hash: string) => void,
+): readonly Column<Past>[] {
+  return [
+    ["Applied", ({ appliedAt }) => <Time at={appliedAt} />],
+    ["Configuration", (each) => <code>{each.hash.slice(0, 12)}</code>],
+    ["Files", ({ files }) => files.join(", "), "wide"],
+    [
+      "State",
+      (each) =>
+        each.hash === hash ? <Badge tone="good">in force</Badge> : (
+          <Button
+            isPressed={each.hash === chosen}
+            onPress={() => choose(each.hash === chosen ? "" : each.hash)}
+          >
+            Compare
+          </Button>
+        ),
+    ],
+  ];
 }
 
 interface WayBackProps {

@@ -18,18 +18,13 @@ const POLL_MS = 5000;
 export function ApiKeys({ canChange }: { readonly canChange: boolean }) {
   const [text, setText] = useState("");
   const [after, setAfter] = useState("");
-  const query = new URLSearchParams({ limit: String(PAGE), text, after });
-  const keys = usePolled(`access/keys?${query}`, POLL_MS);
-  const teams = usePolled(`access/teams?limit=${MAX_TEAMS}`, POLL_MS);
+  const { keys, teams, shownKeys } = useLists(text, after);
   const [edited, setEdited] = useState<ApiKey>();
   const { problem, made, dismiss, onChange } = useChanges(() => {
     keys.refresh();
     teams.refresh();
   });
-  // Another selection keeps the last list on the page until the next has arrived.
-  const last = useRef<KeyObjectList>(undefined);
-  last.current = keys.data.value ?? last.current;
-  const { objects, hasMore = false } = last.current ?? {};
+  const { objects, hasMore = false } = shownKeys ?? {};
   const shownTeams = teams.data.value?.objects ?? [];
   return (
     <Section
@@ -78,6 +73,17 @@ export function ApiKeys({ canChange }: { readonly canChange: boolean }) {
       {teams.data.value?.hasMore && <MoreTeams />}
     </Section>
   );
+}
+
+/** Reads the keys of a page, and the teams. */
+function useLists(text: string, after: string) {
+  const query = new URLSearchParams({ limit: String(PAGE), text, after });
+  const keys = usePolled(`access/keys?${query}`, POLL_MS);
+  const teams = usePolled(`access/teams?limit=${MAX_TEAMS}`, POLL_MS);
+  // Another selection keeps the last list on the page until the next has arrived.
+  const last = useRef<KeyObjectList>(undefined);
+  last.current = keys.data.value ?? last.current;
+  return { keys, teams, shownKeys: last.current };
 }
 
 function MoreTeams() {
