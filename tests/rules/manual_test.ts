@@ -1,6 +1,6 @@
 /** The manual, README and the pages of `docs/`, is complete: it lists what the source has, and nothing else. */
 import assert from "node:assert/strict";
-import { schemasOf } from "../../src/gateway/candidate.ts";
+import { schemasOf } from "../../src/gateway/candidate/candidate.ts";
 import { logModules } from "../../src/base/log_filter.ts";
 import { describeFile } from "../../cli/schema/reference.ts";
 import { textSource, validateConfiguration } from "../../mod.ts";

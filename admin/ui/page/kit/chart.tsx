@@ -169,20 +169,23 @@ function readColor(element: HTMLElement, name: string): string {
   return color;
 }
 
-const timeLabels: uPlot.Axis.DynamicValues = (_, ticks, __, ___, step) =>
-  ticks.map((tick) =>
+function timeLabels(
+  ...[, ticks, , , step]: Parameters<uPlot.Axis.DynamicValues>
+): string[] {
+  return ticks.map((tick) =>
     new Date(tick * 1000).toLocaleTimeString(undefined, {
       hour: "2-digit",
       minute: "2-digit",
       ...(step < 60 ? { second: "2-digit" } : {}),
     })
   );
+}
 
 /** Returns the places of the values without a neighbor. */
-const alone: uPlot.Series.Points.Filter = (plot, index) => {
+function alone(plot: uPlot, index: number): number[] {
   const values = plot.data[index] ?? [];
   const isKnown = (at: number) => typeof values[at] === "number";
   return [...values.keys()].filter((at) =>
     isKnown(at) && !isKnown(at - 1) && !isKnown(at + 1)
   );
-};
+}
