@@ -42,7 +42,7 @@ export {
   ConfigurationError,
   validateConfiguration,
   type ValidationOptions,
-} from "./src/gateway/candidate.ts";
+} from "./src/gateway/candidate/candidate.ts";
 export {
   type ConfigurationSource,
   fileSource,

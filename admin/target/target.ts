@@ -1,7 +1,7 @@
 import type { Settings } from "../../src/api/settings.ts";
 import type { BoundedStore } from "../../src/dataplane/calls/descriptions.ts";
 import type { DataPlane } from "../../src/dataplane/data_plane.ts";
-import type { ConfigurationEditor } from "../../src/gateway/configuration_editor.ts";
+import type { ConfigurationEditor } from "../../src/gateway/editing/configuration_editor.ts";
 import type { Trials } from "../../src/gateway/trials.ts";
 import type {
   GatewayStatus,

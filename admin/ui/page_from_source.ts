@@ -3,7 +3,7 @@
  */
 import repositoryConfig from "../../deno.json" with { type: "json" };
 import { fileSchema } from "../../src/config/file_schema.ts";
-import { schemasOf } from "../../src/gateway/candidate.ts";
+import { schemasOf } from "../../src/gateway/candidate/candidate.ts";
 import pageConfig from "./page/deno.json" with { type: "json" };
 
 const page = new URL("./page/", import.meta.url);

@@ -17,7 +17,7 @@ import type {
   DraftResult,
   ShownPast,
   ShownSource,
-} from "../../src/gateway/configuration_editor.ts";
+} from "../../src/gateway/editing/configuration_editor.ts";
 import type { TrialReport } from "../../src/gateway/trial/trial_report.ts";
 import type {
   GatewayStatus,

@@ -2,7 +2,7 @@ import type {
   ConfigurationEditor,
   Draft,
   DraftResult,
-} from "../../src/gateway/configuration_editor.ts";
+} from "../../src/gateway/editing/configuration_editor.ts";
 import { isError } from "../../src/config/diagnostics/located_diagnostic.ts";
 import { withOutcome } from "../access/audit_log.ts";
 import { json, text } from "../http/admin_responses.ts";

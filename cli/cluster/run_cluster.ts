@@ -29,7 +29,7 @@ import {
   ConfigurationError,
   loadCandidate,
   schemasOf,
-} from "../../src/gateway/candidate.ts";
+} from "../../src/gateway/candidate/candidate.ts";
 import { printError } from "../output/output.ts";
 import { exitCodes, UsageError } from "../process/exit.ts";
 import { serve } from "../run/serve.ts";

@@ -1,6 +1,6 @@
 import { fileSource } from "../../src/config/configuration_source.ts";
-import { describeConfiguration } from "../../src/gateway/candidate.ts";
-import { configurationChanges } from "../../src/gateway/configuration_changes.ts";
+import { describeConfiguration } from "../../src/gateway/candidate/candidate.ts";
+import { configurationChanges } from "../../src/gateway/editing/configuration_changes.ts";
 import { type AdminAddress, readAdmin } from "../client/admin_client.ts";
 import { print } from "../output/output.ts";
 import { printable } from "../output/printable.ts";

@@ -5,7 +5,7 @@ import {
   isError,
 } from "../../src/config/diagnostics/located_diagnostic.ts";
 import { printYaml } from "../../src/config/yaml/yaml.ts";
-import { validateConfiguration } from "../../src/gateway/candidate.ts";
+import { validateConfiguration } from "../../src/gateway/candidate/candidate.ts";
 import { print, printError } from "../output/output.ts";
 import { printable } from "../output/printable.ts";
 import { exitCodes, Failure } from "../process/exit.ts";

@@ -1,7 +1,7 @@
 import {
   ConfigurationError,
   validateConfiguration,
-} from "../../src/gateway/candidate.ts";
+} from "../../src/gateway/candidate/candidate.ts";
 import { fileSource } from "../../src/config/configuration_source.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 import { print, printError } from "../output/output.ts";

@@ -1,6 +1,9 @@
 import { Document } from "../../src/base/yaml_library.ts";
 import { fileSchema, withReferences } from "../../src/config/file_schema.ts";
-import { clusterKeySchemas, schemasOf } from "../../src/gateway/candidate.ts";
+import {
+  clusterKeySchemas,
+  schemasOf,
+} from "../../src/gateway/candidate/candidate.ts";
 import { print } from "../output/output.ts";
 import { describeFile } from "./reference.ts";
 

@@ -13,7 +13,7 @@ import {
   checkCandidate,
   ConfigurationError,
   loadCandidate,
-} from "./candidate.ts";
+} from "./candidate/candidate.ts";
 import { Gateway } from "./gateway.ts";
 import { type LibraryPolicy, registryWith } from "./library/library_policy.ts";
 import type {

@@ -1,34 +1,20 @@
 import { redactSettings } from "../api/redact_configuration.ts";
-import { emptyResourceSet } from "../api/resources/resource_set.ts";
 import { parseDuration } from "../api/schema/duration.ts";
 import { hasProgram } from "../api/resources/mcp_backend.ts";
 import type { Settings } from "../api/settings.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { describeError } from "../base/errors.ts";
 import { createLogger, type Log, type Logger } from "../base/log.ts";
 import { formatLogFilter, parseLogFilter } from "../base/log_filter.ts";
-import { runInSlices } from "../base/slices.ts";
-import { keepUnchanged } from "./unchanged_resources.ts";
 import { VERSION } from "../base/version.ts";
-import { DiagnosticLog } from "./diagnostic_log.ts";
-import { ConfigurationEditor } from "./configuration_editor.ts";
-import { ConfigurationHistory } from "./configuration_history.ts";
+import { ConfigurationFollower } from "./configuration_follower.ts";
+import { ConfigurationEditor } from "./editing/configuration_editor.ts";
 import { Trials } from "./trials.ts";
-import {
-  type Candidate,
-  checkCandidate,
-  loadCandidate,
-  locateDiagnostics,
-} from "./candidate.ts";
+import { checkCandidate, loadCandidate } from "./candidate/candidate.ts";
 import {
   type ConfigurationSource,
   isObjectSource,
 } from "../config/configuration_source.ts";
-import {
-  type Diagnostic,
-  formatDiagnostic,
-  isError,
-} from "../config/diagnostics/located_diagnostic.ts";
+import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import type { LoadedConfig } from "../config/loaded_config.ts";
 import type { Outcomes } from "../compile/outcomes/outcomes.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
@@ -37,16 +23,11 @@ import type { PortAddress } from "../dataplane/calls/descriptions.ts";
 import { startFailure } from "./start_failure.ts";
 import { loadMetricsExporter } from "../dataplane/telemetry/load_exporter.ts";
 import {
-  applyUsable,
   chooseDataPlane,
   type DataPlaneFactory,
   type DataPlaneOptions,
 } from "./data_planes.ts";
-import {
-  ConfigurationRecord,
-  type GatewayStatus,
-  type Readiness,
-} from "./gateway_status.ts";
+import { type GatewayStatus, type Readiness } from "./gateway_status.ts";
 import type { MetricsExporter } from "../telemetry/otlp/metrics_exporter.ts";
 import {
   createGatewayMetrics,
@@ -72,11 +53,7 @@ export interface GatewayOptions extends DataPlaneOptions {
 /** Time for the last export of metrics. */
 const MAX_EXPORT_MS = 1000;
 
-/**
- * A running gateway: applies the configuration and its changes to a data plane.
- *
- * Reports an invalid configuration and keeps the running one.
- */
+/** A running gateway: a data plane, and the configuration that it follows. */
 export class Gateway {
   readonly settings: Settings;
   /** The settings without secrets, as plain data. */
@@ -87,23 +64,14 @@ export class Gateway {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #log: Log;
-  readonly #diagnosticLog: DiagnosticLog;
   readonly #stopWatching: AbortController;
-  readonly #record: ConfigurationRecord;
+  readonly #follower: ConfigurationFollower;
   readonly #metricsExporter: MetricsExporter | undefined;
   /** Shows, checks and replaces the source of the configuration. */
   readonly editor: ConfigurationEditor;
   /** Tries changes on requests that have ended. */
   readonly trials: Trials;
-  readonly #history = new ConfigurationHistory();
-  #files: readonly string[] = [];
-  /** Resources in force. */
-  #resources = emptyResourceSet;
-  /** Fingerprint of the last configuration, applied or rejected. */
-  #fingerprint = "";
   #watching: Promise<void> = Promise.resolve();
-  /** Serializes reloads, so that the last configuration read is the last one applied. */
-  #reloading: Promise<void> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
   private constructor(
@@ -125,17 +93,21 @@ export class Gateway {
       filter: parseLogFilter(settings.logging.level),
     });
     this.#log = this.#logger.module("gateway");
-    this.#diagnosticLog = new DiagnosticLog(this.#log, this.#clock);
-    this.metrics = createGatewayMetrics({
-      clock: this.#clock,
-      version: VERSION,
-    });
+    const clock = this.#clock;
+    this.metrics = createGatewayMetrics({ clock, version: VERSION });
     this.#addMetrics();
-    this.#record = new ConfigurationRecord(
-      this.#clock,
-      this.#log,
-      this.metrics,
-    );
+    this.dataPlane = createDataPlane({
+      settings,
+      clock,
+      logger: this.#logger,
+      metrics: this.metrics,
+    });
+    this.#follower = new ConfigurationFollower({
+      ...options,
+      ...{ settings, clock, log: this.#log, metrics: this.metrics },
+      dataPlane: this.dataPlane,
+    });
+    const { history } = this.#follower;
     const reading = {
       ...options.environment && { environment: options.environment },
       ...options.policies && { policies: options.policies },
@@ -143,20 +115,14 @@ export class Gateway {
     this.editor = new ConfigurationEditor({
       ...reading,
       source: options.config,
-      history: this.#history,
+      history,
       reload: () => this.reload(),
     });
     this.trials = new Trials({
       ...reading,
       editor: this.editor,
-      dataPlane: () => this.dataPlane,
-      current: () => this.#history.current,
-    });
-    this.dataPlane = createDataPlane({
-      settings,
-      clock: this.#clock,
-      logger: this.#logger,
-      metrics: this.metrics,
+      dataPlane: this.dataPlane,
+      history,
     });
     this.#metricsExporter = createMetricsExporter?.({
       clock: this.#clock,
@@ -177,7 +143,7 @@ export class Gateway {
     const changes = await options.config.watch({
       clock: options.clock ?? systemClock,
       signal: stopWatching.signal,
-      files: () => gateway === undefined ? [] : gateway.#files,
+      files: () => gateway === undefined ? [] : gateway.#follower.files,
     });
     const candidate = await loadCandidate(options.config, options);
     const { settings } = candidate.loaded;
@@ -193,18 +159,18 @@ export class Gateway {
     const isPrepared = !candidate.loaded.diagnostics.some(isError);
     const cause = isPrepared ? await gateway.#prepare() : undefined;
     const diagnostics = cause === undefined
-      ? await gateway.#apply(candidate)
+      ? await gateway.#follower.apply(candidate)
       : await checkCandidate(candidate);
-    if (!gateway.#record.isRunning) {
+    if (!gateway.#follower.record.isRunning) {
       await gateway.#metricsExporter?.close(0);
       await gateway.dataPlane.drain(0);
-      gateway.#diagnosticLog.close();
+      await gateway.#follower.close();
       const hasServers = isPrepared && cause === undefined;
       const { opensPorts = true } = options;
       const known = { candidate, diagnostics, cause };
       throw await startFailure({ ...known, hasServers, opensPorts });
     }
-    gateway.#watching = gateway.#follow(changes);
+    gateway.#watching = gateway.#follower.follow(changes);
     return gateway;
   }
 
@@ -228,12 +194,12 @@ export class Gateway {
   }
 
   status(): GatewayStatus {
-    return this.#record.status;
+    return this.#follower.record.status;
   }
 
   readiness(): Readiness {
     if (this.#stopping !== undefined) return "draining";
-    if (!this.#record.isRunning) return "starting";
+    if (!this.#follower.record.isRunning) return "starting";
     return this.dataPlane.stuckWorkers.length === 0 ? "ready" : "stuck";
   }
 
@@ -274,6 +240,7 @@ export class Gateway {
    * Without `timeoutMs`, takes `config.drainTimeout`, and goes on accepting for `config.lameDuck` before.
    */
   stop(timeoutMs?: number): Promise<void> {
+    void this.#follower.close();
     this.#stopping ??= timeoutMs === undefined
       ? this.#leave().then(() => this.#stop(this.#drainTimeoutMs))
       : this.#stop(timeoutMs);
@@ -305,8 +272,7 @@ export class Gateway {
     const startedAt = this.#clock.monotonic();
     this.#log.info("Draining", { timeout: `${timeoutMs}ms` });
     this.#stopWatching.abort();
-    await this.#reloading;
-    this.#diagnosticLog.close();
+    await this.#follower.close();
     const exported = this.#metricsExporter?.close(MAX_EXPORT_MS);
     const { drained, cut } = await this.dataPlane.drain(timeoutMs);
     await exported;
@@ -317,101 +283,7 @@ export class Gateway {
 
   /** Reads and applies the configuration, changed or not; does nothing while the gateway stops. */
   reload(): Promise<void> {
-    return this.#reloadIf(() => true);
-  }
-
-  #reloadIf(isNeeded: (candidate: Candidate) => boolean): Promise<void> {
-    this.#reloading = this.#reloading.then(() => this.#reload(isNeeded));
-    return this.#reloading;
-  }
-
-  async #reload(isNeeded: (candidate: Candidate) => boolean): Promise<void> {
-    if (this.#stopping !== undefined) return;
-    try {
-      const candidate = await loadCandidate(
-        this.#options.config,
-        this.#options,
-      );
-      if (isNeeded(candidate)) await this.#apply(candidate);
-    } catch (error) {
-      this.#fingerprint = "";
-      this.#log.error("Cannot read the configuration", { error });
-      this.#record.rejected("", [describeError(error)], 1);
-    }
-  }
-
-  async #follow(changes: AsyncIterable<void>): Promise<void> {
-    for await (const _ of changes) {
-      if (await this.#updateEndpoints()) continue;
-      await this.#reloadIf(({ fingerprint }) =>
-        fingerprint !== this.#fingerprint
-      );
-    }
-  }
-
-  /** Passes on endpoints, if nothing else has changed; returns false when a reload is needed. */
-  async #updateEndpoints(): Promise<boolean> {
-    const { config } = this.#options;
-    await this.#reloading;
-    // A configuration that was rejected had endpoints that are not in force.
-    const isCurrent = this.#record.status.lastRejected === undefined;
-    if (!isCurrent || !isObjectSource(config)) return false;
-    const changed = config.changedEndpoints();
-    if (changed === undefined) return false;
-    try {
-      await this.dataPlane.setEndpoints(changed);
-    } catch (error) {
-      this.#log.error("Cannot change endpoints, reloading", { error });
-      return false;
-    }
-    this.#log.debug("Endpoints changed", { services: changed.size });
-    return true;
-  }
-
-  /** Applies a configuration unless it has errors; returns all its diagnostics. */
-  async #apply(candidate: Candidate): Promise<readonly Diagnostic[]> {
-    const { loaded, hash, fingerprint } = candidate;
-    this.#files = loaded.files;
-    this.#fingerprint = fingerprint;
-    let applied = false;
-    let diagnostics: readonly Diagnostic[];
-    if (loaded.diagnostics.some(isError)) {
-      diagnostics = await checkCandidate(candidate);
-    } else {
-      const resources = await runInSlices(
-        keepUnchanged(this.#resources, loaded.resources),
-        this.#clock,
-      );
-      const result = await applyUsable(this.dataPlane, resources);
-      applied = result.applied;
-      if (applied) this.#resources = resources;
-      diagnostics = locateDiagnostics(candidate, result);
-      if (result.outcomes !== undefined) {
-        this.#options.onApplied?.(result.outcomes);
-      }
-    }
-    // The caller of `start` reports a first configuration that is rejected.
-    if (applied || this.#record.isRunning) this.#logDiagnostics(diagnostics);
-    if (applied) {
-      const { sources } = candidate;
-      this.#history.add({ hash, appliedAt: this.#clock.now(), sources });
-      this.#record.applied(candidate);
-      this.#warnAboutNewSettings(loaded.settings);
-    } else {
-      const errors = diagnostics.filter(isError).length;
-      this.#record.rejected(hash, diagnostics.map(formatDiagnostic), errors);
-    }
-    return diagnostics;
-  }
-
-  #warnAboutNewSettings(settings: Settings): void {
-    if (JSON.stringify(settings) === JSON.stringify(this.settings)) return;
-    this.#log.warn('A change of "config" takes effect after a restart');
-  }
-
-  #logDiagnostics(diagnostics: readonly Diagnostic[]): void {
-    const isCluster = isObjectSource(this.#options.config);
-    this.#diagnosticLog[isCluster ? "logNew" : "logAll"](diagnostics);
+    return this.#follower.reload();
   }
 }
 

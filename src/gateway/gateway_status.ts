@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { formatTime } from "../base/log_text.ts";
-import type { Candidate } from "./candidate.ts";
+import type { Candidate } from "./candidate/candidate.ts";
 import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 
 /** The configuration in force and the last rejected one. */

@@ -12,8 +12,8 @@ import {
   type Candidate,
   compileCandidate,
   ConfigurationError,
-  locatePort,
-} from "./candidate.ts";
+} from "./candidate/candidate.ts";
+import { locatePort } from "./candidate/locate_diagnostics.ts";
 
 /** A start that failed. */
 export interface FailedStart {

@@ -1,3 +1,4 @@
+import type { ConfigurationHistory } from "./editing/configuration_history.ts";
 import { createHiding } from "../api/redact_configuration.ts";
 import type { GenericSchema, Infer } from "../api/schema/schema.ts";
 import { formatPath, validate } from "../api/schema/validate.ts";
@@ -23,8 +24,11 @@ import {
   compileCandidate,
   diagnosticsOf,
   loadCandidate,
-} from "./candidate.ts";
-import type { ConfigurationEditor, Draft } from "./configuration_editor.ts";
+} from "./candidate/candidate.ts";
+import type {
+  ConfigurationEditor,
+  Draft,
+} from "./editing/configuration_editor.ts";
 import type { ExtraPolicy, ReplayOutcome } from "./trial/replay.ts";
 import type { ReplayServices } from "./trial/replay_services.ts";
 import { reportTrial, type TrialReport } from "./trial/trial_report.ts";
@@ -54,10 +58,10 @@ export const MAX_TRIED = 1000;
 
 /** Dependencies of trials. */
 export interface TrialsOptions extends CandidateOptions {
-  readonly dataPlane: () => DataPlane;
+  readonly dataPlane: DataPlane;
   readonly editor: Pick<ConfigurationEditor, "open">;
-  /** Returns the sources in force. */
-  readonly current: () => readonly ConfigText[];
+  /** Has the configuration in force, which the changes are compared with. */
+  readonly history: ConfigurationHistory;
 }
 
 /** Tries changes on requests that have ended, one trial at a time: nothing changes, and no request is sent. */
@@ -83,14 +87,14 @@ export class Trials {
   }
 
   async #run(trial: Trial, last: number): Promise<TrialAnswer> {
-    const sources = this.#options.current();
+    const sources = this.#options.history.current;
     if (sources.length === 0) {
       return { problem: "this gateway has no configuration files" };
     }
     const current = await this.#load(sources);
     const changed = await this.#changeOf(trial, current);
     if ("problem" in changed) return changed;
-    const requests = await this.#options.dataPlane().call(
+    const requests = await this.#options.dataPlane.call(
       "replayable",
       Math.min(last, MAX_TRIED),
     );

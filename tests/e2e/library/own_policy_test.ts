@@ -7,7 +7,7 @@ import {
   checkCandidate,
   loadCandidate,
   schemasOf,
-} from "../../../src/gateway/candidate.ts";
+} from "../../../src/gateway/candidate/candidate.ts";
 import { createRegistry } from "../../../src/policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../../../src/policy/registry.ts";
 import { badge } from "../../harness/gateway/badge_policy.ts";

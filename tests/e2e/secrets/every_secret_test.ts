@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { exportPKCS8, generateKeyPair } from "jose";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 import { createAuthority } from "../../harness/login/certificates.ts";
 import { freePort } from "../../harness/process/free_port.ts";
 import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";

@@ -7,7 +7,7 @@ import {
   type ObjectSource,
   textSource,
 } from "../../../src/config/configuration_source.ts";
-import { loadCandidate } from "../../../src/gateway/candidate.ts";
+import { loadCandidate } from "../../../src/gateway/candidate/candidate.ts";
 
 /** Reads resources as a cluster has them. */
 export async function readObjects(text: string): Promise<ResourceSet> {

@@ -1,6 +1,6 @@
 import { redactSettings } from "../../../src/api/redact_configuration.ts";
 import type { Settings } from "../../../src/api/settings.ts";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { createLogger, type Log } from "../../../src/base/log.ts";
 import {

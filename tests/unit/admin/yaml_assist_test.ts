@@ -7,7 +7,7 @@ import {
 } from "../../../admin/ui/page/kit/yaml_assist.ts";
 import { isJsonObject } from "../../../src/base/json.ts";
 import { fileSchema } from "../../../src/config/file_schema.ts";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 
 const schema: SchemaPart = await fileSchema(schemasOf());
 assert(isJsonObject(schema.$defs));

@@ -8,7 +8,7 @@ import { settingsSchema } from "../../../src/api/settings.ts";
 import { formatDiagnostics } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { printYaml } from "../../../src/config/yaml/yaml.ts";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 import {
   formsShown,
   secretPlaces,

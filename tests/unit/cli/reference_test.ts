@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 import { describeFile } from "../../../cli/schema/reference.ts";
 import { fileSchema } from "../../../src/config/file_schema.ts";
 import { defaultLimits } from "../../../src/http/server/contract/server_options.ts";

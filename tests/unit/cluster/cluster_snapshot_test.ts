@@ -3,7 +3,7 @@ import { POLICY_API_GROUP } from "../../../src/api/schema/group.ts";
 import { ClusterSource } from "../../../src/cluster/source/cluster_source.ts";
 import { StatusController } from "../../../src/cluster/status/status_controller.ts";
 import { textSource } from "../../../src/config/configuration_source.ts";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 import { compileAll } from "../compile/resources.ts";
 import { FakeClock } from "../../harness/time/fake_clock.ts";
 import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";

@@ -3,7 +3,7 @@ import { POLICY_API_GROUP } from "../../../src/api/schema/group.ts";
 import { toJsonDefinitions } from "../../../src/api/schema/json_schema.ts";
 import { createCollections } from "../../../src/cluster/source/collections.ts";
 import { readObject } from "../../../src/cluster/source/read_objects.ts";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 
 const jwks = { inline: '{"keys":[]}' };
 const provider = { issuer: "https://i.example", audiences: ["a"], jwks };

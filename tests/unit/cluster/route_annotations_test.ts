@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { POLICY_API_GROUP } from "../../../src/api/schema/group.ts";
 import { createCollections } from "../../../src/cluster/source/collections.ts";
 import { readObject } from "../../../src/cluster/source/read_objects.ts";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 
 /** Reads a route with annotations; returns the rules, or what is wrong. */
 function readRules(

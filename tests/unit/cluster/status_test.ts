@@ -9,7 +9,7 @@ import {
 } from "../../../src/cluster/status/stored_conditions.ts";
 import { POLICY_API_GROUP } from "../../../src/api/schema/group.ts";
 import { resourceSetOf } from "../../../src/api/resources/resource_set.ts";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 import { compileAll } from "../compile/resources.ts";
 
 const GATEWAY_API = "gateway.networking.k8s.io/v1";

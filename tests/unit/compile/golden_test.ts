@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { basename } from "node:path";
-import { validateConfiguration } from "../../../src/gateway/candidate.ts";
+import { validateConfiguration } from "../../../src/gateway/candidate/candidate.ts";
 import { textSource } from "../../../src/config/configuration_source.ts";
 
 const folder = new URL("../../fixtures/config/policies/", import.meta.url);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parseAllDocuments } from "yaml";
 import { fileSchema, withReferences } from "../../../src/config/file_schema.ts";

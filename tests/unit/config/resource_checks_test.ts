@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 import { formatDiagnostic } from "../../../src/config/diagnostics/located_diagnostic.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 

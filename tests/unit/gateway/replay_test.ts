@@ -3,7 +3,7 @@ import { textSource } from "../../../mod.ts";
 import {
   compileCandidate,
   loadCandidate,
-} from "../../../src/gateway/candidate.ts";
+} from "../../../src/gateway/candidate/candidate.ts";
 import { Replay, ReplayTimeError } from "../../../src/gateway/trial/replay.ts";
 import { ReplayServices } from "../../../src/gateway/trial/replay_services.ts";
 import type { ReplayableRequest } from "../../../src/proxy/exchange/replayable_request.ts";

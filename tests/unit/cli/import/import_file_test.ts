@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { importText } from "../../../../cli/import/import_file.ts";
 import { textSource } from "../../../../src/config/configuration_source.ts";
 import { parseAllYaml } from "../../../../src/base/yaml_library.ts";
-import { validateConfiguration } from "../../../../src/gateway/candidate.ts";
+import { validateConfiguration } from "../../../../src/gateway/candidate/candidate.ts";
 
 interface Route {
   readonly name: string;

@@ -23,7 +23,7 @@ import {
   objectAddresses,
 } from "../../../../src/cluster/source/reserved_addresses.ts";
 import { readObject } from "../../../../src/cluster/source/read_objects.ts";
-import { schemasOf } from "../../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../../src/gateway/candidate/candidate.ts";
 import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 import { FakeApiServer } from "../client/fake_api_server.ts";
 

@@ -4,7 +4,7 @@ import { GatewayIndex } from "../../../../src/cluster/delivery/gateway_index.ts"
 import { createCollections } from "../../../../src/cluster/source/collections.ts";
 import { readObject } from "../../../../src/cluster/source/read_objects.ts";
 import { POLICY_API_GROUP } from "../../../../src/api/schema/group.ts";
-import { schemasOf } from "../../../../src/gateway/candidate.ts";
+import { schemasOf } from "../../../../src/gateway/candidate/candidate.ts";
 
 const ROUTES = "gateway.networking.k8s.io";
 const collections = createCollections(POLICY_API_GROUP);

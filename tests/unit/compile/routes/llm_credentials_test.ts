@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { textSource } from "../../../../mod.ts";
-import { validateConfiguration } from "../../../../src/gateway/candidate.ts";
+import { validateConfiguration } from "../../../../src/gateway/candidate/candidate.ts";
 
 const apiKeyAuthentication = {
   keys: [{ key: "key-of-blue", metadata: { team: "blue" } }],

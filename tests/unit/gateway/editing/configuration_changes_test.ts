@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { textSource } from "../../../src/config/configuration_source.ts";
-import { describeConfiguration } from "../../../src/gateway/candidate.ts";
-import { configurationChanges } from "../../../src/gateway/configuration_changes.ts";
+import { textSource } from "../../../../src/config/configuration_source.ts";
+import { describeConfiguration } from "../../../../src/gateway/candidate/candidate.ts";
+import { configurationChanges } from "../../../../src/gateway/editing/configuration_changes.ts";
 
 const route = {
   key: "default/a",

@@ -1,38 +1,37 @@
-import { redactSettings } from "../api/redact_configuration.ts";
-import {
-  mergeResourceSets,
-  resourceKey,
-} from "../api/resources/resource_set.ts";
-import type { ResourceDiagnostic } from "../base/diagnostic.ts";
-import { EgressPolicy } from "../base/wire/egress_policy.ts";
-import { systemClock } from "../base/clock.ts";
-import { readFileText, readFileTextSync } from "../base/regular_file.ts";
-import { runInSlices } from "../base/slices.ts";
-import { type Compiled, compileInSlices } from "../compile/compile.ts";
-import type { Compilations } from "../compile/compilations.ts";
+import { redactSettings } from "../../api/redact_configuration.ts";
+import { mergeResourceSets } from "../../api/resources/resource_set.ts";
+import { EgressPolicy } from "../../base/wire/egress_policy.ts";
+import { systemClock } from "../../base/clock.ts";
+import { readFileText, readFileTextSync } from "../../base/regular_file.ts";
+import { runInSlices } from "../../base/slices.ts";
+import { type Compiled, compileInSlices } from "../../compile/compile.ts";
+import type { Compilations } from "../../compile/compilations.ts";
 import {
   type ConfigurationSource,
   isObjectSource,
-} from "../config/configuration_source.ts";
+} from "../../config/configuration_source.ts";
 import {
   type ConfigText,
   type Diagnostic,
   formatDiagnostics,
   isError,
   sortDiagnostics,
-} from "../config/diagnostics/located_diagnostic.ts";
-import { createFileSchemas, type FileSchemas } from "../config/file_schema.ts";
-import { loadInSteps } from "../config/load.ts";
-import type { LoadedConfig } from "../config/loaded_config.ts";
-import type { Environment } from "../config/yaml/substitute.ts";
-import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
-import { builtInPolicies } from "../policy/registry.ts";
-import { type LibraryPolicy, registryWith } from "./library/library_policy.ts";
+} from "../../config/diagnostics/located_diagnostic.ts";
+import {
+  createFileSchemas,
+  type FileSchemas,
+} from "../../config/file_schema.ts";
+import { loadInSteps } from "../../config/load.ts";
+import type { LoadedConfig } from "../../config/loaded_config.ts";
+import type { Environment } from "../../config/yaml/substitute.ts";
+import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
+import { builtInPolicies } from "../../policy/registry.ts";
+import { type LibraryPolicy, registryWith } from "../library/library_policy.ts";
+import { locateDiagnostics } from "./locate_diagnostics.ts";
 import { checkDocuments } from "./openapi_documents.ts";
-import type { ApplyResult } from "../dataplane/apply_result.ts";
-import { checkTelemetry } from "../dataplane/telemetry/check_telemetry.ts";
+import { checkTelemetry } from "../../dataplane/telemetry/check_telemetry.ts";
 
-export { clusterKeySchemas } from "../policy/keys/cluster_keys.ts";
+export { clusterKeySchemas } from "../../policy/keys/cluster_keys.ts";
 
 /** A configuration that was read but not applied. */
 export interface Candidate {
@@ -231,77 +230,4 @@ export function diagnosticsOf(
     ? compiled.independentDiagnostics
     : compiled.diagnostics;
   return locateDiagnostics(candidate, { diagnostics: found });
-}
-
-/** Returns the diagnostics of the loader and of the data plane with their locations, in the order of the files. */
-export function locateDiagnostics(
-  { loaded, sources }: Candidate,
-  { diagnostics, reason, port }: Pick<
-    ApplyResult,
-    "diagnostics" | "reason" | "port"
-  >,
-): readonly Diagnostic[] {
-  const isConsequence = consequencesOf(loaded.diagnostics);
-  const located = diagnostics.map((each) => locate(loaded, each)).filter(
-    (each) => !isConsequence(each),
-  );
-  const portError = reason === undefined ? [] : [
-    locatePort(loaded, port, reason) ?? {
-      ...{ file: sources[0]?.name ?? "", line: 1, column: 1, path: "" },
-      ...{ severity: "error" as const, message: reason },
-    },
-  ];
-  return sortDiagnostics(
-    [...loaded.diagnostics, ...located, ...portError],
-    sources,
-  );
-}
-
-/** Locates a port that cannot be opened at its first listener. */
-export function locatePort(
-  { resources, diagnose }: LoadedConfig,
-  port: number | undefined,
-  reason: string,
-): Diagnostic | undefined {
-  for (const gateway of resources.gateways) {
-    const index = gateway.spec.listeners.findIndex((listener) =>
-      listener.port === port
-    );
-    if (index < 0) continue;
-    return diagnose(resourceKey(gateway), {
-      path: ["spec", "listeners", index, "port"],
-      at: "value",
-      message: `${reason} (gateway "${gateway.metadata.name}")`,
-    });
-  }
-  return undefined;
-}
-
-/** Returns a test for problems of values that an error of the loader is about, or is in: they may be its consequences. */
-function consequencesOf(
-  causes: readonly Diagnostic[],
-): (diagnostic: Diagnostic) => boolean {
-  const places = new Set<string>();
-  for (const cause of causes.filter(isError)) {
-    places.add(placeOf(cause));
-    for (const { index } of cause.path.matchAll(/$|[.[]/g)) {
-      places.add(`${cause.file} ${cause.path.slice(0, index)}`);
-    }
-  }
-  return (each) =>
-    places.has(placeOf(each)) || places.has(`${each.file} ${each.path}`);
-}
-
-function placeOf({ file, line, column }: Diagnostic): string {
-  return `${file}:${line}:${column}`;
-}
-
-function locate(
-  loaded: LoadedConfig,
-  { severity, resource, ...problem }: ResourceDiagnostic,
-): Diagnostic {
-  const { kind, namespace, name } = resource;
-  const key = resourceKey({ kind, metadata: { namespace, name } });
-  const located = loaded.diagnose(key, { ...problem, at: "value" });
-  return { ...located, severity };
 }

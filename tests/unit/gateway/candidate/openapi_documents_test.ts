@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { fileSource } from "../../../src/config/configuration_source.ts";
-import { validateConfiguration } from "../../../src/gateway/candidate.ts";
+import { fileSource } from "../../../../src/config/configuration_source.ts";
+import { validateConfiguration } from "../../../../src/gateway/candidate/candidate.ts";
 
 const ok = { 200: { description: "ok" } };
 

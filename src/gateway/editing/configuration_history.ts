@@ -1,4 +1,4 @@
-import type { ConfigText } from "../config/diagnostics/located_diagnostic.ts";
+import type { ConfigText } from "../../config/diagnostics/located_diagnostic.ts";
 
 /** A configuration that is or was in force. */
 export interface PastConfiguration {

@@ -1,9 +1,9 @@
-import { isJsonObject, type JsonObject } from "../base/json.ts";
-import * as s from "../api/schema/schema.ts";
-import type { SchemaNode } from "../api/schema/schema_node.ts";
-import { withoutDefaults } from "../api/schema/without_defaults.ts";
-import { settingsSchema } from "../api/settings.ts";
-import { builtInPolicies } from "../policy/registry.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import * as s from "../../api/schema/schema.ts";
+import type { SchemaNode } from "../../api/schema/schema_node.ts";
+import { withoutDefaults } from "../../api/schema/without_defaults.ts";
+import { settingsSchema } from "../../api/settings.ts";
+import { builtInPolicies } from "../../policy/registry.ts";
 import { writtenParts } from "./written_parts.ts";
 
 /** Parts of a configuration dump that a file determines. */

@@ -1,6 +1,6 @@
-import { describeError } from "../base/errors.ts";
-import type { ConfigurationSource } from "../config/configuration_source.ts";
-import type { ConfigText } from "../config/diagnostics/located_diagnostic.ts";
+import { describeError } from "../../base/errors.ts";
+import type { ConfigurationSource } from "../../config/configuration_source.ts";
+import type { ConfigText } from "../../config/diagnostics/located_diagnostic.ts";
 import type { ConfigurationHistory } from "./configuration_history.ts";
 
 /** Dependencies of a writer. */

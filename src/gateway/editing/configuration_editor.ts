@@ -1,16 +1,16 @@
-import { systemClock } from "../base/clock.ts";
-import { runInSlices } from "../base/slices.ts";
-import type { ConfigurationSource } from "../config/configuration_source.ts";
+import { systemClock } from "../../base/clock.ts";
+import { runInSlices } from "../../base/slices.ts";
+import type { ConfigurationSource } from "../../config/configuration_source.ts";
 import {
   type ConfigText,
   type Diagnostic,
   formatDiagnostic,
   isError,
-} from "../config/diagnostics/located_diagnostic.ts";
+} from "../../config/diagnostics/located_diagnostic.ts";
 import {
   findPrivateScalars,
   type SourceScalars,
-} from "../config/source_secrets.ts";
+} from "../../config/source_secrets.ts";
 import {
   type Candidate,
   type CandidateOptions,
@@ -18,7 +18,7 @@ import {
   describeCandidate,
   loadCandidate,
   schemasOf,
-} from "./candidate.ts";
+} from "../candidate/candidate.ts";
 import { configurationChanges } from "./configuration_changes.ts";
 import { SourceWriter, type WriterOptions } from "./source_writer.ts";
 import { HiddenSecrets } from "./hidden_secrets.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { textSource, validateConfiguration } from "../../../mod.ts";
-import { printYaml } from "../../../src/config/yaml/yaml.ts";
-import { schemasOf } from "../../../src/gateway/candidate.ts";
-import { ConfigurationEditor } from "../../../src/gateway/configuration_editor.ts";
-import { ConfigurationHistory } from "../../../src/gateway/configuration_history.ts";
+import { textSource, validateConfiguration } from "../../../../mod.ts";
+import { printYaml } from "../../../../src/config/yaml/yaml.ts";
+import { schemasOf } from "../../../../src/gateway/candidate/candidate.ts";
+import { ConfigurationEditor } from "../../../../src/gateway/editing/configuration_editor.ts";
+import { ConfigurationHistory } from "../../../../src/gateway/editing/configuration_history.ts";
 import {
   formsShown,
   secretPlaces,
-} from "../../harness/gateway/secret_places.ts";
+} from "../../../harness/gateway/secret_places.ts";
 
 const name = "gateway.yaml";
 

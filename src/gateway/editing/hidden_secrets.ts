@@ -1,5 +1,5 @@
-import type { ConfigText } from "../config/diagnostics/located_diagnostic.ts";
-import type { SourceScalars } from "../config/source_secrets.ts";
+import type { ConfigText } from "../../config/diagnostics/located_diagnostic.ts";
+import type { SourceScalars } from "../../config/source_secrets.ts";
 
 /** Shorter secrets occur in other words by chance: comments and messages show them. */
 const MIN_SECRET_LENGTH = 8;

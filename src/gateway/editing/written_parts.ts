@@ -3,7 +3,7 @@ import {
   type JsonObject,
   objectsAt,
   stringMember,
-} from "../base/json.ts";
+} from "../../base/json.ts";
 
 /** Copies a configuration dump without what the gateway derives; policies that are part of a route move there. */
 export function writtenParts(dump: unknown): JsonObject {

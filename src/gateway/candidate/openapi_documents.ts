@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { resourceKey } from "../api/resources/resource_set.ts";
-import { systemClock } from "../base/clock.ts";
-import { readFileText } from "../base/regular_file.ts";
-import type { Diagnostic } from "../config/diagnostics/located_diagnostic.ts";
-import type { LoadedConfig } from "../config/loaded_config.ts";
-import { convertOnce } from "../mcp/openapi/conversion_thread.ts";
-import type { OperationSelection } from "../mcp/openapi/document/rest_tool.ts";
+import { resourceKey } from "../../api/resources/resource_set.ts";
+import { systemClock } from "../../base/clock.ts";
+import { readFileText } from "../../base/regular_file.ts";
+import type { Diagnostic } from "../../config/diagnostics/located_diagnostic.ts";
+import type { LoadedConfig } from "../../config/loaded_config.ts";
+import { convertOnce } from "../../mcp/openapi/conversion_thread.ts";
+import type { OperationSelection } from "../../mcp/openapi/document/rest_tool.ts";
 
 /** Problems of a document that are reported one by one. */
 const MAX_SHOWN = 10;
