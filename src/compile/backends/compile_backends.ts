@@ -8,7 +8,7 @@ import type { UpstreamTls } from "../../http/client/upstream.ts";
 import type { Backend, Endpoint } from "../../snapshot/snapshot.ts";
 import { comparePrecedence, namespacedName } from "../resolve/references.ts";
 import { PemReferenceError } from "../resolve/certificates.ts";
-import { loadCa } from "./backend_ca.ts";
+import { loadCa } from "../resolve/certificates.ts";
 import type { Report } from "../memory/report.ts";
 import { findDeniedHost, loopbackPortsOf } from "./backend_egress.ts";
 import {
@@ -246,7 +246,7 @@ function compileTls(
     policy.spec.validation;
   const caCertificates = caCertificateRefs?.map((reference, index) => {
     try {
-      return loadCa(reference, policy, context);
+      return loadCa(reference, policy, context.inputs);
     } catch (error) {
       const path = ["spec", "validation", "caCertificateRefs", index];
       const message =

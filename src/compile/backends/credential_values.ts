@@ -7,7 +7,7 @@ import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import { readFileOf, readSecretValue } from "../resolve/references.ts";
-import { type CaReference, loadCa } from "./backend_ca.ts";
+import { type CaReference, loadCa } from "../resolve/certificates.ts";
 import type { BackendContext } from "./backend_context.ts";
 
 /** Credentials that cannot be used, and the field that says why. */
@@ -47,7 +47,7 @@ export class CredentialValues {
       const place = [...path, index];
       this.fileOf(place, reference.file);
       try {
-        return loadCa(reference, this.#resource, this.#context);
+        return loadCa(reference, this.#resource, this.#context.inputs);
       } catch (error) {
         const problem = `Cannot use CA certificate: ${describeError(error)}`;
         throw new UnusableCredentials(place, problem);

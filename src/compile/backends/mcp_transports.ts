@@ -14,7 +14,7 @@ import { isFieldValue } from "../../http/field_syntax.ts";
 import type { BackendCredentials } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { Backend, McpDocument } from "../../snapshot/snapshot.ts";
 import { namespacedName, readFileOf } from "../resolve/references.ts";
-import { loadCa } from "./backend_ca.ts";
+import { loadCa } from "../resolve/certificates.ts";
 import type { BackendContext } from "./backend_context.ts";
 import { compileCredentials } from "./compile_credentials.ts";
 import { UnusableCredentials } from "./credential_values.ts";
@@ -225,7 +225,7 @@ export class TransportCompiler {
         hostname: url === openapi?.url ? host : tls?.hostname ?? host,
         subjectAltNames: [],
         caCertificates: tls?.caCertificateRefs?.map((reference) =>
-          loadCa(reference, this.#resource, this.#context)
+          loadCa(reference, this.#resource, this.#context.inputs)
         ),
       };
     } catch (error) {

@@ -1,8 +1,14 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
 import type { Secret } from "../../api/resources/cluster_kinds.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate } from "../../snapshot/snapshot.ts";
-import { type Inputs, mayRefer, type ReadFile } from "./references.ts";
+import {
+  type Inputs,
+  mayRefer,
+  type ReadFile,
+  readFileOf,
+} from "./references.ts";
 import type { Named, Report } from "../memory/report.ts";
 import type { ObjectRef } from "../../api/resources/gateway_resource.ts";
 import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
@@ -190,4 +196,22 @@ function decodeBase64(text: string): string {
   } catch {
     return "";
   }
+}
+
+/** A reference to CA certificates that a backend's certificate is verified with. */
+export type CaReference = NonNullable<
+  BackendTlsPolicy["spec"]["validation"]["caCertificateRefs"]
+>[number];
+
+/** Returns CA certificates, PEM. @throws {TypeError} When they cannot be used. */
+export function loadCa(
+  { file, inline, group = "", kind = "ConfigMap", name = "" }: CaReference,
+  from: Named,
+  inputs: Inputs,
+): string {
+  const source = inline ?? file;
+  if (source === undefined) return readCa(from, { group, kind, name }, inputs);
+  const pem = loadPem(source, readFileOf(inputs));
+  parseCertificates(pem, nameOfPem(source));
+  return pem;
 }
