@@ -18,20 +18,10 @@ import {
   readClientCertificates,
 } from "./backends/client_certificates.ts";
 import { compileEndpoints } from "./backends/service_backends.ts";
-import { type EgressPolicy, openEgress } from "../base/wire/egress_policy.ts";
-import { noopLeases } from "../policy/noop_services.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
-import {
-  namespacedName,
-  type ReadFile,
-  References,
-} from "./resolve/references.ts";
+import { namespacedName } from "./resolve/references.ts";
 import { attachPolicies } from "./attach/attach_policies.ts";
-import {
-  checkPatterns,
-  loadPatternsOf,
-  reportUnreachableMatches,
-} from "./routes/route_checks.ts";
+import { checkPatterns, loadPatternsOf } from "./routes/check_patterns.ts";
 import { findDeniedHost } from "./backends/backend_egress.ts";
 import { compileBackends } from "./backends/compile_backends.ts";
 import { checkPolicies } from "./policies/check_policies.ts";
@@ -45,14 +35,11 @@ import {
 import type {
   CompiledListener,
   CompiledModel,
-  EffectivePolicy,
 } from "./policies/effective_policy.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
 import { type ListenerSite, listListeners } from "./attach/listener_sites.ts";
-import { Compilations, type CompileParts } from "./compilations.ts";
-import { Report } from "./memory/report.ts";
-import { checkCallers, checkLlmCredentials } from "./routes/check_callers.ts";
-import { checkWebUi } from "./routes/compile_web_ui.ts";
+import { checkRules } from "./routes/check_rules.ts";
+import { begin, type CompileOptions, type Context } from "./context.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
 
 export { type Description, emptyDescription } from "./describe/describe.ts";
@@ -138,77 +125,6 @@ function* compileInSteps(
   };
 }
 
-/** Dependencies of compilation. */
-interface CompileOptions {
-  /** The kinds of policies; `loadPolicies` loads those that the resources have. */
-  readonly policies: PolicyRegistry;
-  /** Reads the files that resources name; throws when it cannot. */
-  readonly readFile: ReadFile;
-  /** The compilations before; with them, only what depends on a change is computed. Omitted for checks. */
-  readonly compilations?: Compilations;
-  /** True if the process has a KV store. */
-  readonly hasStore?: boolean;
-  /** Reports whether a backend of that name may be missing because it is invalid; omitted when none is. */
-  readonly mayHaveBackend?: (name: string) => boolean;
-  /** True if a policy may be missing because it is invalid. */
-  readonly unreadPolicies?: boolean;
-  /** Ports on the loopback interface that backends of a cluster may have, unless a listener has them. */
-  readonly loopbackPorts?: readonly number[];
-  /** Decides which hosts backends may have; omitted to allow all. */
-  readonly egress?: EgressPolicy;
-  /** True if backends of a cluster may have programs that the gateway runs, as those of files may. */
-  readonly clusterStdio?: boolean;
-  /** True if backends of a cluster may have the gateway's own identities of clouds, as those of files may. */
-  readonly clusterCloudIdentity?: boolean;
-  /** True if the process has given up the permission to run programs. */
-  readonly lacksPrograms?: boolean;
-  /** True if users can log in at services behind backends. */
-  readonly connectsUsers?: boolean;
-  /** Seals persistent sessions. */
-  readonly sessionSecret?: string | undefined;
-  /** Wall-clock time in milliseconds, to find expired certificates; without it, none is. */
-  readonly now?: number;
-}
-
-/** The dependencies of all passes. */
-interface Context extends CompileOptions, CompileParts {
-  readonly references: References;
-  readonly report: Report;
-  /** See `ResourceSet`. */
-  readonly environment: readonly string[] | undefined;
-  readonly unusablePorts: NonNullable<ResourceSet["unusablePorts"]>;
-  readonly separatesGateways: boolean;
-  readonly isolatesErrors: boolean;
-}
-
-/** Begins a compilation with the memory of the ones before. */
-function begin(resources: ResourceSet, options: CompileOptions): Context {
-  const { compilations = new Compilations(noopLeases()) } = options;
-  const { environment, unusablePorts = [] } = resources;
-  const { separatesGateways = false, isolatesErrors = false } = resources;
-  const report = new Report();
-  const parts = compilations.begin(report, environment);
-  const readFile = readOnce(options.readFile);
-  const references = new References(resources);
-  const loopbackPorts = allowedLoopbackPorts(resources, options);
-  const { egress = openEgress } = options;
-  parts.inputs.fill({
-    readFile,
-    references,
-    loopbackPorts,
-    egress,
-    programDenial: programDenial(resources, options),
-    cloudDenial: cloudDenial(resources, options),
-    connectsUsers: options.connectsUsers ?? false,
-  });
-  return {
-    ...options,
-    ...parts,
-    ...{ readFile, references, report },
-    ...{ environment, unusablePorts, separatesGateways, isolatesErrors },
-  };
-}
-
 /** Checks what does not depend on other resources; returns the problems. */
 function* check(
   resources: ResourceSet,
@@ -272,11 +188,7 @@ function* compileRules(
   context: Context,
 ): Generator<void, readonly CompiledListener[]> {
   const listeners = yield* compileListeners(resources, sites, context);
-  checkWebUi(listeners, context.report);
-  checkCallers(listeners, context.report);
-  checkLlmCredentials(listeners, context.report);
-  yield;
-  yield* reportUnreachableMatches(listeners, context.report);
+  yield* checkRules(listeners, context.report);
   return listeners;
 }
 
@@ -286,45 +198,15 @@ function* findCredentials(
 ): Generator<void, Snapshot["credentials"]> {
   const fromEnvironment = environmentNames(resources, policies.schemas);
   yield;
-  const fromPolicies = credentialNames(listeners.flatMap(policiesOf));
+  const fromPolicies = credentialNames(
+    listeners.flatMap(({ effective, rules }) => [
+      ...effective,
+      ...rules.flatMap((rule) => rule.effective),
+    ]),
+  );
   const credentials = unite(fromEnvironment, fromPolicies);
   yield;
   return credentials;
-}
-
-/** Leaves out the ports of listeners: a backend there would reach the gateway as a peer of its own machine. */
-function allowedLoopbackPorts(
-  { gateways, listenerSets }: ResourceSet,
-  { loopbackPorts = [] }: CompileOptions,
-): ReadonlySet<number> {
-  const allowed = new Set(loopbackPorts);
-  if (allowed.size === 0) return allowed;
-  for (const { spec } of [...gateways, ...listenerSets]) {
-    for (const { port } of spec.listeners) allowed.delete(port);
-  }
-  return allowed;
-}
-
-function programDenial(
-  { isolatesErrors = false }: ResourceSet,
-  { clusterStdio = false, lacksPrograms = false }: CompileOptions,
-): string | undefined {
-  if (isolatesErrors && !clusterStdio) {
-    return 'a backend of a cluster cannot run programs; to allow it, set "config.clusterStdio" of the gateway';
-  }
-  return lacksPrograms
-    ? "the gateway has given up the permission to run programs, because no server needed it at its start: restart it"
-    : undefined;
-}
-
-/** Authors of backends choose where tokens go, and could read them. */
-function cloudDenial(
-  { isolatesErrors = false }: ResourceSet,
-  { clusterCloudIdentity = false }: CompileOptions,
-): string | undefined {
-  return isolatesErrors && !clusterCloudIdentity
-    ? 'a backend of a cluster cannot have the identity of the gateway; to allow it, set "config.clusterCloudIdentity" of the gateway'
-    : undefined;
 }
 
 function byParent(
@@ -336,29 +218,6 @@ function byParent(
   );
   for (const site of sites) found.get(resourceKey(site.owner))?.push(site);
   return found;
-}
-
-/** Reads each file once, so that a policy is created from the same content that was checked. */
-function readOnce(readFile: ReadFile): ReadFile {
-  const results = new Map<string, () => string>();
-  const read = (path: string) => {
-    try {
-      const text = readFile(path);
-      return () => text;
-    } catch (error) {
-      return () => {
-        throw error;
-      };
-    }
-  };
-  return (path) => results.getOrInsertComputed(path, read)();
-}
-
-/** Returns the policies of a listener and of its routes. */
-function policiesOf(
-  { effective, rules }: CompiledListener,
-): readonly EffectivePolicy[] {
-  return [...effective, ...rules.flatMap((rule) => rule.effective)];
 }
 
 /** Loads the code that `compile` needs for the policies, backends and regular expressions of `resources`. */

@@ -7,30 +7,26 @@ import type {
   HttpRoute,
   HttpRouteRule,
 } from "../../api/resources/http_route.ts";
-import { GATEWAY_API_GROUP, POLICY_API_GROUP } from "../../api/schema/group.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type {
-  Backend,
   Mirror,
   PersistentSessions,
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
-import { suggestBackend } from "../backends/compile_backends.ts";
-import { serviceBackendKey } from "../backends/service_backends.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
 import type { Forwarding } from "../policies/effective_policy.ts";
-import { type Attached, backendOf, policiesAt } from "../attach/lookups.ts";
-import {
-  type Inputs,
-  mayRefer,
-  namespacedName,
-} from "../resolve/references.ts";
-import type { ConditionReason, Report } from "../memory/report.ts";
+import { type Attached, policiesAt } from "../attach/lookups.ts";
+import { type Inputs, namespacedName } from "../resolve/references.ts";
+import type { Report } from "../memory/report.ts";
 import { groupBackends } from "./backend_groups.ts";
-import { findWebUi } from "./compile_web_ui.ts";
+import {
+  findWebUi,
+  resolveBackend,
+  type Unresolved,
+} from "./resolve_backend.ts";
 import { createHmac } from "node:crypto";
 import type { SessionPersistence } from "../../api/rules/session_persistence.ts";
 import { optionalDuration } from "../../api/schema/duration.ts";
@@ -99,12 +95,8 @@ function compileBackendRef(
   path: DiagnosticPath,
   context: ForwardingContext,
 ): WeightedBackend {
-  const webUi = findWebUi(ref);
-  const resolved: Resolved = webUi === undefined
-    ? resolveBackend(route, ref, context)
-    : route.metadata.uid === undefined
-    ? { backend: webUi }
-    : clusterWebUi;
+  const resolved = findWebUi(route, ref) ??
+    resolveBackend(route, ref, context);
   const { weight, priority = 0 } = ref;
   const { backend } = resolved;
   if (backend !== undefined) {
@@ -190,108 +182,6 @@ function compileMirror(
 function fractionOf({ percent, fraction }: RequestMirror): number {
   if (percent !== undefined) return percent / 100;
   return fraction === undefined ? 1 : fraction.numerator / fraction.denominator;
-}
-
-/** Authors of routes in a cluster must not see the requests and policies of others. */
-const clusterWebUi = unresolved(
-  "InvalidKind",
-  "kind",
-  "Cannot serve the web UI, which shows everything of the gateway, on a route of a cluster; use the admin interface",
-);
-
-type Resolved = { readonly backend: Backend } | Unresolved;
-
-interface Unresolved {
-  readonly backend: undefined;
-  readonly problem: string;
-  readonly reason: ConditionReason;
-  /** The invalid field of the reference. */
-  readonly field: keyof BackendRef;
-  readonly suggestion?: string | undefined;
-  /** True if the backend exists and has an error of its own. */
-  readonly isRejected?: boolean;
-}
-
-function unresolved(
-  reason: ConditionReason,
-  field: keyof BackendRef,
-  problem: string,
-  suggestion?: string,
-): Unresolved {
-  return { backend: undefined, reason, field, problem, suggestion };
-}
-
-/** Finds the backend of a reference. Another namespace has to allow it with a `ReferenceGrant` (Gateway API, `HTTPBackendRef`). */
-function resolveBackend(
-  route: HttpRoute,
-  ref: RequestMirror["backendRef"],
-  context: ForwardingContext,
-): Resolved {
-  const { group, kind, name } = ref;
-  const isService = kind === "Service" && group === "";
-  if (!isService && (kind !== "GatewayBackend" || group !== POLICY_API_GROUP)) {
-    const problem =
-      `Cannot send requests to kind "${kind}" of group "${group}": expected "GatewayBackend" of group "${POLICY_API_GROUP}", or "Service"`;
-    return unresolved("InvalidKind", "kind", problem);
-  }
-  const own = route.metadata.namespace;
-  const namespace = ref.namespace ?? own;
-  const from = { group: GATEWAY_API_GROUP, kind: route.kind, namespace: own };
-  if (!mayRefer(from, { group, kind, namespace, name }, context.inputs)) {
-    const problem =
-      `Cannot refer to ${kind} "${namespace}/${name}" from "${own}": no ReferenceGrant of "${namespace}" allows it`;
-    return unresolved("RefNotPermitted", "namespace", problem);
-  }
-  return isService
-    ? resolveService(`${namespace}/${name}`, ref.port, context)
-    : resolveGatewayBackend(`${namespace}/${name}`, ref, context);
-}
-
-function resolveGatewayBackend(
-  key: string,
-  { name, port }: RequestMirror["backendRef"],
-  { attached, report }: ForwardingContext,
-): Resolved {
-  const backend = backendOf(key, attached);
-  if (backend !== undefined) {
-    if (port === undefined || port === backend.port) return { backend };
-    const problem = `Backend "${key}" has no port ${port}`;
-    return unresolved(NOT_FOUND, "port", problem, String(backend.port));
-  }
-  const denial = attached.read(({ invalidBackends }) =>
-    invalidBackends.has(key) ? invalidBackends.get(key) ?? "" : undefined
-  );
-  if (denial === undefined) {
-    const suggestion = suggestBackend(name, attached.all.backends, report);
-    const problem = `Backend "${key}" not found`;
-    return unresolved(NOT_FOUND, "name", problem, suggestion);
-  }
-  const rejected = denial === ""
-    ? unresolved(NOT_FOUND, "name", `Backend "${key}" is invalid`)
-    : unresolved("AddressDenied", "name", `Backend "${key}": ${denial}`);
-  return { ...rejected, isRejected: true };
-}
-
-const NOT_FOUND = "BackendNotFound";
-
-function resolveService(
-  key: string,
-  port: number | undefined,
-  { inputs, attached }: ForwardingContext,
-): Resolved {
-  const service = inputs.read(({ references }) => references.services.get(key));
-  if (service === undefined) {
-    const problem = backendOf(key, attached) !== undefined
-      ? `Service "${key}" not found; for the GatewayBackend of that name, set kind: GatewayBackend and group: ${POLICY_API_GROUP}`
-      : `Service "${key}" not found`;
-    return unresolved(NOT_FOUND, "name", problem);
-  }
-  const backend = backendOf(serviceBackendKey(key, port ?? 0), attached);
-  if (backend !== undefined) return { backend };
-  const problem = port === undefined
-    ? `The reference to Service "${key}" has no port`
-    : `Service "${key}" has no TCP port ${port}`;
-  return unresolved(NOT_FOUND, "port", problem);
 }
 
 /**

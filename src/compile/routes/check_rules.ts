@@ -1,82 +1,78 @@
+import { isPerCaller } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { HttpMatch } from "../../api/rules/http_match.ts";
-import type { HttpRoute } from "../../api/resources/http_route.ts";
-import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { loadPatterns } from "../../base/pattern.ts";
-import { type PatternCondition, patternOf } from "../../route/route_match.ts";
-import { createHiding } from "../../api/redact_configuration.ts";
-import type { Named, Report } from "../memory/report.ts";
+import { jwtClaims } from "../../policy/authentication/request_identity.ts";
+import type { Backend } from "../../snapshot/snapshot.ts";
+import type { Report } from "../memory/report.ts";
 import type {
   CompiledListener,
+  EffectivePolicy,
   Rule,
   ServedRule,
 } from "../policies/effective_policy.ts";
 
-/** Loads the engine for regular expressions when a route has one; `checkPatterns` and route tables need it. */
-export async function loadPatternsOf(
-  resources: Pick<ResourceSet, "httpRoutes">,
-): Promise<void> {
-  for (const _ of patternsOf(resources)) return await loadPatterns();
-}
-
-/** Reports invalid regular expressions in the matches of routes, attached or not. */
-export function* checkPatterns(
-  resources: ResourceSet,
+/** Warns about rules that are valid and probably unintended. */
+export function* checkRules(
+  listeners: readonly CompiledListener[],
   report: Report,
 ): Generator<void> {
-  const hide = createHiding(resources.environment);
-  for (const { route, path, condition } of patternsOf(resources)) {
-    yield;
-    const { problem } = patternOf(condition);
-    if (problem === undefined) continue;
-    const message = hide(`invalid regular expression: ${problem}`);
-    report.error(route, { path: [...path, "value"], message });
-  }
-}
-
-interface PlacedPattern {
-  readonly route: Named;
-  readonly path: DiagnosticPath;
-  readonly condition: PatternCondition;
-}
-
-function* patternsOf(
-  { httpRoutes }: Pick<ResourceSet, "httpRoutes">,
-): Generator<PlacedPattern> {
-  for (const route of httpRoutes) {
-    yield* known.getOrInsertComputed(route, findPatterns);
-  }
-}
-
-/** The patterns of each route, which are looked for once. */
-const known = new WeakMap<HttpRoute, readonly PlacedPattern[]>();
-
-function findPatterns(route: HttpRoute): PlacedPattern[] {
-  const found: PlacedPattern[] = [];
-  for (const [index, { matches }] of route.spec.rules.entries()) {
-    for (const [number, match] of matches.entries()) {
-      const path = ["spec", "rules", index, "matches", number];
-      for (const { condition, at } of conditionsOf(match)) {
-        if (condition.type !== "RegularExpression") continue;
-        found.push({ route, path: [...path, ...at], condition });
+  for (const listener of listeners) {
+    for (const served of listener.rules) {
+      const { route, index } = served.rule;
+      for (const message of problemsOf(listener, served)) {
+        report.warning(route, { path: ["spec", "rules", index], message });
       }
     }
+    yield;
   }
-  return found;
+  yield* reportUnreachableMatches(listeners, report);
 }
 
-function* conditionsOf({ path, headers = [], queryParams = [] }: HttpMatch) {
-  yield { condition: path, at: ["path"] };
-  for (const [index, header] of headers.entries()) {
-    yield { condition: header, at: ["headers", index] };
+function* problemsOf(
+  { listener, effective }: CompiledListener,
+  served: ServedRule,
+): Generator<string> {
+  const { policies, backends } = served.route;
+  const all = [...listener.policies, ...policies];
+  const isGuarded = [...effective, ...served.effective].some(isGuard);
+  const knowsUser = all.some(({ kind }) => kind.identity === jwtClaims);
+  // Policies that take the credentials of the client leave none for the provider.
+  const takesCredentials = all.some(({ kind }) => kind.identity !== undefined);
+  for (const { backend } of backends) {
+    if (backend === undefined) continue;
+    if (backend.webUi && !isGuarded) {
+      yield `Everybody who reaches gateway "${listener.gateway}" can use the web UI, which shows configuration and requests; add a policy such as "basicAuthentication"`;
+    }
+    if (!knowsUser && seesCaller(backend)) {
+      yield `Backend "${backend.key}" gets tokens of the caller, whom no policy verifies; add "jwtAuthentication"`;
+    }
+    if (takesCredentials && lacksCredentials(backend)) {
+      yield `Backend "${backend.key}" has no credentials: ${backend.llm?.name} rejects requests without a key; add "credentials"`;
+    }
   }
-  for (const [index, param] of queryParams.entries()) {
-    yield { condition: param, at: ["queryParams", index] };
-  }
+}
+
+/** Reports whether the policy rejects callers who show no credential. */
+function isGuard({ kind, layers }: EffectivePolicy): boolean {
+  const [first] = layers;
+  return first !== undefined && kind.isRequired(first.traffic);
+}
+
+/** Servers at an address of the configuration may need none. */
+function lacksCredentials({ llm, credentials, host }: Backend): boolean {
+  return llm !== undefined && llm.authorization === undefined &&
+    credentials === undefined && llm.provider.host?.(llm.place) === host;
+}
+
+function seesCaller({ credentials, mcp }: Backend): boolean {
+  const servers = mcp?.servers ?? [];
+  return isPerCaller(credentials) ||
+    servers.some(({ transport }) =>
+      transport.kind !== "stdio" && isPerCaller(transport.backend.credentials)
+    );
 }
 
 /** Warns of matches that no request reaches at any listener, because another rule takes precedence. */
-export function* reportUnreachableMatches(
+function* reportUnreachableMatches(
   listeners: readonly CompiledListener[],
   report: Report,
 ): Generator<void> {

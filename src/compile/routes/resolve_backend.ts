@@ -1,0 +1,149 @@
+import type { RequestMirror } from "../../api/rules/http_filter.ts";
+import type { BackendRef, HttpRoute } from "../../api/resources/http_route.ts";
+import {
+  GATEWAY_API_GROUP,
+  POLICY_API_GROUP,
+  WEB_UI_KIND,
+} from "../../api/schema/group.ts";
+import type { Backend, WebUiAccess } from "../../snapshot/snapshot.ts";
+import { type Attached, backendOf } from "../attach/lookups.ts";
+import { suggestBackend } from "../backends/compile_backends.ts";
+import { serviceBackendKey } from "../backends/service_backends.ts";
+import type { ConditionReason, Report } from "../memory/report.ts";
+import { type Inputs, mayRefer } from "../resolve/references.ts";
+
+/** Dependencies of resolving references to backends. */
+export interface ResolveContext {
+  readonly inputs: Inputs;
+  readonly attached: Attached;
+  readonly report: Report;
+}
+
+/** The backend of a reference, or why it has none. */
+export type Resolved = { readonly backend: Backend } | Unresolved;
+
+/** A reference that does not resolve, and why. */
+export interface Unresolved {
+  readonly backend: undefined;
+  readonly problem: string;
+  readonly reason: ConditionReason;
+  /** The invalid field of the reference. */
+  readonly field: keyof BackendRef;
+  readonly suggestion?: string | undefined;
+  /** True if the backend exists and has an error of its own. */
+  readonly isRejected?: boolean;
+}
+
+function unresolved(
+  reason: ConditionReason,
+  field: keyof BackendRef,
+  problem: string,
+  suggestion?: string,
+): Unresolved {
+  return { backend: undefined, reason, field, problem, suggestion };
+}
+
+/** Finds the backend of a reference. Another namespace has to allow it with a `ReferenceGrant` (Gateway API, `HTTPBackendRef`). */
+export function resolveBackend(
+  route: HttpRoute,
+  ref: RequestMirror["backendRef"],
+  context: ResolveContext,
+): Resolved {
+  const { group, kind, name } = ref;
+  const isService = kind === "Service" && group === "";
+  if (!isService && (kind !== "GatewayBackend" || group !== POLICY_API_GROUP)) {
+    const problem =
+      `Cannot send requests to kind "${kind}" of group "${group}": expected "GatewayBackend" of group "${POLICY_API_GROUP}", or "Service"`;
+    return unresolved("InvalidKind", "kind", problem);
+  }
+  const own = route.metadata.namespace;
+  const namespace = ref.namespace ?? own;
+  const from = { group: GATEWAY_API_GROUP, kind: route.kind, namespace: own };
+  if (!mayRefer(from, { group, kind, namespace, name }, context.inputs)) {
+    const problem =
+      `Cannot refer to ${kind} "${namespace}/${name}" from "${own}": no ReferenceGrant of "${namespace}" allows it`;
+    return unresolved("RefNotPermitted", "namespace", problem);
+  }
+  return isService
+    ? resolveService(`${namespace}/${name}`, ref.port, context)
+    : resolveGatewayBackend(`${namespace}/${name}`, ref, context);
+}
+
+function resolveGatewayBackend(
+  key: string,
+  { name, port }: RequestMirror["backendRef"],
+  { attached, report }: ResolveContext,
+): Resolved {
+  const backend = backendOf(key, attached);
+  if (backend !== undefined) {
+    if (port === undefined || port === backend.port) return { backend };
+    const problem = `Backend "${key}" has no port ${port}`;
+    return unresolved(NOT_FOUND, "port", problem, String(backend.port));
+  }
+  const denial = attached.read(({ invalidBackends }) =>
+    invalidBackends.has(key) ? invalidBackends.get(key) ?? "" : undefined
+  );
+  if (denial === undefined) {
+    const suggestion = suggestBackend(name, attached.all.backends, report);
+    const problem = `Backend "${key}" not found`;
+    return unresolved(NOT_FOUND, "name", problem, suggestion);
+  }
+  const rejected = denial === ""
+    ? unresolved(NOT_FOUND, "name", `Backend "${key}" is invalid`)
+    : unresolved("AddressDenied", "name", `Backend "${key}": ${denial}`);
+  return { ...rejected, isRejected: true };
+}
+
+const NOT_FOUND = "BackendNotFound";
+
+function resolveService(
+  key: string,
+  port: number | undefined,
+  { inputs, attached }: ResolveContext,
+): Resolved {
+  const service = inputs.read(({ references }) => references.services.get(key));
+  if (service === undefined) {
+    const problem = backendOf(key, attached) !== undefined
+      ? `Service "${key}" not found; for the GatewayBackend of that name, set kind: GatewayBackend and group: ${POLICY_API_GROUP}`
+      : `Service "${key}" not found`;
+    return unresolved(NOT_FOUND, "name", problem);
+  }
+  const backend = backendOf(serviceBackendKey(key, port ?? 0), attached);
+  if (backend !== undefined) return { backend };
+  const problem = port === undefined
+    ? `The reference to Service "${key}" has no port`
+    : `Service "${key}" has no TCP port ${port}`;
+  return unresolved(NOT_FOUND, "port", problem);
+}
+
+/** Returns the web UI when a reference of kind `WebUI` names it by its access, `read-only` or `read-write`; `undefined` for other references. */
+export function findWebUi(
+  { metadata }: HttpRoute,
+  { group, kind, name }: BackendRef,
+): Resolved | undefined {
+  if (kind !== WEB_UI_KIND || group !== POLICY_API_GROUP) return undefined;
+  const backend = webUis.find(({ webUi }) => webUi === name);
+  if (backend === undefined) return undefined;
+  return metadata.uid === undefined ? { backend } : clusterWebUi;
+}
+
+/** Authors of routes in a cluster must not see the requests and policies of others. */
+const clusterWebUi = unresolved(
+  "InvalidKind",
+  "kind",
+  "Cannot serve the web UI, which shows everything of the gateway, on a route of a cluster; use the admin interface",
+);
+
+const webUis = [createWebUi("read-only"), createWebUi("read-write")];
+
+function createWebUi(webUi: WebUiAccess): Backend {
+  return {
+    key: `web-ui/${webUi}`,
+    name: "web-ui",
+    webUi,
+    host: "web-ui",
+    port: 0,
+    protocol: "auto",
+    tls: undefined,
+  };
+}
