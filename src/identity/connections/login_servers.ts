@@ -1,4 +1,4 @@
-import type { Cancellation } from "../../base/cancellation.ts";
+import { type Cancellation, unlessCancelled } from "../../base/cancellation.ts";
 import { isJsonObject, parseJson, stringsAt } from "../../base/json.ts";
 import {
   loadOAuthLibrary,
@@ -109,16 +109,27 @@ export class LoginServers {
     const key = JSON.stringify([login.backend, login.fingerprint, issuer]);
     const now = this.#options.clock.monotonic();
     const known = this.#known.get(key);
-    if (known !== undefined && now < known.staleAt) return await known.metadata;
-    const metadata = this.#fetchMetadata(login, issuer, cancellation);
+    const { metadata } = known !== undefined && now < known.staleAt
+      ? known
+      : this.#remember(key, {
+        // Others wait for it too, so it goes on when the first of them leaves.
+        metadata: this.#fetchMetadata(login, issuer),
+        staleAt: now + FRESH_MS,
+      });
+    return await unlessCancelled(metadata, cancellation);
+  }
+
+  #remember(key: string, next: KnownMetadata): KnownMetadata {
     this.#known.delete(key);
-    this.#known.set(key, { metadata, staleAt: now + FRESH_MS });
+    this.#known.set(key, next);
     const oldest = this.#known.keys().next().value;
     if (this.#known.size > MAX_KNOWN && oldest !== undefined) {
       this.#known.delete(oldest);
     }
-    metadata.catch(() => this.#known.delete(key));
-    return await metadata;
+    next.metadata.catch(() => {
+      if (this.#known.get(key) === next) this.#known.delete(key);
+    });
+    return next;
   }
 
   /** Returns options for requests of the library. @param proofKey Proves token requests. */
@@ -166,8 +177,8 @@ export class LoginServers {
   async #fetchMetadata(
     login: UserLogin,
     issuer: string,
-    cancellation: Cancellation,
   ): Promise<ServerMetadata> {
+    const { cancellation } = this.#options;
     const oauth = await loadOAuthLibrary();
     const { origin, pathname } = new URL(issuer);
     const urls = new Set([
