@@ -231,8 +231,8 @@ function addSelfService(command: Command): void {
     .addOption(
       new Option(
         "--self-service-keys <n>",
-        "keys that each of its users may make at /self",
-      ).argParser(wholeNumber(1, 100)),
+        "keys that each of its users may make at /self; 0 for none",
+      ).argParser(wholeNumber(0, 100)),
     )
     .option(
       "--self-service-lifetime <time>",

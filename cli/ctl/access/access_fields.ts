@@ -47,7 +47,7 @@ export function readFields(
   });
 }
 
-/** Without a number of keys, an update leaves self-service as it is. @throws {UsageError} */
+/** Without a number of keys, an update leaves self-service as it is; 0 ends it. @throws {UsageError} */
 function readSelfService({
   selfServiceKeys: maxKeys,
   selfServiceLifetime: maxLifetime,
@@ -57,6 +57,7 @@ function readSelfService({
     if (maxLifetime === undefined && budgets === undefined) return undefined;
     throw new UsageError('"--self-service-keys" is required');
   }
+  if (maxKeys === 0) return null;
   return withoutAbsent({
     maxKeys,
     maxLifetime: maxLifetime ?? "720h",

@@ -80,6 +80,8 @@ Deno.test("a team gets a key with two commands, is seen in the usage under its I
     ...["--self-service-budget", "20usd/month"],
   );
   const shown = await ctl(gateway, "teams", "show", "blue", "-o", "json");
+  await ctl(gateway, "teams", "update", "blue", "--self-service-keys", "0");
+  const without = await ctl(gateway, "teams", "show", "blue", "-o", "json");
   const byTeam = await ctl(gateway, "proxy", "usage", "--by", "team");
   const byKey = await ctl(gateway, "proxy", "usage", "-o", "json");
   const tried = await ctl(
@@ -98,6 +100,7 @@ Deno.test("a team gets a key with two commands, is seen in the usage under its I
     maxLifetime: "720h",
     budgets: [{ cost: { usd: 20, unit: "Months" } }],
   });
+  assert.equal(JSON.parse(without.out).selfService, undefined);
   assert.equal(left.length, 1, shown.out);
   assert.equal(typeof left[0].remaining, "number");
   assert.match(left[0].resetsAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);

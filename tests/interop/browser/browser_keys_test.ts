@@ -42,15 +42,29 @@ Deno.test("a key is made, used, rotated and revoked on the page Keys, which show
 
   await press("Edit blue");
   const form = page.getByRole("form", { name: /^Restrictions and budgets/ });
-  await form.getByLabel("Budgets").fill("5usd/year");
+  const budgets = form.getByLabel("Budgets", { exact: true });
+  await budgets.fill("5usd/year");
   await form.getByRole("button", { name: "Save" }).click();
   await page.getByText('Invalid budget "5usd/year"').waitFor();
-  await form.getByLabel("Budgets").fill("5usd/month, 100requests/minute");
+  await budgets.fill("5usd/month, 100requests/minute");
   await form.getByLabel("Notify at").fill("80, 100");
+  await form.getByLabel("Keys that each user may make").fill("3");
+  await form.getByLabel("Longest lifetime").fill("30 days");
+  await form.getByLabel("Budgets of each user").fill("20usd/month");
   const problems = await accessibilityProblems(page);
-  await form.getByLabel("Budgets").press("Enter");
+  await form.getByRole("button", { name: "Save" }).click();
+  await page.getByText(/^selfService\.maxLifetime: /).waitFor();
+  await form.getByLabel("Longest lifetime").fill("48h");
+  await budgets.press("Enter");
   await page.getByRole("table", { name: "Teams" })
     .getByText("5usd/month, 100requests/minute").waitFor();
+  await page.getByText("3 keys, 48h, 20usd/month").waitFor();
+  await press("Edit blue");
+  await form.getByLabel("Keys that each user may make").fill("");
+  await form.getByRole("button", { name: "Save" }).click();
+  await page.getByText("3 keys, 48h, 20usd/month").waitFor({
+    state: "detached",
+  });
   await press(/^Edit key_/);
   await form.getByLabel("Addresses").fill("10.0.0.0/8");
   await form.getByRole("button", { name: "Save" }).click();

@@ -1,14 +1,16 @@
 /** Restrictions and budgets of a key or a team. */
-import type { ChangedKeyObject, KeyObjectList } from "../../../responses.ts";
-import {
-  EXPECTED_BUDGET,
-  formatBudget,
-  parseBudget,
-} from "../../../../../src/api/budget_text.ts";
+import type { KeyObjectList } from "../../../responses.ts";
 import { useState } from "../../kit/framework.ts";
 import { Button, Field, Form } from "../../kit/inputs.tsx";
 import { Problem } from "../../kit/layout.tsx";
 import { postJson } from "../../server/api.ts";
+import { amountsOf, findWrong, listOf, readBudgets } from "./budgets.ts";
+import type { OnChange } from "./key_forms.tsx";
+import {
+  fieldsOfSelfService,
+  readSelfService,
+  SelfServiceFields,
+} from "./self_service.tsx";
 
 type AccessObject = KeyObjectList["objects"][number];
 
@@ -25,14 +27,9 @@ const ABOUT =
 
 type Restriction = typeof restrictions[number]["name"];
 
-/** Returns the budgets of an object as text: `50usd/month, 100requests/minute`. */
-export function budgetsOf({ budgets = [] }: AccessObject): string {
-  return budgets.map((each) => formatBudget(each) ?? "other").join(", ");
-}
-
 interface AccessFormProps {
   readonly object: AccessObject;
-  readonly onChange: (change: () => Promise<ChangedKeyObject>) => void;
+  readonly onChange: OnChange;
   readonly onClose: () => void;
 }
 
@@ -40,23 +37,24 @@ interface AccessFormProps {
 export function AccessForm({ object, onChange, onClose }: AccessFormProps) {
   const { kind, id } = object;
   const [fields, setFields] = useState(() => fieldsOf(object));
-  const [amounts, setAmounts] = useState(() => amountsOf(object));
+  const [amounts, setAmounts] = useState(() => amountsOf(object.budgets));
   const [notifyAt, setNotifyAt] = useState(() => noticesOf(object));
+  const [own, setOwn] = useState(() => fieldsOfSelfService(object));
   const [problem, setProblem] = useState("");
   const save = () => {
-    const wrong = listOf(amounts).find((each) => !parseBudget(each));
-    if (wrong !== undefined) {
-      return setProblem(
-        `Invalid budget "${wrong}": expected ${EXPECTED_BUDGET}`,
-      );
-    }
-    const path = kind === "team" ? `team/${id}` : id;
-    const budgets = readBudgets(object, amounts, notifyAt);
-    const allow = allowOf(fields);
-    onChange(() =>
-      postJson(`access/change/${path}`, { action: "update", allow, budgets })
-    );
-    onClose();
+    const wrong = findWrong(amounts) ?? findWrong(own.amounts);
+    if (wrong !== undefined) return setProblem(wrong);
+    setProblem("");
+    const isTeam = kind === "team";
+    const notices = listOf(notifyAt).map(Number);
+    const change = {
+      action: "update",
+      allow: allowOf(fields),
+      budgets: readBudgets(object.budgets, amounts, notices) ?? null,
+      ...isTeam && { selfService: readSelfService(object, own) },
+    };
+    const path = isTeam ? `team/${id}` : id;
+    onChange(() => postJson(`access/change/${path}`, change), onClose);
   };
   return (
     <section class="panel" aria-label={`Edit ${id}`}>
@@ -89,6 +87,12 @@ export function AccessForm({ object, onChange, onClose }: AccessFormProps) {
             onInput={({ currentTarget }) => setNotifyAt(currentTarget.value)}
           />
         </Field>
+        {kind === "team" && (
+          <SelfServiceFields
+            fields={own}
+            onChange={setOwn}
+          />
+        )}
         <Button isMain>Save</Button>
         <Button onPress={onClose}>Cancel</Button>
       </Form>
@@ -109,34 +113,9 @@ function fieldsOf(
   };
 }
 
-function amountsOf({ budgets = [] }: AccessObject): string {
-  return budgets.flatMap((each) => formatBudget(each) ?? []).join(", ");
-}
-
 function noticesOf({ budgets = [] }: AccessObject): string {
   const noticed = budgets.find(({ notifyAt }) => notifyAt !== undefined);
   return noticed?.notifyAt?.join(", ") ?? "";
-}
-
-/** Returns the budgets of the form, and those that it cannot show, which stay as they are; `null` for none. */
-function readBudgets(
-  { budgets = [] }: AccessObject,
-  amounts: string,
-  notices: string,
-) {
-  const others = budgets.filter((each) => formatBudget(each) === undefined);
-  const notifyAt = listOf(notices).map(Number);
-  const shown = listOf(amounts).map((each) => ({
-    ...parseBudget(each),
-    ...notifyAt.length > 0 && { notifyAt },
-  }));
-  const all = [...shown, ...others];
-  return all.length === 0 ? null : all;
-}
-
-function listOf(text: string): readonly string[] {
-  return text.split(",").map((each) => each.trim())
-    .filter((each) => each !== "");
 }
 
 function allowOf(fields: Readonly<Record<Restriction, string>>) {

@@ -107,10 +107,11 @@ function useChanges(refresh: () => void) {
       return messageOf(error);
     }
   };
-  const onChange: OnChange = (request) => {
+  const onChange: OnChange = (request, onDone) => {
     void attempt(request).then((problem) => {
       setProblem(problem);
       refresh();
+      if (problem === "") onDone?.();
     });
   };
   return { problem, made, dismiss: () => setMade(undefined), onChange };

@@ -9,8 +9,11 @@ import { Button, Choice, Field, Form } from "../../kit/inputs.tsx";
 import { Problem } from "../../kit/layout.tsx";
 import { postJson } from "../../server/api.ts";
 
-/** Requests a change of the store. */
-export type OnChange = (change: () => Promise<ChangedKeyObject>) => void;
+/** Requests a change of the store. @param onDone Called once it is made. */
+export type OnChange = (
+  change: () => Promise<ChangedKeyObject>,
+  onDone?: () => void,
+) => void;
 
 const lifetimes = [
   { value: "", title: "never" },

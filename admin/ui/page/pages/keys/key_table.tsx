@@ -4,7 +4,7 @@ import { type Column, Table, Time } from "../../kit/data.tsx";
 import { Button, RevokeButton } from "../../kit/inputs.tsx";
 import { Badge, type Tone } from "../../kit/layout.tsx";
 import { postJson } from "../../server/api.ts";
-import { budgetsOf } from "./access_form.tsx";
+import { describeBudgets } from "./budgets.ts";
 import type { OnChange } from "./key_forms.tsx";
 
 /** A key or a team. */
@@ -37,7 +37,8 @@ export function TeamTable({ teams, canChange, onEdit }: TeamTableProps) {
           "Status",
           ({ status }) => <Badge tone={tones[status]}>{status}</Badge>,
         ],
-        ["Budgets", (team) => budgetsOf(team) || "–"],
+        ["Budgets", ({ budgets }) => describeBudgets(budgets) || "–"],
+        ["Self-service", ({ selfService }) => describeSelfService(selfService)],
         ["Actions", (team) =>
           canChange && (
             <Button
@@ -51,6 +52,13 @@ export function TeamTable({ teams, canChange, onEdit }: TeamTableProps) {
       ]}
     />
   );
+}
+
+function describeSelfService(selfService: ApiKey["selfService"]): string {
+  if (selfService === undefined) return "–";
+  const { maxKeys, maxLifetime, budgets } = selfService;
+  return [`${maxKeys} keys, ${maxLifetime}`, describeBudgets(budgets)]
+    .filter((each) => each !== "").join(", ");
 }
 
 interface KeyTableProps {
@@ -82,7 +90,7 @@ export function KeyTable({ keys, canChange, onChange, onEdit }: KeyTableProps) {
       ({ expiresAt }) =>
         expiresAt === undefined ? "never" : <Time at={expiresAt} />,
     ],
-    ["Budgets", (each) => budgetsOf(each) || "–"],
+    ["Budgets", ({ budgets }) => describeBudgets(budgets) || "–"],
     [
       "Actions",
       (each) =>
