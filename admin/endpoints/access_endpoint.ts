@@ -28,6 +28,7 @@ import {
 } from "../http/query_parameters.ts";
 import { readTypedJson } from "../http/request_body.ts";
 import type { AdminTarget } from "../target/target.ts";
+import { budgetsOf } from "./views/budget_view.ts";
 
 /** Maximum number of objects in a list. */
 const accessLimit = { from: 1, to: 1000, or: 100 };
@@ -139,20 +140,9 @@ async function showAccess(
   const response = await run(target, { kind, do: "show", id });
   if (!response.ok) return response;
   const { budgets } = await target.dataPlane.call("describeState");
-  const left = budgets.filter(({ owner }) => owner === `${kind} ${id}`).map(
-    ({ entry, limit, unit, used, remaining, resetSeconds }) => ({
-      ...{ entry, limit, unit, used, remaining },
-      ...resetSeconds !== undefined && {
-        resetsAt: timeIn(resetSeconds),
-      },
-    }),
-  );
+  const owners = new Set([`${kind} ${id}`]);
+  const left = budgetsOf(budgets, owners, systemClock.now());
   return json({ ...await response.json(), left });
-}
-
-function timeIn(seconds: number): string {
-  const at = Math.round(systemClock.now() / 1000 + seconds) * 1000;
-  return new Date(at).toISOString().replace(".000Z", "Z");
 }
 
 /** Creates an object; the response has the new key, which nobody can read again. @throws {InvalidParameter} */

@@ -7,6 +7,7 @@ import type {
 } from "../../../src/dataplane/keyring/own_keys.ts";
 import { pageHeaders } from "../../../src/gateway/admin_login/admin_pages.ts";
 import { withOutcome } from "../../access/audit_log.ts";
+import { budgetsOf } from "../views/budget_view.ts";
 import { showSums } from "../views/usage_sums.ts";
 import { json, text } from "../../http/admin_responses.ts";
 import { both, get, post } from "../../http/declare_endpoint.ts";
@@ -18,7 +19,7 @@ import {
   listOwnGrants,
   selfGrantEndpoints,
 } from "./self_grants.ts";
-import { ownerOf } from "./self_owner.ts";
+import { ownerOf, requireRevocation } from "./self_owner.ts";
 import type { AdminTarget } from "../../target/target.ts";
 import {
   type PageNotice,
@@ -109,10 +110,7 @@ async function revokeOwn(
   { target }: SelfOptions,
   request: Request,
 ): Promise<Response> {
-  const { action, ...rest } = await readTypedJson(request, MAX_BODY_BYTES);
-  if (action !== "revoke" || Object.keys(rest).length > 0) {
-    throw new InvalidParameter('invalid body: expected {"action": "revoke"}');
-  }
+  await requireRevocation(request);
   const id = lastSegment(request.url) ?? "";
   return await change(target, { do: "revoke", owner: ownerOf(request), id });
 }
@@ -233,7 +231,7 @@ async function readReport(
     team,
     keys,
     ...grants,
-    budgets: budgets.filter(({ owner: each = "" }) => owners.has(each)),
+    budgets: budgetsOf(budgets, owners, now),
     usage: {
       today: await usageSince(now - now % DAY_MS),
       month: await usageSince(month),

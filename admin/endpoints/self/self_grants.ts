@@ -3,15 +3,13 @@ import type { KeyOwner } from "../../../src/dataplane/keyring/key_owner.ts";
 import { withOutcome } from "../../access/audit_log.ts";
 import { json, text } from "../../http/admin_responses.ts";
 import { get, post } from "../../http/declare_endpoint.ts";
-import { InvalidParameter, lastSegment } from "../../http/query_parameters.ts";
-import { readTypedJson } from "../../http/request_body.ts";
+import { lastSegment } from "../../http/query_parameters.ts";
 import type { Endpoint } from "../../http/router.ts";
 import type { AdminTarget } from "../../target/target.ts";
 import { type GrantView, viewOfGrant } from "../views/grant_view.ts";
-import { ownerOf } from "./self_owner.ts";
+import { ownerOf, requireRevocation } from "./self_owner.ts";
 
 const MAX_SHOWN = 100;
-const MAX_BODY_BYTES = 1024;
 
 /** The store of the grants cannot be reached. */
 interface GrantsProblem {
@@ -93,10 +91,7 @@ async function revokeGrant(
   target: AdminTarget,
   request: Request,
 ): Promise<Response> {
-  const { action, ...rest } = await readTypedJson(request, MAX_BODY_BYTES);
-  if (action !== "revoke" || Object.keys(rest).length > 0) {
-    throw new InvalidParameter('invalid body: expected {"action": "revoke"}');
-  }
+  await requireRevocation(request);
   const id = lastSegment(request.url) ?? "";
   const ended = await endOwnGrant(target, ownerOf(request), id);
   const response = text(ended.status, ended.text);

@@ -1,12 +1,12 @@
 import type { KeyOwner } from "../../../src/dataplane/keyring/key_owner.ts";
 import type { OwnTeam } from "../../../src/dataplane/keyring/own_keys.ts";
 import type { KeyObjectView } from "../../../src/dataplane/keyring/keyring_views.ts";
-import type { BudgetDescription } from "../../../src/dataplane/state/state_descriptions.ts";
 import {
   escapeHtml,
   renderPage,
   renderRow,
 } from "../../../src/gateway/admin_login/admin_pages.ts";
+import type { BudgetView } from "../views/budget_view.ts";
 import type { GrantView } from "../views/grant_view.ts";
 import type { ShownSum } from "../views/usage_sums.ts";
 
@@ -19,7 +19,7 @@ export interface SelfReport {
   /** MCP clients that the user has logged in, the newest first. */
   readonly grants: readonly GrantView[];
   /** Budgets of the user, of the keys and of the team, of which something is used. */
-  readonly budgets: readonly BudgetDescription[];
+  readonly budgets: readonly BudgetView[];
   /** By model, tool and key; days and months are those of UTC. */
   readonly usage: {
     readonly today: readonly ShownSum[];
@@ -70,9 +70,7 @@ ${
 <h1 id="budgets">Budgets</h1>
 ${
       renderList(
-        budgets.map(({ entry, remaining, limit, unit }) =>
-          `${entry}: ${remaining ?? "unknown"} of ${limit} ${unit} left`
-        ),
+        budgets.map(describeBudget),
         "Nothing is used.",
       )
     }
@@ -155,6 +153,14 @@ function renderNewKey({ selfService }: OwnTeam): string {
 <input name="days" inputmode="numeric" size="4" placeholder="Days" aria-label="Days">
 <button>Make a key</button>
 </form>`;
+}
+
+function describeBudget(
+  { owner, entry, remaining, limit, unit, resetsAt }: BudgetView,
+): string {
+  const left = `${remaining ?? "unknown"} of ${limit} ${unit} left`;
+  const until = resetsAt === undefined ? "" : `, starts anew at ${resetsAt}`;
+  return `${owner}: ${entry}: ${left}${until}`;
 }
 
 function renderUsage(sums: readonly ShownSum[]): string {

@@ -9,6 +9,7 @@ import {
   statusOf,
   untilStatus,
 } from "../../harness/keys/stored_keys.ts";
+import { RedisServer } from "../../harness/servers/redis_server.ts";
 import { LlmUpstream } from "../../harness/llm/llm_upstream.ts";
 import { bytesOf, json } from "../../unit/llm/llm_responses.ts";
 
@@ -17,8 +18,9 @@ type Json = Record<string, unknown>;
 /** `ada` and `paul` are of team blue, `victor`, who is a viewer, is of team red; `mallory` has no team, and `eve` one that does not exist. */
 function startSite(
   route: Json = { policies: keyedPolicies },
+  settings: Json = {},
 ): Promise<AdminLoginSite> {
-  return startAdminLoginSite({ workers: 2 }, {
+  return startAdminLoginSite({ workers: 2, ...settings }, {
     team:
       "{'ada': 'blue', 'paul': 'blue', 'victor': 'red', 'eve': 'none'}[jwt.sub]",
     route,
@@ -136,6 +138,7 @@ Deno.test("users make keys as their team allows, which work at all workers, and 
     report.budgets.map((each: Json) => [each["owner"], each["remaining"]]),
     [[`user ${report.user}`, 0]],
   );
+  assert.match(report.budgets[0].resetsAt, /^\d{4}-\d\d-\d\dT00:00:00Z$/);
   for (const [sum] of [report.usage.today, report.usage.month]) {
     assert.deepEqual(
       [sum.key, sum.model, sum.inputTokens, sum.outputTokens],
@@ -148,6 +151,7 @@ Deno.test("users make keys as their team allows, which work at all workers, and 
   // Another key of the same user has no other budget.
   assert.equal(stillSpent, 429);
   assert.match(page.text, new RegExp(`value="${next.id}"`));
+  assert.match(page.text, /0 of 4 requests left, starts anew at \d{4}-/);
   for (const part of ["keys", "models", "logins", "budgets", "usage"]) {
     assert.match(page.text, new RegExp(`<a href="#${part}">`));
     assert.match(page.text, new RegExp(` id="${part}"`));
@@ -290,4 +294,53 @@ Deno.test("a session that has ended and a user who is suspended make no keys, an
     303,
     "/ui/login?self",
   ]);
+});
+
+Deno.test("with Redis, what a user does at one replica holds at the other: keys, their revocation, their number and the session", async () => {
+  await using redis = await RedisServer.start();
+  await using site = await startSite(undefined, { kv: { redis: redis.url } });
+  await using replica = await site.startReplica();
+  await administer(site, "teams", blue);
+  const origins = [site.gateway.origin, replica.origin];
+  const both = [site, replica];
+  const ada = await site.logIn("ada");
+  const listed = async (at: Pick<AdminLoginSite, "admin">) => {
+    const { status, text } = await send(at, "GET /self/keys", ada);
+    assert.equal(status, 200, text);
+    return JSON.parse(text).keys.map(({ id }: Json) => id);
+  };
+
+  const key = await make(site, ada);
+  await Promise.all(
+    origins.map((origin) => untilStatus(origin, key.secret, 200)),
+  );
+  const seen = await Promise.all(both.map(listed));
+  const made = await Promise.all(
+    [...both, ...both].map(async (at) =>
+      (await send(at, "POST /self/keys", ada, {})).status
+    ),
+  );
+  const byOther = await send(
+    replica,
+    `POST /self/keys/${key.id}`,
+    await site.logIn("paul"),
+    { action: "revoke" },
+  );
+  const revoked = await send(replica, `POST /self/keys/${key.id}`, ada, {
+    action: "revoke",
+  });
+  await Promise.all(
+    origins.map((origin) => untilStatus(origin, key.secret, 401)),
+  );
+  const left = await Promise.all(both.map(listed));
+  await send(replica, "POST /ui/login/logout", ada);
+  const ended = await Promise.all(
+    both.map(async (at) => (await send(at, "GET /self/keys", ada)).status),
+  );
+
+  assert.deepEqual(seen, [[key.id], [key.id]]);
+  assert.deepEqual(made.toSorted(), [200, 403, 403, 403]);
+  assert.deepEqual([byOther.status, revoked.status], [404, 200]);
+  assert(left.every((ids) => ids.length === 1 && ids[0] !== key.id));
+  assert.deepEqual(ended, [401, 401]);
 });

@@ -14,6 +14,8 @@ export const ADMIN_TOKEN = "0123456789abcdef";
 export interface AdminLoginSite extends AsyncDisposable {
   readonly idp: Idp;
   readonly gateway: GatewayProcess;
+  /** Starts another process with the same configuration and an admin interface of its own, behind the same proxy. */
+  startReplica(): Promise<GatewayProcess>;
   /** Origin of the admin interface. */
   readonly admin: string;
   user(name: string): ConnectingUser;
@@ -47,12 +49,12 @@ export async function startAdminLoginSite(
       }, ...clients],
     }),
   );
-  const gateway = opening.use(
-    await GatewayProcess.start({
-      port: listenerPort,
+  const start = (adminPort: number, port: number) =>
+    GatewayProcess.start({
+      port,
       config: {
         config: {
-          adminAddr: `127.0.0.1:${port}`,
+          adminAddr: `127.0.0.1:${adminPort}`,
           adminToken: ADMIN_TOKEN,
           kv: { path: ":memory:" },
           workers: 1,
@@ -60,6 +62,7 @@ export async function startAdminLoginSite(
             issuer: idp.issuer,
             clientId: "admin",
             clientSecret: secret,
+            url: admin,
             team,
             roles: {
               viewer: "jwt.sub in ['vera', 'victor'] || jwt.groups == 'x'",
@@ -75,13 +78,14 @@ export async function startAdminLoginSite(
           ...typeof route === "function" ? route(idp) : route,
         }],
       },
-    }),
-  );
+    });
+  const gateway = opening.use(await start(port, listenerPort));
   const site = opening.move();
   const user = (name: string) => new ConnectingUser(name, admin, idp.origin);
   return {
     idp,
     gateway,
+    startReplica: () => start(freePort(), freePort()),
     admin,
     user,
     async logIn(name) {
