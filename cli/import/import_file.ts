@@ -10,16 +10,16 @@ import { print, printError } from "../output/output.ts";
 import { printable } from "../output/printable.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 import { readInput } from "../process/read_input.ts";
-import { importAgentgateway } from "./agentgateway.ts";
-import { importKong } from "./kong.ts";
-import { importLitellm } from "./litellm.ts";
-import { importMcpServers } from "./imported_mcp_servers.ts";
-import { closed, type RouteImport } from "./imported_routes.ts";
+import { importAgentgateway } from "./agentgateway/agentgateway.ts";
+import { importKong } from "./kong/kong.ts";
+import { importLitellm } from "./litellm/litellm.ts";
+import { importMcpServers } from "./mcp_clients/imported_mcp_servers.ts";
+import { closed, type RouteImport } from "./parts/imported_configuration.ts";
 import {
   type ImportNote,
   SourceDocument,
   type SourceNode,
-} from "./source_node.ts";
+} from "./parts/source_node.ts";
 
 /** A configuration of this gateway, made of another one. */
 export interface ImportResult {

@@ -1,6 +1,6 @@
 import type { BudgetDescription } from "../../../src/dataplane/state/state_descriptions.ts";
 
-/** What is left of a budget of a key, a user or a team. */
+/** Remains of a budget of a key, a user or a team. */
 export interface BudgetView {
   /** Such as `team blue`. */
   readonly owner: string;

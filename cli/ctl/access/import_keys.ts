@@ -1,7 +1,7 @@
 import {
   type KeyTableObject,
   readKeyTable,
-} from "../../import/keys/litellm_keys.ts";
+} from "../../import/litellm/litellm_keys.ts";
 import { type AdminAddress, requestJson } from "../../client/admin_client.ts";
 import { listOf } from "../../output/json_fields.ts";
 import { print, printError } from "../../output/output.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readKeyTable } from "../../../../cli/import/keys/litellm_keys.ts";
+import { readKeyTable } from "../../../../cli/import/litellm/litellm_keys.ts";
 
 const token = "a".repeat(64);
 
@@ -30,6 +30,9 @@ for (
     ["models", "gpt-4o"],
     ["expires", '"[1]"'],
     ["rpm_limit", "ten"],
+    ["rpm_limit", "0"],
+    ["tpm_limit", "0"],
+    ["max_budget", "-1"],
     ["tpm_limit", "1e999"],
     ["max_budget", "$5"],
     ["team_id", '"[""blue""]"'],

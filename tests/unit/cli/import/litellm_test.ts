@@ -103,7 +103,7 @@ general_settings: { master_key: os.environ/MASTER }
     gateways: { default: { port: 4000 } },
     routes: [
       {
-        ...{ name: "fast-1", gateways, matches: [{ model: "fast" }] },
+        ...{ name: "fast", gateways, matches: [{ model: "fast" }] },
         ...common,
         loadBalancing: { policy: "LeastLatency" },
         backends: [...deploymentsFor("fast"), {
@@ -112,12 +112,12 @@ general_settings: { master_key: os.environ/MASTER }
         }],
       },
       {
-        ...{ name: "local-2", gateways, matches: [{ model: "local" }] },
+        ...{ name: "local", gateways, matches: [{ model: "local" }] },
         ...common,
         backends: [local("local")],
       },
       {
-        ...{ name: "gpt-4-3", gateways, matches: [{ model: "gpt-4" }] },
+        ...{ name: "gpt-4", gateways, matches: [{ model: "gpt-4" }] },
         ...common,
         loadBalancing: { policy: "LeastLatency" },
         backends: deploymentsFor("gpt-4"),

@@ -1,4 +1,4 @@
-/** What users of a team may do for themselves at `/self`. */
+/** Fields for the keys that users of a team make at `/self`. */
 import type { KeyObjectList } from "../../../responses.ts";
 import { Field } from "../../kit/inputs.tsx";
 import { amountsOf, readBudgets } from "./budgets.ts";

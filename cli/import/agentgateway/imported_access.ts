@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import type { SourceNode } from "./source_node.ts";
+import { importClientKey, importSecret } from "../parts/imported_secrets.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** Names of providers that the gateway adapts to, by those of the file. */
 const providers: Readonly<Record<string, string>> = {
@@ -45,7 +45,7 @@ export function importMcpLogin(source: SourceNode) {
     mcp: {
       provider: name === undefined ? undefined : providers[name],
       clientId: source.get("clientId")?.text(),
-      clientSecret: source.get("clientSecret")?.text(),
+      clientSecret: importSecret(source.get("clientSecret"), "mcp client"),
       resourceMetadata: importMetadata(source.get("resourceMetadata")),
     },
   };
@@ -99,7 +99,7 @@ export function importBrowserLogin(source: SourceNode) {
   return {
     issuer,
     clientId,
-    clientSecret: source.get("clientSecret")?.text(),
+    clientSecret: importSecret(source.get("clientSecret"), "oidc client"),
     redirectUrl: source.get("redirectURI")?.text(),
     scopes: source.get("scopes")?.texts().filter((scope) => scope !== "openid"),
   };
@@ -200,38 +200,4 @@ function rulesFrom(source: SourceNode, limit: (rule: string) => string) {
     return undefined;
   }
   return { policy: { matchExpressions } };
-}
-
-/** Returns a key that clients send: its hash, unless it is a reference to the environment. */
-export function importClientKey(
-  text: string | undefined,
-): { readonly key?: string; readonly keyHash?: string } {
-  if (text === undefined) return {};
-  return isReference(text)
-    ? { key: text }
-    : { keyHash: `sha256:${digestOf(text)}` };
-}
-
-/** Returns the credentials of a key for a backend: a reference to the environment, in place of a key that is written in the file. */
-export function importBackendKey(
-  text: string,
-  owner: string,
-  source: SourceNode,
-): { readonly key: string } | { readonly fromEnv: string } {
-  if (isReference(text)) return { key: text };
-  const words = owner.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
-  // Several keys of a provider have a variable each.
-  const fromEnv = `${words}_KEY_${digestOf(text).slice(0, 4).toUpperCase()}`;
-  source.note(
-    `key: it is not copied; set the environment variable ${fromEnv} to it`,
-  );
-  return { fromEnv };
-}
-
-function isReference(text: string): boolean {
-  return /\$\{[A-Za-z_]\w*\}/.test(text);
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

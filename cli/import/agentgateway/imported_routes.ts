@@ -6,15 +6,8 @@ import {
   rejectRestrictions,
 } from "./imported_policies.ts";
 import { rejectToolRules } from "./imported_targets.ts";
-import type { SourceNode } from "./source_node.ts";
-
-/** Imported routes, each with its place in the file. */
-export interface RouteImport {
-  readonly route: Readonly<Record<string, unknown>>;
-  readonly source: SourceNode;
-  /** Backends that it refers to by name. */
-  readonly backends?: readonly object[];
-}
+import { closed, type RouteImport } from "../parts/imported_configuration.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** Surroundings of a route in the file. */
 export interface RouteContext {
@@ -34,7 +27,8 @@ export function importRoute(
 ): RouteImport {
   const policies = source.get("policies");
   const imported = importPolicies([...context.inherited, policies]);
-  const { backends, missing } = importBackends(source.get("backends"), {
+  const { backends, named, missing } = importBackends(source.get("backends"), {
+    route: name,
     named: context.named,
     policies,
   });
@@ -66,7 +60,7 @@ export function importRoute(
     ...(filters.length > 0 && { filters }),
     ...open(imported, backends),
   };
-  return { route, source, backends: mirrors.backends };
+  return { route, source, backends: [...named, ...mirrors.backends] };
 }
 
 function open(
@@ -78,22 +72,6 @@ function open(
     retry,
     ...(Object.keys(policies).length > 0 && { policies }),
     ...(backends.length > 0 && { backends }),
-  };
-}
-
-/**
- * Returns a route that responds with 503: without what is missing, it would be open or go nowhere.
- * @param policies Those that stay, for whoever opens the route.
- */
-export function closed(
-  { name, gateways, hostnames, matches }: Readonly<Record<string, unknown>>,
-  missing: readonly string[],
-  policies: object = {},
-): Readonly<Record<string, unknown>> {
-  const body = `not imported: ${missing.join(", ")}`;
-  return {
-    ...{ name, gateways, hostnames, matches },
-    policies: { ...policies, directResponse: { status: 503, body } },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { SourceNode } from "./source_node.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** Settings of the whole gateway, by our names. */
 export type ImportedSettings = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
-import { importClientKey } from "./imported_access.ts";
-import { importProvider } from "./imported_backends.ts";
-import type { SourceNode } from "./source_node.ts";
+import { importClientKey } from "../parts/imported_secrets.ts";
+import { importProvider } from "../parts/imported_provider.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** A consumer with its keys. */
 export interface Consumer {

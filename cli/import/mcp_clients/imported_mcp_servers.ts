@@ -1,13 +1,15 @@
-import { isReservedHeader } from "../../src/api/resources/mcp_backend.ts";
-import type { ImportedConfiguration } from "./agentgateway.ts";
-import { closed } from "./imported_routes.ts";
+import { isReservedHeader } from "../../../src/api/resources/mcp_backend.ts";
+import {
+  closed,
+  type ImportedConfiguration,
+} from "../parts/imported_configuration.ts";
 import {
   type Hide,
   importProgram,
   isSecretName,
   withoutSource,
 } from "./imported_program.ts";
-import type { SourceNode } from "./source_node.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** Values of `type` or `transport` of servers with a URL: Streamable HTTP, and HTTP with SSE. */
 const types: readonly string[] = [

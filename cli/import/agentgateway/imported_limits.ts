@@ -1,4 +1,4 @@
-import type { SourceNode } from "./source_node.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 const units: Readonly<Record<string, string>> = {
   seconds: "Seconds",

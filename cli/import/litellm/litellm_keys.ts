@@ -5,9 +5,9 @@ import {
   parseJson,
 } from "../../../src/base/json.ts";
 import { Failure } from "../../process/exit.ts";
-import { type ImportNote, SourceDocument } from "../source_node.ts";
+import { type ImportNote, SourceDocument } from "../parts/source_node.ts";
 import { parseCsv, valueOfCell } from "./csv.ts";
-import { windowOf } from "../litellm_deployments.ts";
+import { windowOf } from "./litellm_deployments.ts";
 
 /** An object to create in the store, with its line in the file. */
 export interface KeyTableObject {

@@ -1,4 +1,4 @@
-import type { SourceNode } from "./source_node.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** Returns a value with its secret as a reference to a variable, whose name has the given words. */
 export type Hide = (

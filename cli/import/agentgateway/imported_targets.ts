@@ -1,7 +1,7 @@
-import { importBackendKey } from "./imported_access.ts";
-import { listAt } from "../../src/base/json.ts";
+import { importCredentials } from "./imported_credentials.ts";
+import { listAt } from "../../../src/base/json.ts";
 import { rejectRestrictions } from "./imported_policies.ts";
-import type { SourceNode } from "./source_node.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** A backend with MCP servers, or the reason why it has no counterpart. */
 export interface TargetsImport {
@@ -18,10 +18,17 @@ const prefixModes: Readonly<Record<string, string>> = {
   conditional: "Auto",
 };
 
+/** Settings of a route for its backends. */
+interface TargetContext {
+  readonly tls?: ImportedTls;
+  /** Credentials at servers that have none of their own. */
+  readonly auth?: SourceNode | undefined;
+}
+
 /** Imports the targets of an MCP backend as servers behind one endpoint. */
 export function importMcpTargets(
   source: SourceNode,
-  tls: ImportedTls,
+  context: TargetContext,
 ): TargetsImport {
   const targets = source.get("targets")?.items() ?? [];
   // The gateway keeps sessions if a server has them, and lists the servers that respond.
@@ -32,7 +39,9 @@ export function importMcpTargets(
   if (prefix === undefined) {
     mode?.reject("prefixMode: expected always, never or conditional");
   }
-  const servers = targets.flatMap((target) => importTarget(target, tls) ?? []);
+  const servers = targets.flatMap((target) =>
+    importTarget(target, context) ?? []
+  );
   if (servers.length === 0 || servers.length < targets.length) {
     if (targets.length === 0) source.reject("targets: expected MCP servers");
     return { missing: "mcp" };
@@ -44,17 +53,15 @@ export function importMcpTargets(
 /** Returns `undefined` for a target without a counterpart. */
 function importTarget(
   target: SourceNode,
-  tls: ImportedTls,
+  { tls, auth }: TargetContext,
 ): object | undefined {
   const name = (target.get("name")?.text() ?? "server")
     .replaceAll(/[^A-Za-z0-9-]+/g, "-");
   const policies = target.get("policies");
   if (rejectRestrictions(policies).length > 0) return undefined;
-  const auth = policies?.get("backendAuth")?.get("key");
-  const key = auth?.text();
-  const credentials = auth === undefined || key === undefined
-    ? {}
-    : { credentials: importBackendKey(key, `mcp_${name}`, auth) };
+  const own = policies?.get("backendAuth") ?? auth;
+  const credentials = importCredentials(own, `mcp_${name}`);
+  if ("missing" in credentials) return undefined;
   const stdio = target.get("stdio");
   if (stdio !== undefined) return { name, stdio: importStdio(stdio) };
   const api = target.get("openapi");

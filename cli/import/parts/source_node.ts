@@ -1,7 +1,7 @@
-import type { Location } from "../../src/config/diagnostics/located_diagnostic.ts";
-import { parseYaml } from "../../src/config/yaml/yaml.ts";
-import type { YamlNode } from "../../src/config/yaml/yaml_node.ts";
-import { runToEnd } from "../../src/base/slices.ts";
+import type { Location } from "../../../src/config/diagnostics/located_diagnostic.ts";
+import { parseYaml } from "../../../src/config/yaml/yaml.ts";
+import type { YamlNode } from "../../../src/config/yaml/yaml_node.ts";
+import { runToEnd } from "../../../src/base/slices.ts";
 
 /** A part of the imported file that could not be taken over. */
 export interface ImportNote extends Location {

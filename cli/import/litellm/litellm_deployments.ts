@@ -1,5 +1,5 @@
-import { importProvider } from "./imported_backends.ts";
-import type { SourceNode } from "./source_node.ts";
+import { importProvider } from "../parts/imported_provider.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** A deployment of a model as a backend. */
 export interface DeploymentImport {

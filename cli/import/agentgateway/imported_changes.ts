@@ -1,4 +1,4 @@
-import type { SourceNode } from "./source_node.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 

@@ -1,12 +1,16 @@
-import { importClientKey } from "./imported_access.ts";
+import { importClientKey } from "../parts/imported_secrets.ts";
 import {
   fromEnvironment,
   importDeployment,
   windowOf,
 } from "./litellm_deployments.ts";
-import type { ImportedConfiguration } from "./agentgateway.ts";
-import { closed, type RouteImport } from "./imported_routes.ts";
-import type { SourceNode } from "./source_node.ts";
+import {
+  closed,
+  type ImportedConfiguration,
+  type RouteImport,
+  RouteNames,
+} from "../parts/imported_configuration.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** Port of LiteLLM's proxy. */
 const PORT = 4000;
@@ -54,13 +58,14 @@ export function importLitellm(root: SourceNode): ImportedConfiguration {
       return [];
     }),
   ];
+  const names = new RouteNames();
   const usesStore = JSON.stringify(common.policies).includes('"KV"') ||
     JSON.stringify(common.policies).includes('"stored"');
   return {
     config: usesStore ? { kv: { path: "gateway.db" } } : undefined,
     gateways: { default: { port: PORT } },
-    routes: all.map((group, index) =>
-      importGroup(group, index, { groups, fallbacks, common })
+    routes: all.map((group) =>
+      importGroup(group, { names, groups, fallbacks, common })
     ),
   };
 }
@@ -171,8 +176,8 @@ function importBudget(own: SourceNode | undefined, missing: string[]) {
 
 function importGroup(
   { name, source, deployments }: Group,
-  index: number,
-  { groups, fallbacks, common }: {
+  { names, groups, fallbacks, common }: {
+    readonly names: RouteNames;
     readonly groups: ReadonlyMap<string, Group>;
     readonly fallbacks: ReadonlyMap<string, readonly string[]>;
     readonly common: Common;
@@ -189,7 +194,7 @@ function importGroup(
     ...imported.flatMap(({ missing }) => missing),
   ];
   const start = {
-    name: nameOf(name, index),
+    name: names.take(name === "*" ? "all" : name),
     gateways: ["default"],
     ...name !== "*" && { matches: [{ model: name }] },
   };
@@ -205,10 +210,4 @@ function importGroup(
       backends: imported.map(({ backend }) => backend),
     },
   };
-}
-
-function nameOf(model: string, index: number): string {
-  const plain = model.toLowerCase().replaceAll(/[^a-z0-9-]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "");
-  return `${plain === "" ? "all" : plain}-${index + 1}`;
 }

@@ -1,4 +1,4 @@
-import type { SourceNode } from "./source_node.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** A gateway of the file with its routes. */
 export interface GatewayImport {

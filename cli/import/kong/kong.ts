@@ -1,12 +1,16 @@
-import type { ImportedConfiguration } from "./agentgateway.ts";
-import { closed, type RouteImport } from "./imported_routes.ts";
+import {
+  closed,
+  type ImportedConfiguration,
+  type RouteImport,
+  RouteNames,
+} from "../parts/imported_configuration.ts";
 import {
   type Consumer,
   importPlugins,
   observers,
   readConsumers,
 } from "./kong_plugins.ts";
-import type { SourceNode } from "./source_node.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** Port of Kong's proxy. */
 const PORT = 8000;
@@ -28,7 +32,7 @@ interface Surroundings {
   /** Plugins at the top of the file that may restrict any route. */
   readonly missing: readonly string[];
   readonly consumers: readonly Consumer[];
-  readonly names: Set<string>;
+  readonly names: RouteNames;
 }
 
 /** Imports a file of Kong's decK: a route for each of its routes, with the keys of consumers. */
@@ -39,7 +43,7 @@ export function importKong(root: SourceNode): ImportedConfiguration {
     plugins: plugins.filter((plugin) => scopeOf(plugin) === undefined),
     missing: plugins.flatMap(readScoped),
     consumers: readConsumers(root),
-    names: new Set<string>(),
+    names: new RouteNames(),
   };
   const services = new Map<string, KongService>();
   const routes: RouteImport[] = [];
@@ -116,7 +120,7 @@ function importRoute(
   ];
   const imported = importPlugins(sets, consumers);
   const start = {
-    name: nameOf(source.get("name")?.text() ?? "route", names),
+    name: names.take(source.get("name")?.text() ?? "route"),
     gateways: ["default"],
     ...listOf("hostnames", source.get("hosts")?.texts()),
     ...listOf("matches", importMatches(source)),
@@ -231,13 +235,4 @@ function importRewrite(
 
 function listOf(name: string, items: readonly unknown[] | undefined) {
   return items === undefined || items.length === 0 ? {} : { [name]: items };
-}
-
-function nameOf(text: string, names: Set<string>): string {
-  const plain = text.toLowerCase().replaceAll(/[^a-z0-9-]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "") || "route";
-  let name = plain;
-  for (let count = 2; names.has(name); count++) name = `${plain}-${count}`;
-  names.add(name);
-  return name;
 }

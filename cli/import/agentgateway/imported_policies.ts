@@ -16,7 +16,7 @@ import {
   importRewrite,
   importTransformations,
 } from "./imported_changes.ts";
-import type { SourceNode } from "./source_node.ts";
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** Policies of a route, by our names. */
 export type ImportedPolicies = Readonly<Record<string, unknown>>;
@@ -107,6 +107,15 @@ export function importPolicies(
       else if (imported !== undefined) add(policies, imported);
     }
     missing.push(...rejectRestrictions(source, Object.keys(importers)));
+  }
+  const passes = sources.some((each) =>
+    each?.get("backendAuth")?.has("passthrough") === true
+  );
+  const tokens = Object(policies["jwtAuthentication"]);
+  // Tokens stay at the gateway only with the login of MCP clients.
+  if (passes && tokens.mcp !== undefined) {
+    const mcp = { ...tokens.mcp, forwardToken: true };
+    policies["jwtAuthentication"] = { ...tokens, mcp };
   }
   return { policies, missing, ...others };
 }

@@ -1,4 +1,3 @@
-import { importProvider } from "./imported_backends.ts";
 import {
   type GatewayImport,
   importBind,
@@ -8,21 +7,19 @@ import {
 import { importPolicies, rejectRestrictions } from "./imported_policies.ts";
 import {
   closed,
+  type ImportedConfiguration,
+  type RouteImport,
+  RouteNames,
+} from "../parts/imported_configuration.ts";
+import { importProvider } from "../parts/imported_provider.ts";
+import {
   importMatch,
   importRoute,
   type RouteContext,
-  type RouteImport,
 } from "./imported_routes.ts";
 import { importSettings } from "./imported_settings.ts";
 import { importMcpTargets, rejectToolRules } from "./imported_targets.ts";
-import type { SourceNode } from "./source_node.ts";
-
-/** A configuration in the short form, with the place of each route in the file. */
-export interface ImportedConfiguration {
-  readonly config: Readonly<Record<string, unknown>> | undefined;
-  readonly gateways: Readonly<Record<string, unknown>>;
-  readonly routes: readonly RouteImport[];
-}
+import type { SourceNode } from "../parts/source_node.ts";
 
 /** Ports of the sections `llm` and `mcp` that name none. */
 const defaultPorts = { llm: 4000, mcp: 3000 } as const;
@@ -41,9 +38,13 @@ export function importAgentgateway(root: SourceNode): ImportedConfiguration {
       return name === undefined ? [] : [[name, backend] as const];
     }),
   );
-  const names = new Set<string>();
+  const names = new RouteNames();
   const build = (source: SourceNode, context: RouteContext) =>
-    importRoute(source, nameOf(source, names), context);
+    importRoute(
+      source,
+      names.take(source.get("name")?.text() ?? "route"),
+      context,
+    );
   const ofListeners = gateways.flatMap(({ name, routes, source }) =>
     routes.flatMap((listener: ListenerRoutes) =>
       listener.routes.map((route) =>
@@ -81,17 +82,6 @@ export function importAgentgateway(root: SourceNode): ImportedConfiguration {
   };
 }
 
-/** Returns a name that is unique and has only characters that names may have. */
-function nameOf(source: SourceNode, names: Set<string>): string {
-  const text = source.get("name")?.text() ?? "route";
-  const plain = text.toLowerCase().replaceAll(/[^a-z0-9-]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "") || "route";
-  let name = plain;
-  for (let count = 2; names.has(name); count++) name = `${plain}-${count}`;
-  names.add(name);
-  return name;
-}
-
 function gatewaysOf(
   route: SourceNode,
   gateways: readonly GatewayImport[],
@@ -109,7 +99,7 @@ function gatewaysOf(
   return chosen;
 }
 
-function importSections(root: SourceNode, names: Set<string>) {
+function importSections(root: SourceNode, names: RouteNames) {
   const gateways: (readonly [string, unknown])[] = [];
   const routes: RouteImport[] = [];
   const hasDefault = root.get("gateways")?.has("default") === true;
@@ -129,7 +119,7 @@ function importSections(root: SourceNode, names: Set<string>) {
       ) ?? [];
     for (const { source, backend, missing, ...rest } of make) {
       const imported = importPolicies([policies]);
-      const name = nameOf(source, names);
+      const name = names.take(source.get("name")?.text() ?? "route");
       const start = { name, gateways: gatewayNames, ...rest.matches };
       const lacking = [
         ...imported.missing,
@@ -149,7 +139,9 @@ function importSections(root: SourceNode, names: Set<string>) {
 
 /** @param isShared The gateway has other routes. */
 function mcpRoute(section: SourceNode, isShared: boolean) {
-  const { backend, missing } = importMcpTargets(section, undefined);
+  const { backend, missing } = importMcpTargets(section, {
+    auth: section.get("policies")?.get("backendAuth"),
+  });
   return {
     source: section,
     backend,
