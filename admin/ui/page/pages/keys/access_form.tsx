@@ -50,7 +50,7 @@ export function AccessForm({ object, onChange, onClose }: AccessFormProps) {
     const change = {
       action: "update",
       allow: allowOf(fields),
-      budgets: readBudgets(object.budgets, amounts, notices) ?? null,
+      budgets: readBudgets(amounts, object.budgets, notices) ?? null,
       ...isTeam && { selfService: readSelfService(object, own) },
     };
     const path = isTeam ? `team/${id}` : id;

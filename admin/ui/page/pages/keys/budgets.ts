@@ -28,8 +28,8 @@ export function findWrong(amounts: string): string | undefined {
 
 /** Returns the budgets of a form, and those before that it cannot show, which stay as they are; `undefined` for none. */
 export function readBudgets(
-  before: Budgets = [],
   amounts: string,
+  before: Budgets = [],
   notifyAt: readonly number[] = [],
 ) {
   const others = before.filter((each) => formatBudget(each) === undefined);

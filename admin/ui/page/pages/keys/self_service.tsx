@@ -76,6 +76,6 @@ export function readSelfService(
   return {
     maxKeys: Number(maxKeys),
     maxLifetime: maxLifetime.trim() || LIFETIME,
-    budgets: readBudgets(selfService?.budgets, amounts),
+    budgets: readBudgets(amounts, selfService?.budgets),
   };
 }
