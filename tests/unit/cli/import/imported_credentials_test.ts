@@ -3,7 +3,7 @@ import { importText } from "../../../../cli/import/import_file.ts";
 import { textSource } from "../../../../src/config/configuration_source.ts";
 import { isError } from "../../../../src/config/diagnostics/located_diagnostic.ts";
 import { parseAllYaml } from "../../../../src/base/yaml_library.ts";
-import { validateConfiguration } from "../../../../src/gateway/candidate.ts";
+import { validateConfiguration } from "../../../../src/gateway/candidate/candidate.ts";
 
 interface Imported {
   readonly routes: readonly Readonly<Record<string, unknown>>[];
