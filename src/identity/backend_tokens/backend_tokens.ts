@@ -1,5 +1,5 @@
 import type { Cancellation } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, recentTime } from "../../base/clock.ts";
 import { ConnectionRequiredError, GatewayError } from "../../base/errors.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
 import {
@@ -64,11 +64,15 @@ export interface BackendTokensOptions {
 
 const MAX_TOKENS = 8192;
 const MAX_REQUESTS = 64;
+/** Which of two was used last is known to this precision: a `Map` that changes with each request leaves much garbage. */
+const ORDER_MS = 1000;
 /** A new token that the backend rejects is not replaced for this time: it is not the token's fault. */
 const RENEWAL_PAUSE_MS = 30_000;
 
 /** State of the token for one key; times are monotonic, in milliseconds. */
 interface Entry {
+  /** When it has been moved behind all others. */
+  movedAt: number;
   current: KeptToken | undefined;
   pending: Promise<KeptToken> | undefined;
   failure: TokenFailure | undefined;
@@ -87,7 +91,7 @@ interface Entry {
  */
 export class BackendTokens {
   readonly #options: BackendTokensOptions;
-  /** By key; the one that was used least recently first. */
+  /** By key; those that were used least recently first. */
   readonly #entries = new Map<string, Entry>();
   #requests = 0;
 
@@ -96,13 +100,13 @@ export class BackendTokens {
   }
 
   /**
-   * Returns a token that is valid now.
-   * @throws {GatewayError} `caller_rejected`, `credentials_rejected` or `credentials_unavailable`.
+   * Returns a token that is valid now, without a promise when it is at hand.
+   * @throws {GatewayError} `caller_rejected`, `credentials_rejected` or `credentials_unavailable`, as a rejection.
    */
-  async get(
+  get(
     credentials: BackendCredentials,
     caller: Caller | undefined,
-  ): Promise<BackendToken> {
+  ): BackendToken | Promise<BackendToken> {
     if (credentials.kind === "key") {
       return { token: credentials.token, origin: "key" };
     }
@@ -110,7 +114,7 @@ export class BackendTokens {
     const now = this.#options.clock.monotonic();
     const { current } = entry;
     if (current === undefined || now >= current.endsAt) {
-      return await this.#fetch(entry, credentials, caller).then(
+      return this.#fetch(entry, credentials, caller).then(
         ({ token, proofKey }) => ({ token, proofKey, origin: "server" }),
         (error) => this.#spare(current, error),
       );
@@ -200,7 +204,11 @@ export class BackendTokens {
     caller: Caller | undefined,
   ): Entry {
     const key = keyOf(credentials, caller);
-    const entry = this.#entries.get(key) ?? {
+    const known = this.#entries.get(key);
+    const now = recentTime(this.#options.clock);
+    if (known !== undefined && now < known.movedAt + ORDER_MS) return known;
+    const entry = known ?? {
+      movedAt: now,
       current: undefined,
       pending: undefined,
       failure: undefined,
@@ -209,6 +217,7 @@ export class BackendTokens {
       needsProof: false,
       proofKey: undefined,
     };
+    entry.movedAt = now;
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     const oldest = this.#entries.keys().next().value;

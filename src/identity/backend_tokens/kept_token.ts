@@ -90,17 +90,33 @@ export function keep(
   return { token, proofKey, renewAt, endsAt, spareUntil: endsAt };
 }
 
-/** Returns the key of a token. JSON separates its parts, so that no two lists have the same key. */
+/** Returns the key of a token. Callers are remembered: requests with the same token share one. */
 export function keyOf(
   credentials: TokenCredentials | UserLogin,
-  caller: Pick<Caller, "issuer" | "subject" | "rights"> | undefined,
+  caller: Identity | undefined,
 ): string {
-  const { fingerprint, backend, kind } = credentials;
-  if (!isPerCaller(credentials)) return fingerprint;
-  const user = caller === undefined
-    ? []
+  if (!isPerCaller(credentials)) return credentials.fingerprint;
+  if (caller === undefined) return digestOf(credentials, []);
+  const known = keys.getOrInsertComputed(credentials, () => new WeakMap());
+  return known.getOrInsertComputed(caller, ({ issuer, subject, rights }) =>
     // A login at a backend is that of the user, whatever the rights of the token at the gateway are.
-    : [caller.issuer, caller.subject, kind === "oauth" ? "" : caller.rights];
+    digestOf(credentials, [
+      issuer,
+      subject,
+      credentials.kind === "oauth" ? "" : rights,
+    ]));
+}
+
+type Identity = Pick<Caller, "issuer" | "subject" | "rights">;
+
+/** Keys by credentials and caller. */
+const keys = new WeakMap<object, WeakMap<Identity, string>>();
+
+/** JSON separates the parts, so that no two lists have the same digest. */
+function digestOf(
+  { fingerprint, backend }: Pick<UserLogin, "fingerprint" | "backend">,
+  user: readonly string[],
+): string {
   return createHash("sha256")
     .update(JSON.stringify([fingerprint, backend, ...user]))
     .digest("base64url");

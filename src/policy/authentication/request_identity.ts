@@ -96,18 +96,28 @@ export function distinctCaller(slots: Slots | undefined): readonly string[] {
   return typeof user === "string" ? ["user", user] : [];
 }
 
-/** Returns the user that the verified token of a request names; `undefined` without one, or if it does not name both issuer and subject. */
+/**
+ * Returns the user that the verified token of a request names, the same object for the same token; `undefined` without one, or if it
+ * does not name both issuer and subject.
+ */
 export function callerOf(slots: Slots | undefined): Caller | undefined {
   const claims = slots?.get(jwtClaims);
   const token = slots?.get(verifiedToken);
   if (claims === undefined || token === undefined) return undefined;
+  const known = callers.get(claims);
+  if (known?.token === token) return known;
   const { iss: issuer, sub: subject } = claims;
   if (typeof issuer !== "string" || typeof subject !== "string") {
     return undefined;
   }
   if (issuer === "" || subject === "") return undefined;
-  return { issuer, subject, token, rights: rightsOf(claims) };
+  const caller = { issuer, subject, token, rights: rightsOf(claims) };
+  callers.set(claims, caller);
+  return caller;
 }
+
+/** By claims, which requests with the same token share. */
+const callers = new WeakMap<object, Caller>();
 
 /** Requests with the same token share its claims. */
 const rights = new WeakMap<object, string>();

@@ -1,8 +1,45 @@
 import { GrowingBuffer } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { Body } from "../../http/body.ts";
+import { type Body, BytesBody } from "../../http/body.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
 import type { HeaderList } from "../../http/header_list.ts";
+
+/** A request body that can be sent again. */
+export type RepeatableBody = Pick<
+  ReplayableBody,
+  "replayable" | "nextAttempt" | "endAttempt" | "settle"
+>;
+
+/** Makes a body repeatable; bytes in memory are sent from where they are. @param held Counts bytes that are saved. */
+export function repeatable(
+  body: Body,
+  maxBytes: number,
+  held: HeldBytes | undefined,
+): RepeatableBody {
+  return body instanceof BytesBody && body.length <= maxBytes
+    ? new RepeatedBytes(body)
+    : new ReplayableBody(body, maxBytes, held);
+}
+
+/** A body of bytes that nobody else reads. */
+class RepeatedBytes implements RepeatableBody {
+  readonly replayable = true;
+  readonly #bytes: Uint8Array | undefined;
+
+  constructor(body: BytesBody) {
+    this.#bytes = body.read();
+  }
+
+  nextAttempt(): Body {
+    return new BytesBody(this.#bytes ?? nothing);
+  }
+
+  endAttempt(): void {}
+
+  settle(): void {}
+}
+
+const nothing = new Uint8Array();
 
 /**
  * A request body that can be sent again, as long as it fits into memory: its own bound, and the one that all requests share.

@@ -23,7 +23,7 @@ import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { AttemptTarget } from "../balancing/attempt_target.ts";
 import { redactError, secretsIn } from "./redacted_error.ts";
-import { ReplayableBody } from "../body/replayable_body.ts";
+import { repeatable, type RepeatableBody } from "../body/replayable_body.ts";
 
 /** Tokens of the gateway for its requests. */
 export type SentTokens = Pick<
@@ -74,7 +74,8 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     cancellation: Cancellation,
   ): Promise<ResponseMessage> {
     const { credentials, held, maxReplayBytes } = this.#options;
-    const token = await this.#obtain(cancellation);
+    const obtained = this.#obtain(cancellation);
+    const token = obtained instanceof Promise ? await obtained : obtained;
     if (credentials.kind === "key") {
       const { response } = await this.#attempt(
         request,
@@ -84,18 +85,9 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
       );
       return response;
     }
-    const replay = body && new ReplayableBody(body, maxReplayBytes, held);
-    const once = (sent: BackendToken) =>
-      this.#attempt(request, sent, replay?.nextAttempt(), cancellation);
-    const attempt = async (sent: BackendToken) => {
-      const first = await once(sent);
-      const isUnproven = sent.proofKey !== undefined &&
-        wantsNonce(first.challenge);
-      if (!isUnproven || replay?.replayable === false) return first;
-      replay?.endAttempt();
-      first.response.body?.cancel("nonce required");
-      return await once(sent);
-    };
+    const replay = body && repeatable(body, maxReplayBytes, held);
+    const attempt = (sent: BackendToken) =>
+      this.#attemptProven(request, sent, replay, cancellation);
     try {
       const first = await attempt(token);
       const demand = demandOf(first, credentials);
@@ -153,21 +145,42 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     }
   }
 
-  async #obtain(cancellation: Cancellation): Promise<BackendToken> {
+  #obtain(cancellation: Cancellation): BackendToken | Promise<BackendToken> {
     const { credentials, caller, tokens, trace } = this.#options;
-    try {
-      const token = await unlessCancelled(
-        tokens.get(credentials, caller),
-        cancellation,
-      );
+    const obtained = tokens.get(credentials, caller);
+    if (!(obtained instanceof Promise)) {
+      this.#report(obtained.origin);
+      return obtained;
+    }
+    return unlessCancelled(obtained, cancellation).then((token) => {
       this.#report(token.origin);
       return token;
-    } catch (error) {
+    }, (error) => {
       trace?.report(
         eventOf({ type: credentials.kind, error: messageOf(error) }),
       );
       throw error;
-    }
+    });
+  }
+
+  /** Sends a request once more if its server wants another nonce in the proof. */
+  #attemptProven(
+    request: UpstreamRequest,
+    token: BackendToken,
+    replay: RepeatableBody | undefined,
+    cancellation: Cancellation,
+  ): Promise<Attempt> {
+    const once = () =>
+      this.#attempt(request, token, replay?.nextAttempt(), cancellation);
+    if (token.proofKey === undefined) return once();
+    return once().then((first) => {
+      const repeats = wantsNonce(first.challenge) &&
+        replay?.replayable !== false;
+      if (!repeats) return first;
+      replay?.endAttempt();
+      first.response.body?.cancel("nonce required");
+      return once();
+    });
   }
 
   #report(from: string, more: Readonly<Record<string, number>> = {}): void {
@@ -195,7 +208,8 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     const own = headers.copy();
     const head = { method, authority, target, headers: own };
     const url = `${this.#options.scheme}://${authority}${target}`;
-    const sent = await this.#authorize({ ...head, url }, token, body);
+    const authorized = this.#authorize({ ...head, url }, token, body);
+    const sent = authorized instanceof Promise ? await authorized : authorized;
     const { owners } = more;
     const response = await this.#target.send(
       {
@@ -216,30 +230,43 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     response.headers.delete("dpop-nonce");
     token.proofKey?.learn({ url, ...token }, nonce);
     return {
-      response: await redactError(response, () => secretsIn(own)),
+      response: response.status < 400
+        ? response
+        : await redactError(response, () => secretsIn(own)),
       challenge,
     };
   }
 
   /** Adds a token or a signature to the header; returns the body, which a signature covers. */
-  async #authorize(
-    { url, ...head }: SentHead,
+  #authorize(
+    head: SentHead,
     { token, proofKey }: BackendToken,
     body: Body | undefined,
-  ): Promise<Body | undefined> {
-    const { credentials, clock, held, maxSignedBytes } = this.#options;
-    const { headers, method } = head;
+  ): Body | undefined | Promise<Body | undefined> {
+    const { credentials, clock } = this.#options;
+    const { headers, method, url } = head;
     headers.delete("dpop");
     if (proofKey !== undefined) {
       const proven = { method, url, token, now: clock.now() };
       headers.set("authorization", `DPoP ${token}`);
-      headers.set("dpop", await proofKey.prove(proven));
-      return body;
+      return proofKey.prove(proven).then((proof) => {
+        headers.set("dpop", proof);
+        return body;
+      });
     }
-    if (credentials.kind !== "aws") {
-      headers.set("authorization", `Bearer ${token}`);
-      return body;
+    if (credentials.kind === "aws") {
+      return this.#sign(head, awsSignature(token, credentials), body);
     }
+    headers.set("authorization", `Bearer ${token}`);
+    return body;
+  }
+
+  async #sign(
+    { url: _, ...head }: SentHead,
+    signature: ReturnType<typeof awsSignature>,
+    body: Body | undefined,
+  ): Promise<Body | undefined> {
+    const { clock, held, maxSignedBytes } = this.#options;
     const holder = { body, held };
     const bytes = await peekBody(holder, maxSignedBytes);
     if (bytes === undefined) {
@@ -250,7 +277,6 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
         `Cannot sign the request: the body is longer than ${maxSignedBytes} bytes`,
       );
     }
-    const signature = awsSignature(token, credentials);
     await signature?.apply(
       { ...head, scheme: "https", body: bytes },
       clock.now(),

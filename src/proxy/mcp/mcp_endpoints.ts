@@ -62,11 +62,15 @@ interface OpenEndpoint {
   caller: Caller | undefined;
   /** Monotonic time of the last request. */
   usedAt: number;
+  /** The same of when it has been moved behind all others. */
+  movedAt: number;
 }
 
 /** Endpoints of users are kept for this time without requests. */
 const IDLE_MS = 30 * 60_000;
 const MAX_ENDPOINTS = 2000;
+/** Which of two was used last is known to this precision: a `Map` that changes with each request leaves much garbage. */
+const ORDER_MS = 1000;
 
 /** A request to an endpoint. */
 export interface McpCall {
@@ -95,9 +99,11 @@ export class McpEndpoints {
   readonly #options: McpEndpointsOptions;
   /** By backend and user; the one that was used least recently first. */
   readonly #open = new Map<string, OpenEndpoint>();
-
-  /** The one that was used last, unless it is that of a user. */
-  #latest: OpenEndpoint | undefined;
+  /** Key of the backend that a caller has used last. */
+  readonly #keys = new WeakMap<Caller, {
+    readonly backend: string;
+    readonly key: string;
+  }>();
   readonly #programs = new Programs();
 
   constructor(options: McpEndpointsOptions) {
@@ -194,7 +200,6 @@ export class McpEndpoints {
   /** Retires the endpoints of backends that are not in the snapshot, or have changed; requests under way finish. */
   retainOnly(snapshot: Snapshot): void {
     const { backends } = snapshot;
-    this.#latest = undefined;
     this.#programs.retainOnly(snapshot);
     for (const [key, { backend, target, endpoint }] of this.#open) {
       if (backends.get(backend)?.mcp === target) continue;
@@ -207,7 +212,6 @@ export class McpEndpoints {
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
-    this.#latest = undefined;
     this.#options.relay?.close();
     await Promise.all(open.map(({ endpoint }) => endpoint.close()));
     await this.#programs.close();
@@ -219,31 +223,34 @@ export class McpEndpoints {
     caller: Caller | undefined,
   ): McpEndpoint {
     const { clock } = this.#options;
-    const latest = this.#latest;
-    if (
-      caller === undefined && latest?.target === target &&
-      latest.backend === backend.key
-    ) {
-      latest.usedAt = recentTime(clock);
-      return latest.endpoint;
-    }
-    const key = JSON.stringify([
-      backend.key,
-      ...caller === undefined
-        ? []
-        : [caller.issuer, caller.subject, caller.rights],
-    ]);
+    const key = this.#keyOf(backend, caller);
     const known = this.#open.get(key);
+    const now = recentTime(clock);
     const isCurrent = known?.target === target;
+    if (isCurrent && now < known.movedAt + ORDER_MS) {
+      known.caller = caller;
+      known.usedAt = now;
+      return known.endpoint;
+    }
     if (!isCurrent) void known?.endpoint.retire();
     const open = isCurrent ? known : this.#create(backend, target);
     open.caller = caller;
-    open.usedAt = recentTime(clock);
+    open.usedAt = open.movedAt = now;
     this.#open.delete(key);
     this.#open.set(key, open);
     if (!isCurrent) this.#retireUnused();
-    this.#latest = caller === undefined ? open : undefined;
     return open.endpoint;
+  }
+
+  /** Returns the key of an endpoint; requests with the same token share the caller. */
+  #keyOf({ key: backend }: Backend, caller: Caller | undefined): string {
+    if (caller === undefined) return backend;
+    const known = this.#keys.get(caller);
+    if (known?.backend === backend) return known.key;
+    const { issuer, subject, rights } = caller;
+    const key = JSON.stringify([backend, issuer, subject, rights]);
+    this.#keys.set(caller, { backend, key });
+    return key;
   }
 
   #create(backend: Backend, target: McpTarget): OpenEndpoint {
@@ -291,6 +298,7 @@ export class McpEndpoints {
       endpoint,
       caller: undefined,
       usedAt: 0,
+      movedAt: 0,
     };
     return open;
   }

@@ -155,6 +155,43 @@ Deno.test("no two users share a token, and many users do not fill the memory", a
   assert.equal(tokens.size, 8192);
 });
 
+Deno.test("the tokens that were used least recently make room for others", async () => {
+  const { clock, state, getFor } = startTokens();
+  const [anna, ben] = [callerOf("anna"), callerOf("ben")];
+  await getFor(anna);
+  await getFor(ben);
+  clock.advance(1000);
+  await getFor(anna);
+  for (let user = 0; user < 8191; user++) {
+    await getFor(callerOf(`user${user}`));
+  }
+  const before = state.count;
+
+  await getFor(anna);
+  assert.equal(state.count, before);
+  await getFor(ben);
+  assert.equal(state.count, before + 1);
+});
+
+Deno.test("a token at hand takes no promise, and callers of the same name keep their own", async () => {
+  const { tokens, getFor } = startTokens();
+  const anna = callerOf("anna");
+  await getFor(anna);
+  await getFor({ ...anna, rights: "fewer" });
+
+  const found = [
+    tokens.get(ofCaller, anna),
+    tokens.get(ofCaller, { ...anna, rights: "fewer" }),
+    // Another token of the same user.
+    tokens.get(ofCaller, { ...anna }),
+  ];
+
+  assert.deepEqual(
+    found.map((each) => each instanceof Promise ? "promise" : each.token),
+    ["anna-1", "anna-2", "anna-1"],
+  );
+});
+
 Deno.test("the token of a login is looked up again within a second, and used for half a minute while nobody can tell whether it still is valid", async () => {
   const clock = new FakeClock();
   const state = { error: undefined as Error | undefined, lookUps: 0 };

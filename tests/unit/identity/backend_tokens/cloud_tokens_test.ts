@@ -67,7 +67,10 @@ Deno.test("a token of a cloud is fetched once, renewed ahead of time, and used t
     assert.deepEqual(failures, ["credentials_rejected"]);
     assert.equal((await tokens.get(google, undefined)).origin, "cache");
     clock.advance(4 * 60_000);
-    await assert.rejects(tokens.get(google, undefined), /responds with 403/);
+    await assert.rejects(
+      async () => await tokens.get(google, undefined),
+      /responds with 403/,
+    );
     clouds.fault = undefined;
     clock.advance(60_000);
     assert.equal((await tokens.get(google, undefined)).origin, "server");
