@@ -1,17 +1,62 @@
-import { createTokenIssuer, jwksOf } from "../harness/login/tokens.ts";
+import {
+  type ConnectingSite,
+  startConnectingSite,
+} from "../harness/gateway/connecting_gateway.ts";
+import { startUserService } from "../harness/login/user_service.ts";
+import { callModern } from "../harness/mcp/modern_call.ts";
+import { freePort } from "../harness/process/free_port.ts";
 import type { Repetition } from "./jwt.ts";
 import { callOf, compareContenders } from "./mcp.ts";
-import { type Neighbour, startDeno, startGatewayWith } from "./neighbours.ts";
+import { type Neighbour, startDeno, startGatewayFrom } from "./neighbours.ts";
 import { type Row, row } from "./row.ts";
 
-const PATH = "/modern/10";
+const USER = "anna";
+const TOOL = "tool_1";
+const SERVER_PATH = "/modern/10";
 
-/** Compares calls with a token of the caller, which the vault keeps, with the same calls with a key. */
-export async function vaultRows(
+/** Compares calls with a token of the user, which the vault keeps, with the same calls with a key. */
+export async function* vaultRows(
   { rounds, seconds }: Repetition,
-): Promise<readonly Row[]> {
-  const issuer = await createTokenIssuer({ now: Date.now() + 3_600_000 });
-  await using tokens = Deno.serve(
+): AsyncGenerator<Row> {
+  await using site = await startConnectingSite();
+  await using service = await startUserService();
+  await using tokens = startTokenServer();
+  await using upstream = await startDeno("mcp_upstream.ts", [], "beside");
+  const start = (credentials: unknown, port = freePort()) =>
+    startAt(site, port, {
+      name: "s1",
+      url: `http://127.0.0.1:${upstream.port}${SERVER_PATH}`,
+      credentials,
+    });
+  await using keyed = await start({ key: "a-key-for-all-callers" });
+  const rows = {
+    exchanged: {
+      tokenExchange: {
+        tokenEndpoint: `http://127.0.0.1:${tokens.addr.port}/token`,
+        clientId: "gateway",
+        clientSecret: { key: "a-secret" },
+      },
+    },
+    "of an account": { oauth: { resource: service.resource } },
+  };
+  for (const [what, credentials] of Object.entries(rows)) {
+    // Users connect their accounts at the origin of the pages.
+    await using vaulted = await start(credentials, site.port);
+    await connect(site);
+    const { perCpu, cpuMicros, instructions } = await compareContenders(
+      await contender(site, keyed),
+      await contender(site, vaulted),
+      rounds,
+      seconds,
+    );
+    const title = `tools/call, token of the vault, ${what} / key`;
+    yield row(title, perCpu, "x", { atLeast: 0.9 }, cpuMicros, instructions);
+  }
+}
+
+/** Starts an authorization server that issues the same token for every other one. */
+function startTokenServer() {
+  return Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     () =>
       Response.json({
@@ -21,64 +66,54 @@ export async function vaultRows(
         expires_in: 3600,
       }),
   );
-  await using upstream = await startDeno("mcp_upstream.ts", [], "beside");
-  const folder = await Deno.makeTempDir();
-  const start = (credentials: unknown): Promise<Neighbour> =>
-    startGatewayWith({
-      routes: [{
-        policies: {
-          jwtAuthentication: {
-            providers: [{
-              issuer: issuer.issuer,
-              audiences: ["https://gw.example/mcp"],
-              jwks: { inline: jwksOf(issuer) },
-            }],
-          },
-        },
-        backends: [{
-          mcp: {
-            servers: [{
-              name: "s1",
-              url: `http://127.0.0.1:${upstream.port}${PATH}`,
-              credentials,
-            }],
-            prefix: "Never",
-          },
-        }],
-      }],
-    }, {
-      kv: { path: `${folder}/store.sqlite` },
-      vault: { keys: ["a vault key of at least 32 characters"] },
-    });
-  try {
-    await using keyed = await start({ key: "a-key-for-all-callers" });
-    await using vaulted = await start({
-      tokenExchange: {
-        tokenEndpoint: `http://127.0.0.1:${tokens.addr.port}/token`,
-        clientId: "gateway",
-        clientSecret: { key: "a-secret" },
+}
+
+/** Starts a gateway of the site in front of an MCP server. */
+async function startAt(
+  site: ConnectingSite,
+  port: number,
+  server: Readonly<Record<string, unknown>>,
+): Promise<Neighbour> {
+  const config = {
+    ...site.configure({
+      backend: { mcp: { servers: [server], prefix: "Never" } },
+      config: {
+        adminAddr: "off",
+        statsAddr: "off",
+        accessLog: { enabled: false },
+        logging: { level: "warn" },
       },
-    });
-    const authorization = `Bearer ${await issuer.sign({ sub: "anna" })}`;
-    const requestsTo = async (target: Neighbour) => {
-      const requests = await callOf(target, "/mcp", "modern", "tool_1");
-      return {
-        target,
-        requests: {
-          ...requests,
-          headers: { ...requests.headers, authorization },
-        },
-      };
-    };
-    const { perCpu, cpuMicros, instructions } = await compareContenders(
-      await requestsTo(keyed),
-      await requestsTo(vaulted),
-      rounds,
-      seconds,
+    }),
+    gateways: { default: { port } },
+  };
+  const file = await Deno.makeTempFile({ suffix: ".json" });
+  await Deno.writeTextFile(file, JSON.stringify(config));
+  return await startGatewayFrom(file, port);
+}
+
+/** Connects the account of the user, if the server has users log in. @throws {Error} When calls fail after that. */
+async function connect(site: ConnectingSite): Promise<void> {
+  const authorization = await site.authorization(USER);
+  const call = async () => {
+    const params = { name: TOOL, arguments: {} };
+    const { text } = await callModern(
+      `${site.origin}/mcp`,
+      "tools/call",
+      params,
+      { headers: { authorization } },
     );
-    const what = "tools/call, token of the vault / key";
-    return [row(what, perCpu, "x", { atLeast: 0.9 }, cpuMicros, instructions)];
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+    return text;
+  };
+  const link = /http:[^" ]*\/connections\/connect\?request=[\w-]+/
+    .exec(await call());
+  if (link !== null) await site.user(USER).connect(link[0]);
+  const text = await call();
+  if (!text.includes("some words")) throw new Error(`Cannot call: ${text}`);
+}
+
+async function contender(site: ConnectingSite, target: Neighbour) {
+  const requests = await callOf(target, "/mcp", "modern", TOOL);
+  const authorization = await site.authorization(USER);
+  const headers = { ...requests.headers, authorization };
+  return { target, requests: { ...requests, headers } };
 }

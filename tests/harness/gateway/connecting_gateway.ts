@@ -17,6 +17,8 @@ export const VAULT_KEY = "a vault key of at least 32 characters";
 
 /** An identity provider of users, the store, and gateways that share both. */
 export interface ConnectingSite extends AsyncDisposable {
+  /** Returns the configuration of a gateway, without a listener. */
+  configure(options: GatewayOptions): Fields;
   /** Starts a gateway; the first one has the pages. */
   start(options: GatewayOptions): Promise<TestGateway>;
   /** Starts a gateway in a process of its own, with an admin interface; the first one has the pages. */
@@ -27,6 +29,8 @@ export interface ConnectingSite extends AsyncDisposable {
   authorization(user: string, issuer?: string): Promise<string>;
   /** Origin of the pages. */
   readonly origin: string;
+  /** Port of the first gateway. */
+  readonly port: number;
   /** File of the store. */
   readonly storePath: string;
 }
@@ -61,7 +65,7 @@ export async function startConnectingSite(
   });
   // Tokens of the same issuer, without a client that logs in for each.
   const issuer = await createTokenIssuer({ issuer: idp.issuer });
-  const configOf = (
+  const configure = (
     { backends = [], backend, config = {}, providers = [] }: GatewayOptions,
   ) => ({
     config: {
@@ -93,14 +97,16 @@ export async function startConnectingSite(
   });
   return {
     origin,
+    port,
     storePath,
+    configure,
     user: (name) => new ConnectingUser(name, origin, idp.origin),
     authorization: async (sub) => `Bearer ${await issuer.sign({ sub })}`,
     start: (options) =>
-      startTestGateway(configOf(options), { port: options.port ?? port }),
+      startTestGateway(configure(options), { port: options.port ?? port }),
     startProcess: (options) =>
       GatewayProcess.start({
-        config: configOf(options),
+        config: configure(options),
         port: options.port ?? port,
       }),
     async [Symbol.asyncDispose]() {
