@@ -73,7 +73,7 @@ export class DirectCalls {
     const outline = method === "POST" ? text.call : undefined;
     if (outline === undefined || !isJson(headers)) return undefined;
     const facts = this.#factsOf(outline, request);
-    const place = this.#services.methods.ordinaryPlace(outline.name);
+    const place = this.#services.methods.tools.ordinaryPlace(outline.name);
     if (place === undefined || wantsProgress(facts)) return undefined;
     const revision = headerOf(headers, "mcp-protocol-version");
     const call = { request, outline, facts, place };
@@ -180,7 +180,7 @@ export class DirectCalls {
         args,
         meta: facts.passed[era],
         owners: request.owners,
-        end: this.#services.methods.observe(name, place),
+        end: this.#services.methods.tools.observe(name, place),
       })
       : undefined;
   }

@@ -229,7 +229,7 @@ export class McpEndpoint {
     const { name, arguments: args } = params;
     if (typeof name !== "string") return;
     const client = this.#modern.clientOf({ params, user, cancellation });
-    const declared = await this.#services.methods.parameterHeaders(
+    const declared = await this.#services.methods.tools.parameterHeaders(
       name,
       client,
     );
