@@ -63,30 +63,19 @@ export function AccessForm({ object, onChange, onClose }: AccessFormProps) {
       </h3>
       <p class="quiet">{ABOUT}</p>
       <Form label={`Restrictions and budgets of ${id}`} onSubmit={save}>
-        {restrictions.map(({ name, label, example }) => (
-          <Field key={name} label={label}>
-            <input
-              placeholder={example}
-              value={fields[name]}
-              onInput={({ currentTarget }) =>
-                setFields({ ...fields, [name]: currentTarget.value })}
-            />
-          </Field>
-        ))}
-        <Field label="Budgets">
-          <input
-            placeholder="50usd/month"
-            value={amounts}
-            onInput={({ currentTarget }) => setAmounts(currentTarget.value)}
-          />
-        </Field>
-        <Field label="Notify at, in percent">
-          <input
-            placeholder="80, 100"
-            value={notifyAt}
-            onInput={({ currentTarget }) => setNotifyAt(currentTarget.value)}
-          />
-        </Field>
+        <RestrictionFields fields={fields} onChange={setFields} />
+        <TextField
+          label="Budgets"
+          example="50usd/month"
+          value={amounts}
+          onChange={setAmounts}
+        />
+        <TextField
+          label="Notify at, in percent"
+          example="80, 100"
+          value={notifyAt}
+          onChange={setNotifyAt}
+        />
         {kind === "team" && (
           <SelfServiceFields
             fields={own}
@@ -98,6 +87,46 @@ export function AccessForm({ object, onChange, onClose }: AccessFormProps) {
       </Form>
       <Problem>{problem}</Problem>
     </section>
+  );
+}
+
+interface RestrictionFieldsProps {
+  readonly fields: Readonly<Record<Restriction, string>>;
+  readonly onChange: (fields: Readonly<Record<Restriction, string>>) => void;
+}
+
+function RestrictionFields({ fields, onChange }: RestrictionFieldsProps) {
+  return (
+    <>
+      {restrictions.map(({ name, label, example }) => (
+        <TextField
+          key={name}
+          label={label}
+          example={example}
+          value={fields[name]}
+          onChange={(value) => onChange({ ...fields, [name]: value })}
+        />
+      ))}
+    </>
+  );
+}
+
+interface TextFieldProps {
+  readonly label: string;
+  readonly example: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function TextField({ label, example, value, onChange }: TextFieldProps) {
+  return (
+    <Field label={label}>
+      <input
+        placeholder={example}
+        value={value}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    </Field>
   );
 }
 
