@@ -7,7 +7,7 @@ export type CredentialsImport =
   | { readonly missing: "backendAuth" };
 
 /** Advice for credentials without a counterpart. */
-const advice: Readonly<Record<string, string>> = {
+const advice: ReadonlyMap<string, string> = new Map(Object.entries({
   crossAppAccess:
     "write credentials.identityAssertion with the issuers of both servers",
   jwtSign:
@@ -18,7 +18,7 @@ const advice: Readonly<Record<string, string>> = {
   credentials: "write one key as credentials.key",
   azure: "write credentials.azure",
   gcp: "write credentials.google",
-};
+}));
 
 /** Imports the credentials of a backend. @param owner Names it in variables. */
 export function importCredentials(
@@ -42,7 +42,7 @@ export function importCredentials(
   if (credentials !== undefined && !settings.hasUnread()) {
     return { credentials };
   }
-  const remedy = advice[kind];
+  const remedy = advice.get(kind);
   settings.reject(
     `backendAuth: ${kind} has no counterpart${
       credentials === undefined ? "" : " with all of its fields"

@@ -1,6 +1,6 @@
 import type { SourceNode } from "../parts/source_node.ts";
 
-const units: Readonly<Record<string, string>> = {
+const units: ReadonlyMap<string, string> = new Map(Object.entries({
   seconds: "Seconds",
   minutes: "Minutes",
   hours: "Hours",
@@ -11,7 +11,7 @@ const units: Readonly<Record<string, string>> = {
   "60m": "Hours",
   "3600s": "Hours",
   "1h": "Hours",
-};
+}));
 
 /** Imports limits of one process; `undefined` if none has a counterpart. */
 export function importRateLimits(source: SourceNode) {
@@ -30,7 +30,7 @@ function importLimit(source: SourceNode) {
   const most = source.get("maxTokens")?.number();
   const interval = source.get("fillInterval")?.text() ??
     source.get("unit")?.text() ?? "";
-  const unit = units[interval.toLowerCase()];
+  const unit = units.get(interval.toLowerCase());
   if (unit === undefined || typeof count !== "number") {
     source.reject("expected a limit for each second, minute or hour");
     return [];

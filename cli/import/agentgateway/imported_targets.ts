@@ -12,11 +12,11 @@ export interface TargetsImport {
 /** The verification of certificates for servers with `https`. */
 export type ImportedTls = Readonly<Record<string, unknown>> | undefined;
 
-const prefixModes: Readonly<Record<string, string>> = {
+const prefixModes: ReadonlyMap<string, string> = new Map(Object.entries({
   always: "Always",
   never: "Never",
   conditional: "Auto",
-};
+}));
 
 /** Settings of a route for its backends. */
 interface TargetContext {
@@ -35,7 +35,7 @@ export function importMcpTargets(
   source.get("statefulMode");
   source.get("failureMode");
   const mode = source.get("prefixMode");
-  const prefix = prefixModes[mode?.text() ?? "conditional"];
+  const prefix = prefixModes.get(mode?.text() ?? "conditional");
   if (prefix === undefined) {
     mode?.reject("prefixMode: expected always, never or conditional");
   }

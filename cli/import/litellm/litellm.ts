@@ -16,13 +16,13 @@ import type { SourceNode } from "../parts/source_node.ts";
 const PORT = 4000;
 
 /** Policies of `loadBalancing` by `routing_strategy`. */
-const strategies: Readonly<Record<string, string>> = {
+const strategies: ReadonlyMap<string, string> = new Map(Object.entries({
   "simple-shuffle": "Weighted",
   "latency-based-routing": "LeastLatency",
   "cost-based-routing": "LowestCost",
   "usage-based-routing": "MostQuota",
   "usage-based-routing-v2": "MostQuota",
-};
+}));
 
 /** Models that one name stands for. */
 interface Group {
@@ -115,7 +115,7 @@ function readCommon(root: SourceNode): Common {
   const missing: string[] = [];
   const rateLimit = importBudget(own, missing);
   const strategy = router?.get("routing_strategy");
-  const policy = strategies[strategy?.text() ?? "simple-shuffle"];
+  const policy = strategies.get(strategy?.text() ?? "simple-shuffle");
   if (policy === undefined) {
     strategy?.reject(`routing_strategy: no counterpart for ${strategy.text()}`);
   }

@@ -9,7 +9,7 @@ export interface DeploymentImport {
 }
 
 /** Providers by the first part of `litellm_params.model`. */
-const providers: Readonly<Record<string, string>> = {
+const providers: ReadonlyMap<string, string> = new Map(Object.entries({
   openai: "openai",
   text_completion_openai: "openai",
   azure: "azure",
@@ -19,19 +19,21 @@ const providers: Readonly<Record<string, string>> = {
   bedrock: "bedrock",
   ollama: "ollama",
   ollama_chat: "ollama",
-};
+}));
 
 /** Hosts of providers with the API of OpenAI. */
-const compatible: Readonly<Record<string, readonly [string, string]>> = {
-  groq: ["api.groq.com", "/openai/v1"],
-  mistral: ["api.mistral.ai", "/v1"],
-  deepseek: ["api.deepseek.com", "/v1"],
-  together_ai: ["api.together.xyz", "/v1"],
-  fireworks_ai: ["api.fireworks.ai", "/inference/v1"],
-  openrouter: ["openrouter.ai", "/api/v1"],
-  xai: ["api.x.ai", "/v1"],
-  perplexity: ["api.perplexity.ai", ""],
-};
+const compatible: ReadonlyMap<string, readonly [string, string]> = new Map(
+  Object.entries({
+    groq: ["api.groq.com", "/openai/v1"],
+    mistral: ["api.mistral.ai", "/v1"],
+    deepseek: ["api.deepseek.com", "/v1"],
+    together_ai: ["api.together.xyz", "/v1"],
+    fireworks_ai: ["api.fireworks.ai", "/inference/v1"],
+    openrouter: ["openrouter.ai", "/api/v1"],
+    xai: ["api.x.ai", "/v1"],
+    perplexity: ["api.perplexity.ai", ""],
+  }),
+);
 
 /** Imports an entry of `model_list`. @param name Model that clients send. */
 export function importDeployment(
@@ -53,7 +55,7 @@ export function importDeployment(
     );
     return { missing: ["model_name"] };
   }
-  const own = compatible[provider];
+  const own = compatible.get(provider);
   const base = parameters.get("api_base")?.text();
   const url = base === undefined ? undefined : URL.parse(base);
   if (base !== undefined && url === null) {
@@ -64,13 +66,13 @@ export function importDeployment(
   }
   const key = parameters.get("api_key")?.text();
   const path = url?.pathname.replace(/\/$/, "");
+  const other = base === undefined && !own ? provider : "other";
   const { backend, missing } = importProvider(
     model ?? source,
-    providers[provider] ?? (base === undefined && !own ? provider : "other"),
+    providers.get(provider) ?? other,
     {
       host: url?.host ?? own?.[0],
-      basePath: (path === undefined || path === "" ? own?.[1] : path) ||
-        undefined,
+      basePath: path || own?.[1] || undefined,
       plainText: url?.protocol === "http:",
       region: parameters.get("aws_region_name")?.text() ??
         parameters.get("vertex_location")?.text(),
@@ -105,7 +107,7 @@ function splitModel(text: string): readonly [provider: string, model: string] {
 }
 
 /** Calendar windows by `budget_duration`. */
-const windows: Readonly<Record<string, string>> = {
+const windows: ReadonlyMap<string, string> = new Map(Object.entries({
   "1s": "Seconds",
   "60s": "Minutes",
   "1m": "Minutes",
@@ -116,11 +118,11 @@ const windows: Readonly<Record<string, string>> = {
   "7d": "Weeks",
   "30d": "Months",
   "1mo": "Months",
-};
+}));
 
 /** Returns the unit of a window of LiteLLM; `undefined` for one without a counterpart. */
 export function windowOf(duration: string | undefined): string | undefined {
-  return windows[duration ?? ""];
+  return windows.get(duration ?? "");
 }
 
 /** Writes `os.environ/NAME` as `${NAME}`. */

@@ -8,7 +8,7 @@ export interface ProviderImport {
 }
 
 /** Names of providers by those of the file, in lower case. */
-const providerNames: Readonly<Record<string, string>> = {
+const providerNames: ReadonlyMap<string, string> = new Map(Object.entries({
   openai: "OpenAI",
   anthropic: "Anthropic",
   gemini: "Gemini",
@@ -16,7 +16,7 @@ const providerNames: Readonly<Record<string, string>> = {
   bedrock: "Bedrock",
   azure: "Azure",
   azureopenai: "Azure",
-};
+}));
 
 /** Settings of a provider. */
 export interface ProviderSettings {
@@ -41,7 +41,7 @@ export function importProvider(
   name: string,
   { key, plainText, ...settings }: ProviderSettings,
 ): ProviderImport {
-  const known = providerNames[name.toLowerCase()];
+  const known = providerNames.get(name.toLowerCase());
   if (name.toLowerCase() === "ollama" && settings.host === undefined) {
     const { model } = settings;
     return importProvider(source, name, { ...ollama, key, model });

@@ -158,3 +158,19 @@ router_settings: { routing_strategy: least-busy }
     ],
   );
 });
+
+Deno.test("import finds no provider, window or strategy of LiteLLM behind a name of Object.prototype", async () => {
+  const { notes } = await imported(`
+model_list:
+- model_name: fast
+  litellm_params: { model: constructor/x }
+litellm_settings: { max_budget: 100, budget_duration: toString }
+router_settings: { routing_strategy: valueOf }
+`);
+
+  assert.deepEqual(notes, [
+    "4:21 provider constructor: no counterpart; write OpenAICompatible with its host",
+    "5:38 max_budget: no counterpart without a window of a minute, an hour, a day, 7d, 30d or 1mo",
+    "6:20 routing_strategy: no counterpart for valueOf",
+  ]);
+});
