@@ -52,7 +52,13 @@ export function importRoute(
     ...guards,
     ...rejectToolRules(sources, backends),
   ];
-  if (lacking.length > 0) return { route: closed(start, lacking), source };
+  if (lacking.length > 0) {
+    const route = {
+      ...closed(start, lacking, imported.policies),
+      ...listed(backends),
+    };
+    return { route, source, backends: named };
+  }
   const mirrors = importMirrors(sources, name);
   const { filters } = mirrors;
   const route = {
@@ -71,8 +77,12 @@ function open(
     timeouts,
     retry,
     ...(Object.keys(policies).length > 0 && { policies }),
-    ...(backends.length > 0 && { backends }),
+    ...listed(backends),
   };
+}
+
+function listed(backends: readonly unknown[]) {
+  return backends.length > 0 ? { backends } : {};
 }
 
 /** Imports one of the conditions of a route. */

@@ -475,10 +475,22 @@ routes:
       oidc: closedFor("oidc"),
       claims: closedFor("jwtAuth"),
       cel: closedFor("policies.authorization.policy.matchExpressions[0]"),
-      several: closedFor("mcpAuthorization"),
+      several: {
+        authorization: {
+          policy: {
+            matchExpressions: [
+              "(!has(mcp.tool) && !has(mcp.prompt) && !has(mcp.resource)) || (!(mcp.tool.name == 'x'))",
+            ],
+          },
+        },
+        ...closedFor("mcpAuthorization"),
+      },
       guarded: closedFor("extAuthz"),
     },
   );
+  const several = routes.find(({ name }) => name === "several");
+  const { mcp } = Object(several?.backends?.[0]);
+  assert.equal(mcp.servers.length, 2);
   assert.deepEqual(notes.map((note) => note.split(":").slice(0, 2).join(":")), [
     "2:3 config.database",
     "5:84 target",
