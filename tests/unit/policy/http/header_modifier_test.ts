@@ -58,7 +58,7 @@ for (const { quote, input, config, output } of cases) {
   });
 }
 
-// CGI and WSGI read `X_User` as `X-User`.
+// CGI and WSGI read `X_User` as `X-User`, and PHP `X.User`.
 const spellings: {
   title: string;
   input: Record<string, string>;
@@ -67,7 +67,13 @@ const spellings: {
 }[] = [
   {
     title: "leaves no other spelling of a header that it sets",
-    input: { "x_user": "mallory", "x-team": "kept", "my_other": "kept" },
+    input: {
+      "x_user": "mallory",
+      "x.user": "mallory",
+      "x~user": "mallory",
+      "x-team": "kept",
+      "my_other": "kept",
+    },
     config: { set: [{ name: "X-User", value: "anna" }] },
     output: { "x-user": "anna", "x-team": "kept", "my_other": "kept" },
   },
