@@ -81,10 +81,9 @@ async function withSession<T>(
   action: (session: McpSession) => Promise<T>,
 ): Promise<T> {
   try {
-    const token = apiKeyEnv === undefined
-      ? await findToken(url, clientId)
-      : readApiKey(apiKeyEnv);
-    const session = await McpSession.open(url, token);
+    const session = apiKeyEnv === undefined
+      ? await openWithLogin(url, clientId)
+      : await McpSession.open(url, readApiKey(apiKeyEnv));
     const result = await action(session);
     await session.close();
     return result;
@@ -103,20 +102,38 @@ function readApiKey(name: string): string {
   throw new UsageError(`Environment variable "${name}" is not set`);
 }
 
+/** Opens a session; a token of the cache that the server rejects, such as a revoked one, is replaced once. */
+async function openWithLogin(
+  url: string,
+  clientId: string | undefined,
+): Promise<McpSession> {
+  const cached = (await new LoginCache().get(url))?.tokens.accessToken;
+  const token = await findToken(url, clientId);
+  try {
+    return await McpSession.open(url, token);
+  } catch (error) {
+    const isStale = error instanceof McpError && error.status === 401 &&
+      token !== undefined && token === cached;
+    if (!isStale) throw error;
+    return await McpSession.open(url, await findToken(url, clientId, token));
+  }
+}
+
+/** @param rejected Access token that the server does not accept, whenever it expires. */
 async function findToken(
   url: string,
   clientId: string | undefined,
+  rejected?: string,
 ): Promise<string | undefined> {
   const cache = new LoginCache();
   const cached = await cache.get(url);
   if (cached !== undefined) {
-    const { login, tokens } = cached;
-    if ((tokens.expiresAt ?? 0) > systemClock.now() + 30_000) {
-      return tokens.accessToken;
-    }
-    const fresh = tokens.refreshToken === undefined
+    const { login, tokens: { accessToken, refreshToken, expiresAt } } = cached;
+    const isCurrent = (expiresAt ?? 0) > systemClock.now() + 30_000;
+    if (isCurrent && accessToken !== rejected) return accessToken;
+    const fresh = refreshToken === undefined
       ? undefined
-      : await refreshTokens(login, tokens.refreshToken).catch(onlyLoginErrors);
+      : await refreshTokens(login, refreshToken).catch(onlyLoginErrors);
     if (fresh !== undefined) {
       await cache.set(url, { login, tokens: fresh });
       return fresh.accessToken;

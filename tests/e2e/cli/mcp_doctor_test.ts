@@ -102,6 +102,30 @@ Deno.test("gwctl mcp tools and call use the cached login", async () => {
   }
 });
 
+Deno.test("gwctl mcp tools replaces a cached token that the server rejects", async () => {
+  await using server = await startProxiedGateway();
+  const { url } = server.gateway;
+  const state = await Deno.makeTempDir();
+  try {
+    const { login: cached } = await examine(url, { openBrowser });
+    assert(cached !== undefined);
+    const tokens = { ...cached.tokens, accessToken: "revoked" };
+    const cache = new LoginCache(`${state}/gwctl`);
+    await cache.set(url, { ...cached, tokens });
+
+    const { code, stdout, stderr } = await gwctl(["mcp", "tools", url], {
+      XDG_STATE_HOME: state,
+    });
+
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^echo {2}/m);
+    const renewed = await cache.get(url);
+    assert.notEqual(renewed?.tokens.accessToken, "revoked");
+  } finally {
+    await Deno.remove(state, { recursive: true });
+  }
+});
+
 async function gwctl(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
