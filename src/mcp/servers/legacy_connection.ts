@@ -137,7 +137,11 @@ export class LegacyConnection implements ServerConnection {
       // The server has not run a request for a session that it does not know.
       if (!(error instanceof SessionLost)) throw error;
       await this.#renew(link);
-      return await this.#exchange(this.#link, method, params, side);
+      return await this.#exchange(this.#link, method, params, side)
+        .catch((again) => {
+          if (!(again instanceof SessionLost)) throw again;
+          throw this.#failure("failed", "does not know its own sessions");
+        });
     }
   }
 

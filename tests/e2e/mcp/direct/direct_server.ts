@@ -27,6 +27,7 @@ const results: Readonly<Record<string, string>> = {
   slow: `{"content":${spelled}}`,
   noted: `{"content":${spelled}}`,
   lost: `{"content":${spelled}}`,
+  forgetful: `{"content":${spelled}}`,
   huge: `{"content":[{"type":"text","text":"${"c".repeat(200_000)}"}]}`,
   broken: '{"content":[{"type":"text","text":tru}]}',
 };
@@ -57,6 +58,9 @@ export function startServer(era: Era, form: Form) {
         await ended.promise;
       }
       if (params.name === "slow") await released.promise;
+      if (params.name === "forgetful") {
+        return new Response(null, { status: 404 });
+      }
       if (params.name === "lost" && era === "legacy") {
         const session = request.headers.get("mcp-session-id");
         forgotten ??= session;

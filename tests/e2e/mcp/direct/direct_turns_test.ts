@@ -60,6 +60,15 @@ Deno.test("a server that has lost its session gets a new one, and the call once"
   assert.equal(callsOf(client.bodies, "lost"), 1);
 });
 
+Deno.test("a server that loses each session fails the call, and names itself", async () => {
+  await using client = await open("legacy", "json");
+
+  const { result } = messageOf(await client.call("forgetful"));
+
+  assert.equal(result.isError, true);
+  assert.match(result.content[0].text, /"a" does not know its own sessions/);
+});
+
 for (const era of eras) {
   Deno.test(`the trace of ${era} calls shows the server, also of those that pass as bytes`, async () => {
     await using stack = new AsyncDisposableStack();
