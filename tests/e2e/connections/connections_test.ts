@@ -89,6 +89,26 @@ Deno.test("a user connects an account, and each user has an own one", async () =
   );
 });
 
+Deno.test("parameters of the configuration reach the authorization server, such as an audience", async () => {
+  await using site = await startConnectingSite();
+  await using service = await startUserService();
+  await using _ = await site.start({
+    backends: [
+      backendOf(service, { parameters: { audience: "https://api.example" } }),
+    ],
+    backend: { backend: "drive" },
+  });
+  const anna = site.user("anna");
+  anna.stopsAt = ({ origin, pathname }) =>
+    origin === service.idp.origin && pathname === "/authorize";
+
+  const { url } = await anna.connect((await sendAs(site, "anna")).link);
+
+  const { searchParams } = url;
+  assert.equal(searchParams.get("audience"), "https://api.example");
+  assert.equal(searchParams.get("resource"), service.resource);
+});
+
 Deno.test("a service that needs more rights asks the user for them, and keeps the others", async () => {
   await using service = await startUserService();
   await using site = await startConnectingSite();

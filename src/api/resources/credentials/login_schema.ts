@@ -16,6 +16,22 @@ const {
   dpop,
 } = tokenClientEntries;
 
+/** Parameters of authorization requests that other fields decide, or that change how the gateway gets the response. */
+const ownParameters: ReadonlySet<string> = new Set([
+  "client_id",
+  "code_challenge",
+  "code_challenge_method",
+  "dpop_jkt",
+  "redirect_uri",
+  "request",
+  "request_uri",
+  "resource",
+  "response_mode",
+  "response_type",
+  "scope",
+  "state",
+]);
+
 /** A login of users at the service behind a backend. */
 export const userLogin = s.refine(
   s.object({
@@ -60,7 +76,7 @@ export const userLogin = s.refine(
       s.optional(scopeList),
     ),
     parameters: s.field(
-      "Further parameters of authorization requests, such as `access_type`.",
+      "Further parameters of authorization requests, such as `access_type`, or `audience` at Auth0.",
       s.optional(s.map(s.text(128), s.text(4096))),
     ),
   }),
@@ -102,7 +118,7 @@ export const userLogin = s.refine(
         clientId !== undefined,
     '"authorizationEndpoint", "tokenEndpoint" and "clientId" are used together',
   ),
-  ownParametersRule(),
+  ownParametersRule(ownParameters),
 );
 
 /** A login of users at the service behind a backend. */

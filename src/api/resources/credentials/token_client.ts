@@ -118,7 +118,7 @@ export function ownParametersRule(
     ({ parameters = {} }) =>
       `the gateway sends "${
         Object.keys(parameters).find((name) => own.has(name))
-      }" itself`,
+      }" itself, as other fields say`,
     ["parameters"],
   );
 }
