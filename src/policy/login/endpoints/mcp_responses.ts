@@ -68,20 +68,23 @@ export function publicPreflight(methods: string): ResponseMessage {
 
 /** Explains why an OAuth endpoint of an MCP server rejected a request. */
 export function explainMcpOAuth(failed: RecordedRequest): Explanation {
+  const error = errorOf(failed);
   return failed.finished.status >= 500
     ? {
-      cause: `The OAuth endpoint is not available: ${errorOf(failed)}.`,
+      cause: `The OAuth endpoint is not available: ${error}.`,
       failing: undefined,
-      advice:
-        "Check the issuer of the identity provider, and that the gateway can reach it.",
+      advice: adviceAbout(error),
     }
     : {
-      cause:
-        `It asks for nothing that an OAuth endpoint of the MCP server can answer: ${
-          errorOf(failed)
-        }.`,
+      cause: `An OAuth endpoint of the MCP server rejected it: ${error}.`,
       failing: undefined,
       advice:
         "Correct the client; MCP clients find the endpoints through the challenge of a 401.",
     };
+}
+
+function adviceAbout(error: string): string {
+  return error.includes("token audience")
+    ? "Correct `audiences`, or set `mcp.provider`, so that the gateway requests the first of them as the provider expects."
+    : "Check the issuer of the identity provider, and that the gateway can reach it.";
 }

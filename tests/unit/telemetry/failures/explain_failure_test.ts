@@ -102,6 +102,20 @@ Deno.test("explainFailure reports when a used-up limit resets, and does not call
   assert.match(unknown.advice, /failureMode/);
 });
 
+Deno.test("explainFailure tells tokens of the wrong audience from an identity provider that is away", () => {
+  const adviceFor = (error: string, status: number) =>
+    explainFailure(
+      failedRequest("a", { reason: "mcp_oauth", error, status }),
+      rejections,
+    ).advice;
+
+  assert.match(
+    adviceFor('token audience is not accepted: has "a", expected "b"', 502),
+    /`audiences`.*`mcp\.provider`/,
+  );
+  assert.match(adviceFor("connection refused", 503), /can reach it/);
+});
+
 Deno.test("explainFailure names what failed at each endpoint, and not one problem for all", () => {
   const call = { status: null, startMs: 1, endMs: 2 };
   const request = {
