@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import { utf8 } from "../base/bytes.ts";
 import type { HeaderList } from "./header_list.ts";
 
 /**
@@ -53,6 +53,5 @@ export class BytesBody implements Body {
 
 /** Creates a body from a string, encoded as UTF-8. */
 export function textBody(text: string): BytesBody {
-  // Short texts share the memory of a pool.
-  return new BytesBody(Buffer.from(text));
+  return new BytesBody(utf8(text));
 }

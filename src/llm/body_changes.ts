@@ -9,11 +9,13 @@ export class BodyChanges {
   readonly defaults: Fields;
   readonly overrides: Fields;
   readonly selection: JsonSelection;
+  readonly isEmpty: boolean;
 
   constructor(defaults: Fields = {}, overrides: Fields = {}) {
     this.defaults = defaults;
     this.overrides = overrides;
     const names = [...Object.keys(defaults), ...Object.keys(overrides)];
+    this.isEmpty = names.length === 0;
     this.selection = new JsonSelection(
       Object.fromEntries(
         ["model", "models", "stream", ...names.flatMap(namesOf)].map((
@@ -39,9 +41,9 @@ export class BodyChanges {
     return { ...Object.fromEntries(missing), ...Object.fromEntries(set) };
   }
 
-  get isEmpty(): boolean {
-    return Object.keys(this.defaults).length === 0 &&
-      Object.keys(this.overrides).length === 0;
+  /** Returns a body with the fields set. */
+  applyTo(body: JsonObject): JsonObject {
+    return this.isEmpty ? body : { ...body, ...this.of(body) };
   }
 }
 

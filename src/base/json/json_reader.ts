@@ -7,6 +7,7 @@ import {
   NO_TOKEN,
   skipScalar,
   skipString,
+  skipStringFrom,
   unfinishedAt,
 } from "./json_tokens.ts";
 import { type JsonSpan, WantedValues } from "./json_values.ts";
@@ -19,6 +20,8 @@ const STEP_BYTES = 512 * 1024;
 
 /** Levels for which there is room at first. */
 const FIRST_LEVELS = 32;
+/** Memory of a reader that has ended, for the next one: a typed array costs as much as ten tokens. */
+let spareLevels: Uint8Array<ArrayBuffer> | undefined;
 
 /** Kinds of tokens that may come next: `VALUE_OR_END` after `[`. */
 const VALUE = 0;
@@ -56,12 +59,13 @@ export async function readJson(
 
 class JsonReader {
   readonly #bytes: Uint8Array;
+  readonly #view: DataView;
   readonly #values: WantedValues;
   #at = 0;
   #expected = VALUE;
   #depth = 0;
   /** Kinds of open values by depth: 1 for an object, 0 for a list. */
-  #isObject = new Uint8Array(FIRST_LEVELS);
+  #isObject = spareLevels ?? new Uint8Array(FIRST_LEVELS);
   readonly #maxValues: number;
   #allValues = 0;
   /** Index to go on at, of a long string of which a part was skipped; 0 outside of one. */
@@ -73,8 +77,10 @@ class JsonReader {
     spans: Map<string, JsonSpan> | undefined,
   ) {
     this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#values = new WantedValues(bytes, wanted, spans);
     this.#maxValues = maxValues;
+    spareLevels = undefined;
   }
 
   get value(): unknown {
@@ -142,6 +148,7 @@ class JsonReader {
 
   #isComplete(): true {
     if (this.#expected !== NOTHING) throw malformed();
+    if (this.#isObject.length === FIRST_LEVELS) spareLevels = this.#isObject;
     return true;
   }
 
@@ -151,7 +158,7 @@ class JsonReader {
     const from = this.#inString || start + 1;
     const stop = Math.min(bytes.length, from + STEP_BYTES);
     const end = kind === KIND.STRING
-      ? skipString(bytes, start, from, stop)
+      ? skipStringFrom(bytes, from, stop, this.#view)
       : skipScalar(bytes, start, kind);
     if (end === NO_TOKEN) throw malformed();
     this.#inString = end < NO_TOKEN ? unfinishedAt(end) : 0;

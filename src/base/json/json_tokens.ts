@@ -59,23 +59,33 @@ export function firstKind(bytes: Uint8Array): number {
   return kinds[bytes[at] ?? 0] ?? KIND.OTHER;
 }
 
+/** Skips a string, which begins with its quote. */
+export function skipString(bytes: Uint8Array, start: number): number {
+  return skipStringFrom(bytes, start + 1, bytes.length, undefined);
+}
+
 /**
- * Skips a string, which begins with its quote.
- * @param from Index to go on at, of a string that was skipped in part.
+ * Skips the rest of a string.
+ * @param from Index after the quote, or to go on at, of a string that was skipped in part.
  * @param stop Index before which it ends, or is left: then, the result is `unfinishedAt` the index to go on at.
+ * @param view Of all bytes, for strings that may be long.
  */
-export function skipString(
+export function skipStringFrom(
   bytes: Uint8Array,
-  start: number,
-  from = start + 1,
-  stop = bytes.length,
+  from: number,
+  stop: number,
+  view: DataView | undefined,
 ): number {
   const { length } = bytes;
   let at = from;
+  let nextRun = from;
   while (at < stop) {
     const byte = bytes[at] ?? 0;
     if (stringStops[byte] === 0) {
       at++;
+      if (view === undefined || at < nextRun) continue;
+      at = skipPlain(view, at, stop);
+      nextRun = at + RUN_BYTES;
     } else if (byte === QUOTE) {
       return at + 1;
     } else {
@@ -85,6 +95,31 @@ export function skipString(
     }
   }
   return at < length ? unfinishedAt(at) : NO_TOKEN;
+}
+
+const RUN_BYTES = 8;
+
+/** Skips plain characters of a string, eight bytes at a time, which costs half of skipping each. */
+function skipPlain(view: DataView, start: number, stop: number): number {
+  let at = start;
+  for (; at + RUN_BYTES <= stop; at += RUN_BYTES) {
+    const stops = stopsIn(view.getInt32(at, true)) |
+      stopsIn(view.getInt32(at + 4, true));
+    if (stops !== 0) return at;
+  }
+  return at;
+}
+
+/**
+ * Returns 0 if none of four bytes ends a run of plain characters. A bit is set where a byte is below 0x20, or would be 0 but for a
+ * quote or a backslash; see "Determine if a word has a byte less than n" in Anderson's Bit Twiddling Hacks.
+ */
+function stopsIn(word: number): number {
+  const quotes = word ^ 0x22222222;
+  const backslashes = word ^ 0x5c5c5c5c;
+  return (((word - 0x20202020) & ~word) |
+    ((quotes - 0x01010101) & ~quotes) |
+    ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
 }
 
 /** Returns the result for a token that goes on at an index, and of that result the index. */

@@ -99,7 +99,9 @@ export function readRequest(
   if (client === undefined) throw noCounterpart(name);
   const api = targetApis[target];
   const losses = new Losses(options.unsupported);
-  const named = model === undefined ? body : { ...body, model };
+  const named = model === undefined || model === body["model"]
+    ? body
+    : { ...body, model };
   const read = client.read(named, losses);
   const marked = options.marksCaches === true && api.caches?.(read) === true
     ? withAutomaticMarks(read)

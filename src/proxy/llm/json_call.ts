@@ -30,8 +30,7 @@ export async function readRequestFields(
   family: LlmFamily,
 ): Promise<{ readonly body: JsonObject; readonly model: string | undefined }> {
   const { target, request } = call;
-  const read = await readBody(call, family);
-  const body = { ...read, ...target.changes.of(read) };
+  const body = target.changes.applyTo(await readBody(call, family));
   const requested = readPathModel(request.target) ?? body["model"];
   const name = typeof requested === "string" ? requested : undefined;
   return { body, model: modelOf(target, name) };

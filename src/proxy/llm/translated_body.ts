@@ -1,3 +1,4 @@
+import { utf8 } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { BoundedJson } from "../../base/json/bounded_json.ts";
@@ -18,11 +19,10 @@ const MAX_EVENT_VALUES = 10_000;
 
 /** Events that have arrived together are written together, up to so much. */
 const MAX_TEXT_LENGTH = 16 * 1024;
-const encoder = new TextEncoder();
 
 interface Parts extends Pick<Translation, "reader" | "writer"> {
   /** Resolves when the end of the answer may be written. */
-  readonly kept?: () => Promise<void>;
+  readonly kept?: (() => Promise<void>) | undefined;
 }
 
 /** A stream of a provider in the form of the client's API, event by event. */
@@ -84,7 +84,7 @@ export class TranslatedBody implements Body {
     }
     const text = this.#text;
     this.#text = "";
-    return encoder.encode(text);
+    return utf8(text);
   }
 
   cancel(reason: unknown): void {

@@ -1,3 +1,4 @@
+import { utf8 } from "../../base/bytes.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../base/json.ts";
 import { BoundedJson } from "../../base/json/bounded_json.ts";
 import { messageWork } from "../../base/slices.ts";
@@ -36,7 +37,6 @@ const MAX_VALUES = 30_000;
 const MAX_FIELDS = 500;
 
 const decoder = new TextDecoder();
-const encoder = new TextEncoder();
 
 const checked = new JsonSelection({ model: WHOLE, stream: WHOLE }, MAX_VALUES);
 
@@ -49,13 +49,11 @@ export async function sendTranslated(
   operation: LlmOperation,
 ): Promise<ResponseMessage> {
   const { target } = call;
-  const { provider, place } = target;
   const { family } = operation;
-  const original = await readBody(call, family);
-  const { body, kept, onResponse } = await withReferences(call, operation, {
-    ...original,
-    ...target.changes.of(original),
-  });
+  const own = target.changes.applyTo(await readBody(call, family));
+  const { body, onResponse, kept }: Referring = operation.name === "responses"
+    ? await withReferences(call, family, own)
+    : { body: own };
   // As rules see it.
   const requested = readPathModel(call.request.target) ?? body["model"];
   const model = modelOf(
@@ -65,28 +63,37 @@ export async function sendTranslated(
   const translation = await translateOrReject(call, operation, {
     ...{ body, model, onResponse },
   });
-  const targetFamily = translation.operation.family;
-  const api = provider.apis[targetFamily];
-  const { stream: streaming, query, losses } = translation;
-  reportLosses(call, losses);
-  const own = { ...place, operation: translation.operation, model, streaming };
-  const path = api?.path(own) ?? "";
-  const text = JSON.stringify(adapted(call, translation.body, targetFamily));
-  await yieldAfter(text.length);
-  const bytes = encoder.encode(text);
-  await yieldAfter(bytes.length);
-  const response = await sendAuthorized(
-    call,
-    { method: "POST", target: path + query, isOwn: true },
-    new BytesBody(bytes),
-    bytes,
-  ).finally(() => call.held?.release());
-  return await translateResponse(
-    call,
-    await checkResponse(call, family, response),
-    { ...translation, kept },
-    family,
-  );
+  reportLosses(call, translation.losses);
+  const response = await sendTranslation(call, translation, model);
+  const checked = await checkResponse(call, family, response);
+  return await translateResponse(call, checked, translation, { family, kept });
+}
+
+/** Sends a request as it is in the provider's API. */
+async function sendTranslation(
+  call: LlmCall,
+  { operation, body, stream, query }: Translation,
+  model: string | undefined,
+): Promise<ResponseMessage> {
+  const { provider, place } = call.target;
+  const { family } = operation;
+  const path = provider.apis[family]?.path({
+    ...{ ...place, operation, model, streaming: stream },
+  }) ?? "";
+  const text = JSON.stringify(adapted(call, body, family));
+  if (isLong(text.length)) await messageWork.pass();
+  const bytes = utf8(text);
+  if (isLong(bytes.length)) await messageWork.pass();
+  try {
+    return await sendAuthorized(
+      call,
+      { method: "POST", target: path + query, isOwn: true },
+      new BytesBody(bytes),
+      bytes,
+    );
+  } finally {
+    call.held?.release();
+  }
 }
 
 /**
@@ -102,9 +109,9 @@ export async function readBody(
     // Checks it in steps; what is written for the provider is no longer ambiguous.
     await readJson(bytes, checked);
     const text = decoder.decode(bytes);
-    await yieldAfter(bytes.length);
+    if (isLong(bytes.length)) await messageWork.pass();
     const body = parseJson(text);
-    await yieldAfter(bytes.length);
+    if (isLong(bytes.length)) await messageWork.pass();
     if (isJsonObject(body) && Object.keys(body).length <= MAX_FIELDS) {
       return body;
     }
@@ -121,9 +128,9 @@ export async function readBody(
 /** Shorter bodies are handled at once. */
 const SHORT_LENGTH = 512 * 1024;
 
-/** Lets other requests go on between two steps of work on a long body; returns `undefined` for a short one. */
-function yieldAfter(length: number): Promise<void> | undefined {
-  return length > SHORT_LENGTH ? messageWork.pass() : undefined;
+/** Reports whether other requests go on between two steps of work on a body. */
+function isLong(length: number): boolean {
+  return length > SHORT_LENGTH;
 }
 
 /** A request with the conversation that it refers to. */
@@ -131,17 +138,16 @@ interface Referring {
   readonly body: JsonObject;
   readonly onResponse?: OnResponse;
   /** Resolves when the response can be referred to. */
-  readonly kept: () => Promise<void>;
+  readonly kept?: (() => Promise<void>) | undefined;
 }
 
 /** Adds the conversation to which a request of OpenAI's responses refers, and keeps its response for the next one. */
 async function withReferences(
   { responses }: LlmCall,
-  { family, name }: LlmOperation,
+  family: LlmFamily,
   body: JsonObject,
 ): Promise<Referring> {
   let keeping = Promise.resolve();
-  if (name !== "responses") return { body, kept: () => keeping };
   const expanded = await rejectingUntranslatable(
     family,
     () => responses.expand(body),
@@ -214,11 +220,14 @@ function adapted(
   body: JsonObject,
   family: LlmFamily,
 ): JsonObject {
-  const { model, max_tokens: limit, ...rest } = body;
   const api = provider.apis[family];
   const name = family === "openai"
     ? provider.outputLimit ?? "max_tokens"
     : "max_tokens";
+  const isSame = name === "max_tokens" && api?.hasModelInPath !== true &&
+    api?.replacesModel === undefined;
+  if (isSame) return body;
+  const { model, max_tokens: limit, ...rest } = body;
   return {
     ...(model !== undefined && api?.hasModelInPath !== true && { model }),
     ...rest,
@@ -230,18 +239,20 @@ function adapted(
 async function translateResponse(
   { held }: LlmCall,
   response: ResponseMessage,
-  translation: Translation & Pick<Referring, "kept">,
-  family: LlmFamily,
+  // Without the request, which may be long.
+  { stream, reader, writer }: Translation,
+  { family, kept }: {
+    readonly family: LlmFamily;
+    readonly kept: Referring["kept"];
+  },
 ): Promise<ResponseMessage> {
   const { headers, status, body } = response;
   const contentType = headers.get("content-type") ?? "";
   removeContentHeaders(headers);
   headers.delete("content-type");
   if (status >= 400) return await translateError(response, family);
-  if (translation.stream && body !== undefined) {
+  if (stream && body !== undefined) {
     headers.set("content-type", "text/event-stream");
-    // Without the request, which may be long.
-    const { reader, writer, kept } = translation;
     response.body = new TranslatedBody(body, contentType, {
       ...{ reader, writer, kept },
     });
@@ -252,9 +263,9 @@ async function translateResponse(
   const answer = text && BoundedJson.parse(text, MAX_VALUES);
   try {
     if (!isJsonObject(answer)) throw new UnknownAnswerError("no JSON object");
-    const events = translation.reader.whole(answer);
-    response.body = textBody(JSON.stringify(translation.writer.whole(events)));
-    await translation.kept();
+    const events = reader.whole(answer);
+    response.body = textBody(JSON.stringify(writer.whole(events)));
+    if (kept !== undefined) await kept();
     return response;
   } catch (error) {
     throw toInvalidResponse(error);

@@ -284,3 +284,20 @@ Deno.test("readJson says where the items of a list are", async () => {
     "": text,
   });
 });
+
+Deno.test("readJson finds the end of long strings wherever it is", async () => {
+  const stops = ['"', "\\", "\n", "\x1f", " ", "!", "#", "\x7f", "é", "😀"];
+  for (const stop of stops) {
+    for (let before = 0; before < 20; before++) {
+      const long = "x".repeat(before) + stop + "y".repeat(20);
+      const raw = `{"a":"${long}","b":1}`;
+      const escaped = JSON.stringify({ a: long, b: 1 });
+
+      for (const text of [raw, escaped]) {
+        const parsed = parseOrNot(text);
+        const expected = parsed === undefined ? undefined : { b: 1 };
+        assert.deepEqual(await readOrNot(text, { b: WHOLE }), expected, text);
+      }
+    }
+  }
+});

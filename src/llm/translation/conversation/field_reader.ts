@@ -14,6 +14,7 @@ import {
 export class FieldReader {
   readonly losses: Losses;
   readonly #object: JsonObject;
+  readonly #names: readonly string[];
   readonly #path: string;
   /** Fields of the object that were read: few, as an object has few of those that an API knows. */
   readonly #read: string[] = [];
@@ -23,6 +24,7 @@ export class FieldReader {
     if (!isJsonObject(value)) throw malformed(path || "the body", "an object");
     this.losses = losses;
     this.#object = value;
+    this.#names = Object.keys(value);
     this.#path = path;
   }
 
@@ -33,9 +35,12 @@ export class FieldReader {
 
   /** Returns the value; `undefined` for `null` too. */
   value(name: string): unknown {
-    if (!Object.hasOwn(this.#object, name)) return undefined;
-    this.#read.push(name);
-    return this.#object[name] ?? undefined;
+    for (const own of this.#names) {
+      if (own !== name) continue;
+      this.#read.push(name);
+      return this.#object[name] ?? undefined;
+    }
+    return undefined;
   }
 
   text(name: string): string | undefined {
@@ -109,7 +114,7 @@ export class FieldReader {
 
   /** The same for fields that have values with no effect, by name. */
   hints(fields: Readonly<Record<string, readonly unknown[]>>): void {
-    for (const name of Object.keys(this.#object)) {
+    for (const name of this.#names) {
       const values = Object.hasOwn(fields, name) ? fields[name] : undefined;
       if (values !== undefined && !this.#isOneOf(name, values)) this.hint(name);
     }
@@ -132,7 +137,7 @@ export class FieldReader {
 
   /** @throws {UntranslatableError} If a field that is set was not read. */
   end(): void {
-    for (const name of Object.keys(this.#object)) {
+    for (const name of this.#names) {
       if (this.#read.includes(name) || this.#object[name] === null) continue;
       throw noCounterpart(this.at(name));
     }

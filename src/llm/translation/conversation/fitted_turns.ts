@@ -3,6 +3,7 @@ import type {
   Part,
   TextPart,
   Tool,
+  ToolCallPart,
   Turn,
 } from "./conversation.ts";
 
@@ -49,6 +50,7 @@ function asInstruction(part: Part): Part {
 
 function resultsFirst(parts: readonly Part[]): readonly Part[] {
   const isResult = ({ type }: Part) => type === "toolResult";
+  if (!parts.some(isResult)) return parts;
   return [
     ...parts.filter(isResult),
     ...parts.filter((each) => !isResult(each)),
@@ -66,17 +68,18 @@ export function systemTexts({ system }: ChatRequest): readonly TextPart[] {
  */
 export function knownTools({ tools, turns }: ChatRequest): readonly Tool[] {
   if (tools.length > 0) return tools;
-  const names = new Set(
-    turns.flatMap(({ parts }) =>
-      parts.flatMap((part) => part.type === "toolCall" ? [part.name] : [])
-    ),
-  );
-  return Array.from(names, (name) => ({
+  const calls = turns.flatMap(({ parts }) => parts.filter(isCall));
+  if (calls.length === 0) return tools;
+  return Array.from(new Set(calls.map(({ name }) => name)), (name) => ({
     name,
     description: "This tool is no longer available.",
     schema: { type: "object" },
     strict: false,
   }));
+}
+
+function isCall(part: Part): part is ToolCallPart {
+  return part.type === "toolCall";
 }
 
 /** Keeps the last marks for the prompt cache: the next turn reads what they cover. */

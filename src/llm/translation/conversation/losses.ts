@@ -7,7 +7,7 @@ const MAX_NAMES = 32;
 /** The fields of a request that a translation leaves out. */
 export class Losses {
   readonly #mode: Unsupported;
-  readonly #names = new Set<string>();
+  readonly #names: string[] = [];
 
   constructor(mode: Unsupported) {
     this.#mode = mode;
@@ -15,7 +15,7 @@ export class Losses {
 
   /** Names of the fields in the client's API, without indexes: `tools[].strict`. */
   get names(): readonly string[] {
-    return [...this.#names];
+    return this.#names;
   }
 
   /**
@@ -29,9 +29,9 @@ export class Losses {
 
   /** Leaves out something that changes no answer, such as a mark for the prompt cache. */
   note(path: string): void {
-    if (this.#names.size < MAX_NAMES) {
-      this.#names.add(path.replace(/\[\d+\]/g, "[]"));
-    }
+    const name = path.replace(/\[\d+\]/g, "[]");
+    if (this.#names.length >= MAX_NAMES || this.#names.includes(name)) return;
+    this.#names.push(name);
   }
 }
 

@@ -1,5 +1,29 @@
 import type { Effort } from "./conversation.ts";
 
+/** Models whose facts are remembered, and the length of their names: clients choose them. */
+const MAX_KNOWN_MODELS = 256;
+const MAX_KNOWN_LENGTH = 128;
+
+/** Facts of models by patterns of their names, the first match counts. */
+class FactTable<Facts> {
+  readonly #rows: readonly (readonly [RegExp, Facts])[];
+  readonly #known = new Map<string, Facts | undefined>();
+
+  constructor(rows: readonly (readonly [RegExp, Facts])[]) {
+    this.#rows = rows;
+  }
+
+  find(model: string): Facts | undefined {
+    const known = this.#known.get(model);
+    if (known !== undefined || this.#known.has(model)) return known;
+    const found = this.#rows.find(([pattern]) => pattern.test(model))?.[1];
+    if (model.length > MAX_KNOWN_LENGTH) return found;
+    if (this.#known.size >= MAX_KNOWN_MODELS) this.#known.clear();
+    this.#known.set(model, found);
+    return found;
+  }
+}
+
 /** Settings that a model of Anthropic accepts. */
 export interface ClaudeFacts {
   /** `thinking.budget_tokens`; the newest reject it. */
@@ -25,7 +49,7 @@ const newest: ClaudeFacts = { adaptive: true, efforts: all, formats: true };
 const budgets = { budget: true, samples: true } as const;
 
 /** Models of Anthropic, the first match counts; from the documentation of Anthropic and of Bedrock, 2026-08-22. */
-const claudes: readonly (readonly [RegExp, ClaudeFacts])[] = [
+const claudes = new FactTable<ClaudeFacts>([
   [/claude-(?:fable|mythos)-|claude-opus-(?:4-8|5)/, {
     ...newest,
     lateSystem: true,
@@ -50,11 +74,11 @@ const claudes: readonly (readonly [RegExp, ClaudeFacts])[] = [
     bedrockFormats: true,
   }],
   [/claude-opus-4-1/, { ...budgets, formats: true }],
-];
+]);
 
 /** Returns what a model of Anthropic accepts, under its name at any provider; unknown ones are like the oldest. */
 export function claudeFacts(model: string): ClaudeFacts {
-  return find(claudes, model) ?? budgets;
+  return claudes.find(model) ?? budgets;
 }
 
 /** Settings that a model of OpenAI, or of a compatible server, accepts. */
@@ -79,7 +103,7 @@ const always = { samples: "never", reasons: true } as const;
 const unreasoning: OpenAiFacts = { efforts: [], samples: "always" };
 
 /** Models of OpenAI, the first match counts; from its documentation, 2026-08-22. */
-const openAis: readonly (readonly [RegExp, OpenAiFacts])[] = [
+const openAis = new FactTable<OpenAiFacts>([
   [/gpt-5\.\d+-chat/, { ...always, efforts: ["medium"] }],
   [/gpt-5-chat/, unreasoning],
   [/gpt-5\.[2-9]-pro/, { ...always, efforts: ["medium", "high", "xhigh"] }],
@@ -105,11 +129,11 @@ const openAis: readonly (readonly [RegExp, OpenAiFacts])[] = [
     maxTokens: 4096,
   }],
   [/gpt-[34]|chatgpt|davinci|babbage/, unreasoning],
-];
+]);
 
 /** Returns what a model of OpenAI accepts; of an unknown one, most is assumed. */
 export function openAiFacts(model: string): OpenAiFacts {
-  return find(openAis, model) ??
+  return openAis.find(model) ??
     { efforts: ["none", ...upToHigh], samples: "always" };
 }
 
@@ -121,7 +145,7 @@ export interface GeminiFacts {
 }
 
 /** Models of Gemini, the first match counts; from its documentation, 2026-08-22. */
-const geminis: readonly (readonly [RegExp, GeminiFacts])[] = [
+const geminis = new FactTable<GeminiFacts>([
   [/gemini-3(?:\.1)?-pro|gemini-3\.7-flash/, {
     levels: upToHigh,
     minTokens: 0,
@@ -131,11 +155,11 @@ const geminis: readonly (readonly [RegExp, GeminiFacts])[] = [
     minTokens: 0,
   }],
   [/gemini-2\.5-pro/, { levels: undefined, minTokens: 128 }],
-];
+]);
 
 /** Returns how a model of Gemini is told to reason. */
 export function geminiFacts(model: string): GeminiFacts {
-  return find(geminis, model) ?? { levels: undefined, minTokens: 0 };
+  return geminis.find(model) ?? { levels: undefined, minTokens: 0 };
 }
 
 /** Models that Bedrock documents structured outputs for, beside Claude; 2026-08-22. */
@@ -158,13 +182,10 @@ export interface ConverseFacts {
     | undefined;
 }
 
-const converseReasoning: readonly (readonly [
-  RegExp,
-  ConverseFacts["reasoning"],
-])[] = [
+const converseReasoning = new FactTable<ConverseFacts["reasoning"]>([
   [/gpt-oss/, { field: "reasoning_effort", efforts: upToHigh }],
   [/qwen3/, { field: "reasoning_config", efforts: ["low", "high"] }],
-];
+]);
 
 /** Returns what a model at Bedrock accepts; an inference profile does not tell, and is assumed to be one of Claude. */
 export function converseFacts(model: string): ConverseFacts {
@@ -176,14 +197,7 @@ export function converseFacts(model: string): ConverseFacts {
     formats: isClaude
       ? claudeFacts(model).bedrockFormats === true
       : converseFormats.test(model),
-    reasoning: find(converseReasoning, model),
+    reasoning: converseReasoning.find(model),
     caches: isProfile || converseCaches.test(model) && !noCaches.test(model),
   };
-}
-
-function find<Facts>(
-  table: readonly (readonly [RegExp, Facts])[],
-  model: string,
-): Facts | undefined {
-  return table.find(([pattern]) => pattern.test(model))?.[1];
 }

@@ -68,7 +68,8 @@ export interface ClaudeReasoning {
 
 /** Translates reasoning to what a model of Anthropic accepts. */
 export function claudeReasoning(
-  { reasoning, maxTokens, toolChoice, turns }: ChatRequest,
+  { reasoning, maxTokens, turns }: ChatRequest,
+  toolChoice: ChatRequest["toolChoice"],
   { adaptive, budget: hasBudget, efforts: accepted = [] }: ClaudeFacts,
 ): ClaudeReasoning {
   if (reasoning === undefined) return { budget: 0, isChanged: false };

@@ -20,9 +20,15 @@ export function remoteUrls(
   needsBytes: (part: MediaPart) => boolean,
 ): readonly string[] {
   const urls = new Set<string>();
-  for (const part of turns.flatMap(({ parts }) => parts.flatMap(contents))) {
+  const add = (part: Part) => {
     const url = urlOfPart(part);
     if (url !== undefined && isMedia(part) && needsBytes(part)) urls.add(url);
+  };
+  for (const { parts } of turns) {
+    for (const part of parts) {
+      if (part.type === "toolResult") part.content.forEach(add);
+      else add(part);
+    }
   }
   return [...urls];
 }
@@ -57,10 +63,6 @@ function fill<Filled extends Part | ContentPart>(
     );
   }
   return { ...part, source };
-}
-
-function contents(part: Part): readonly (Part | ContentPart)[] {
-  return part.type === "toolResult" ? part.content : [part];
 }
 
 function isMedia(part: Part): part is MediaPart {

@@ -101,6 +101,7 @@ function writeModelFields(
     const facts = claudeFacts(model);
     const read = claudeReasoning(
       request,
+      request.toolChoice,
       // Bedrock has efforts with adaptive thinking only; 2026-08-22.
       facts.adaptive ? facts : { ...facts, efforts: [] },
     );

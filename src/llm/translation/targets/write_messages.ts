@@ -47,7 +47,7 @@ export function writeMessagesRequest(
   const facts = claudeFacts(model);
   const format = planFormat(request, facts.formats === true, losses);
   const toolChoice = format.tool ? { name: FORMAT_TOOL } : request.toolChoice;
-  const reasoning = claudeReasoning({ ...request, toolChoice }, facts);
+  const reasoning = claudeReasoning(request, toolChoice, facts);
   if (reasoning.isChanged) losses.drop(names.reasoning ?? "reasoning");
   const system = systemTexts(request);
   const tools = format.tool ? [format.tool] : knownTools(request);
