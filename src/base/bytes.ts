@@ -1,6 +1,8 @@
 import { Buffer } from "node:buffer";
 
 const nothing = new Uint8Array();
+/** The announced bytes get memory once one in so many has come. */
+const MIN_SENT_SHARE = 8;
 
 /**
  * A contiguous byte queue: append at the end, discard from the front.
@@ -9,13 +11,18 @@ const nothing = new Uint8Array();
  */
 export class GrowingBuffer {
   #bytes: Uint8Array;
+  readonly #expected: number;
   #length = 0;
 
-  /** @param initial Memory for the first bytes, or its size. */
-  constructor(initial: Uint8Array | number = nothing) {
+  /**
+   * @param initial Memory for the first bytes, or its size.
+   * @param expected Number of bytes that somebody has announced.
+   */
+  constructor(initial: Uint8Array | number = nothing, expected = 0) {
     this.#bytes = typeof initial === "number"
       ? new Uint8Array(initial)
       : initial;
+    this.#expected = expected;
   }
 
   get length(): number {
@@ -30,13 +37,20 @@ export class GrowingBuffer {
   append(bytes: Uint8Array): void {
     const length = this.#length + bytes.length;
     if (length > this.#bytes.length) {
-      // Doubling keeps the copying linear when bytes come one by one.
-      const grown = new Uint8Array(Math.max(length, this.#bytes.length * 2));
+      const grown = new Uint8Array(this.#capacityFor(length));
       grown.set(this.view);
       this.#bytes = grown;
     }
     this.#bytes.set(bytes, this.#length);
     this.#length = length;
+  }
+
+  #capacityFor(length: number): number {
+    // Copying half of a long body would take milliseconds; a sender that announces much has to send some of it first.
+    const isNear = length <= this.#expected &&
+      length * MIN_SENT_SHARE >= this.#expected;
+    // Doubling keeps the copying linear when bytes come one by one.
+    return isNear ? this.#expected : Math.max(length, this.#bytes.length * 2);
   }
 
   /** Empties the buffer and transfers its content to the caller. */

@@ -29,25 +29,35 @@ export interface Body {
   cancel(reason: unknown): void;
 }
 
+const nothing: Uint8Array = new Uint8Array();
+
 /** A body in memory. */
 export class BytesBody implements Body {
   readonly length: number;
   readonly trailers = undefined;
   #bytes: Uint8Array | undefined;
+  #rest: Uint8Array[];
 
-  constructor(bytes: Uint8Array) {
-    this.length = bytes.length;
-    this.#bytes = bytes.length > 0 ? bytes : undefined;
+  /** @param rest Bytes that follow: joining long ones would take milliseconds. */
+  constructor(bytes = nothing, ...rest: Uint8Array[]) {
+    let { length } = bytes;
+    for (const part of rest) length += part.length;
+    this.length = length;
+    this.#bytes = bytes;
+    this.#rest = rest;
   }
 
   read(): Uint8Array | undefined {
-    const bytes = this.#bytes;
-    this.#bytes = undefined;
-    return bytes;
+    for (;;) {
+      const bytes = this.#bytes;
+      this.#bytes = this.#rest.length > 0 ? this.#rest.shift() : undefined;
+      if (bytes === undefined || bytes.length > 0) return bytes;
+    }
   }
 
   cancel(): void {
     this.#bytes = undefined;
+    this.#rest = [];
   }
 }
 

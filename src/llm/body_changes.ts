@@ -1,3 +1,4 @@
+import { utf8 } from "../base/bytes.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
 import { type JsonSpan, readJson } from "../base/json/json_reader.ts";
 import { JsonSelection, WHOLE } from "../base/json/json_shape.ts";
@@ -79,7 +80,7 @@ export async function readFields(
 }
 
 /**
- * Returns the body with some fields set; all other bytes are kept.
+ * Returns the parts of the body with some fields set; all other bytes are kept, and share its memory.
  * @param inPlaceOfModel Members that replace the field `model`.
  */
 export function withFields(
@@ -87,7 +88,7 @@ export function withFields(
   { spans, fields }: ReadBody,
   changes: Readonly<Record<string, JsonValue>>,
   inPlaceOfModel?: Readonly<Record<string, JsonValue>>,
-): Uint8Array {
+): Uint8Array[] {
   const start = (spans.get("")?.start ?? 0) + 1;
   const edits: Edit[] = [];
   const added: string[] = [];
@@ -114,7 +115,7 @@ export function withFields(
     const text = added.join() + (isEmptyObject(body, start) ? "" : ",");
     edits.push({ start, end: start, text });
   }
-  return edits.length === 0 ? body : applyEdits(body, edits);
+  return applyEdits(body, edits);
 }
 
 function memberOf(name: string, value: JsonValue): string {
@@ -139,20 +140,13 @@ function isEmptyObject(body: Uint8Array, start: number): boolean {
   return body[at] === 0x7d;
 }
 
-function applyEdits(body: Uint8Array, edits: Edit[]): Uint8Array {
+function applyEdits(body: Uint8Array, edits: Edit[]): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let at = 0;
   for (const { start, end, text } of edits.sort((a, b) => a.start - b.start)) {
-    parts.push(body.subarray(at, start), new TextEncoder().encode(text));
+    parts.push(body.subarray(at, start), utf8(text));
     at = end;
   }
   parts.push(body.subarray(at));
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const result = new Uint8Array(length);
-  let offset = 0;
-  for (const part of parts) {
-    result.set(part, offset);
-    offset += part.length;
-  }
-  return result;
+  return parts;
 }

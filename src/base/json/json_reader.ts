@@ -50,11 +50,32 @@ export async function readJson(
   selection: JsonSelection,
   spans?: Map<string, JsonSpan>,
 ): Promise<unknown> {
-  if (!isUtf8(bytes)) throw new JsonProblem("it is not UTF-8", false);
+  for (let at = 0; at < bytes.length;) {
+    const end = characterStart(bytes, at + CHECKED_BYTES);
+    if (!isUtf8(end - at === bytes.length ? bytes : bytes.subarray(at, end))) {
+      throw new JsonProblem("it is not UTF-8", false);
+    }
+    at = end;
+    if (at < bytes.length) await messageWork.pass();
+  }
   const reader = new JsonReader(bytes, selection, spans);
   if (bytes.length > STEP_BYTES) await messageWork.pass();
   while (!reader.step()) await messageWork.pass();
   return reader.value;
+}
+
+/** Bytes that are checked at a time, in at most 5 ms. */
+const CHECKED_BYTES = 4 * 1024 * 1024;
+/** Most bytes of a character after its first one. */
+const MAX_CONTINUATION = 3;
+
+/** Returns the index of the first byte of the character at `end`, or the length; of what is not UTF-8, that of any byte. */
+function characterStart(bytes: Uint8Array, end: number): number {
+  if (end >= bytes.length) return bytes.length;
+  for (let at = end; at > end - MAX_CONTINUATION; at--) {
+    if (((bytes[at] ?? 0) & 0xc0) !== 0x80) return at;
+  }
+  return end - MAX_CONTINUATION;
 }
 
 class JsonReader {

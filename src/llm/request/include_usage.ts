@@ -1,6 +1,10 @@
+import { utf8 } from "../../base/bytes.ts";
 import { isJsonObject, parseJson } from "../../base/json.ts";
 import type { JsonSpan } from "../../base/json/json_reader.ts";
 import type { RequestFacts } from "./request_facts.ts";
+
+/** A body in parts, which share the memory of the one that was changed. */
+type BodyParts = readonly [Uint8Array, Uint8Array, Uint8Array];
 
 /**
  * Sets `stream_options.include_usage` in the body of a streamed OpenAI chat or completions request; all other bytes are kept.
@@ -11,7 +15,7 @@ import type { RequestFacts } from "./request_facts.ts";
 export function withIncludeUsage(
   body: Uint8Array,
   { spans }: Pick<RequestFacts, "spans">,
-): Uint8Array | undefined {
+): BodyParts | undefined {
   const root = spans?.get("");
   if (root === undefined || !isTrue.test(textAt(body, spans?.get("stream")))) {
     return undefined;
@@ -61,7 +65,7 @@ function insertMember(
   body: Uint8Array,
   at: number,
   member: string,
-): Uint8Array {
+): BodyParts {
   const isEmpty = isJsonObject(parseJson(`{${textFrom(body, at)}`));
   return splice(body, { start: at, end: at }, isEmpty ? member : `${member},`);
 }
@@ -77,11 +81,6 @@ function splice(
   body: Uint8Array,
   { start, end }: JsonSpan,
   text: string,
-): Uint8Array {
-  const inserted = new TextEncoder().encode(text);
-  const spliced = new Uint8Array(body.length - (end - start) + inserted.length);
-  spliced.set(body.subarray(0, start));
-  spliced.set(inserted, start);
-  spliced.set(body.subarray(end), start + inserted.length);
-  return spliced;
+): BodyParts {
+  return [body.subarray(0, start), utf8(text), body.subarray(end)];
 }

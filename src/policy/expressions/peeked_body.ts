@@ -33,6 +33,7 @@ export async function peekBody(
   // A slice of the pool costs a fifth of an array of its own.
   const seen = new GrowingBuffer(
     Buffer.allocUnsafe(Math.min(body.length ?? 0, POOLED_BYTES)),
+    body.length,
   );
   while (seen.length <= maxBytes) {
     const next = body.read();

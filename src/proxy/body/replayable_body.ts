@@ -51,7 +51,7 @@ export class ReplayableBody {
   readonly #maxBytes: number;
   readonly #held: HeldBytes | undefined;
   /** Everything that was read while there may be another attempt. */
-  readonly #saved = new GrowingBuffer();
+  readonly #saved: GrowingBuffer;
   /** Saved bytes that count as held. */
   #counted = 0;
   #overflowed = false;
@@ -65,6 +65,7 @@ export class ReplayableBody {
     this.#source = source;
     this.#maxBytes = maxBytes;
     this.#held = held;
+    this.#saved = new GrowingBuffer(undefined, source.length);
   }
 
   /** Returns whether everything sent so far can be sent again. */

@@ -28,7 +28,7 @@ const bodyFamilies: ReadonlySet<LlmFamily> = new Set(["openai", "anthropic"]);
 /** A body as the provider gets it. */
 export interface PreparedBody {
   readonly body: Body | undefined;
-  /** All of it, if it was read. */
+  /** All of it, if the authorization covers it. */
   readonly bytes: Uint8Array | undefined;
   /** Name of the model at the provider. */
   readonly model: string | undefined;
@@ -116,10 +116,13 @@ async function changeBody(
       '"models" is not allowed: this backend has one model',
     );
   }
-  const edited = withFields(bytes, read, changed, api.replacesModel);
+  const parts = withFields(bytes, read, changed, api.replacesModel);
+  const whole = target.authorization?.coversBody === true
+    ? Buffer.concat(parts)
+    : undefined;
   return {
-    body: new BytesBody(edited),
-    bytes: edited,
+    body: whole === undefined ? new BytesBody(...parts) : new BytesBody(whole),
+    bytes: whole,
     model: own,
     streaming: read.fields["stream"] === true ||
       isStreamingPath(request.target),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers";
 import { JsonProblem } from "../../../src/base/json/json_ambiguity.ts";
 import { type JsonSpan, readJson } from "../../../src/base/json/json_reader.ts";
 import {
@@ -300,4 +301,40 @@ Deno.test("readJson finds the end of long strings wherever it is", async () => {
       }
     }
   }
+});
+
+Deno.test("readJson checks a long text in slices, which may end inside of a character", async () => {
+  const slice = 4 * 1024 * 1024;
+  for (const character of ["é", "日", "😀"]) {
+    const size = encoder.encode(character).length;
+    for (let before = 0; before < size; before++) {
+      const text = JSON.stringify({
+        a: "x".repeat(before) + character.repeat(slice / size + 8),
+        b: 1,
+      });
+      const bytes = encoder.encode(text);
+
+      assert.deepEqual(await read(bytes, { b: WHOLE }), { b: 1 });
+
+      bytes[slice] = 0xff;
+      await assert.rejects(read(bytes, { b: WHOLE }), /it is not UTF-8/);
+    }
+  }
+});
+
+Deno.test("other work goes on between the slices of a long text", async () => {
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    if (isOver) return;
+    turns++;
+    setImmediate(count);
+  };
+  setImmediate(count);
+
+  await read(JSON.stringify({ a: "é".repeat(5 * 1024 * 1024) }), { b: WHOLE });
+  isOver = true;
+
+  // Three slices of the check and twenty of the reader, with 61 turns after each.
+  assert.ok(turns > 20 * 61, `${turns} turns`);
 });

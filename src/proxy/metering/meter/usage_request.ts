@@ -42,7 +42,7 @@ export async function requestUsage(
   }
   const changed = withIncludeUsage(content, facts);
   if (changed === undefined) return asRequested;
-  request.body = new BytesBody(changed);
+  request.body = new BytesBody(...changed);
   for (const name of bodyFields) headers.delete(name);
   if (reportsUsageUnasked(host)) return asRequested;
   // Usage in a compressed response could not be hidden from the client.

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 import { readRequestFacts } from "../../../../src/llm/request/request_facts.ts";
 import { withIncludeUsage } from "../../../../src/llm/request/include_usage.ts";
@@ -5,7 +6,8 @@ import { bytesOf } from "../llm_responses.ts";
 import { fc } from "../../../harness/parsers/properties.ts";
 
 async function changedBody(body: Uint8Array): Promise<Uint8Array | undefined> {
-  return withIncludeUsage(body, await readRequestFacts(body));
+  const parts = withIncludeUsage(body, await readRequestFacts(body));
+  return parts && Buffer.concat(parts);
 }
 
 for (
@@ -160,5 +162,16 @@ Deno.test("arbitrary bytes of a request are handled", async () => {
       },
     ),
     { numRuns: 1000 },
+  );
+});
+
+Deno.test("a long body is not copied to request its usage", async () => {
+  const body = bytesOf(`{"stream":true,"messages":["${"a".repeat(9000)}"]}`);
+
+  const parts = withIncludeUsage(body, await readRequestFacts(body));
+
+  assert.deepEqual(
+    parts?.map(({ buffer }) => buffer === body.buffer),
+    [true, false, true],
   );
 });

@@ -64,3 +64,41 @@ Deno.test("a body that comes byte by byte takes no more memory to mirror than an
   ok(usedBytes() - before < allowedBytes);
   strictEqual(await lengthOf(copy), size);
 });
+
+/** Announces its length, and comes in chunks of 64 KiB. */
+class AnnouncedBody implements Body {
+  readonly trailers = undefined;
+  readonly #chunk = new Uint8Array(64 * 1024);
+  #left: number;
+
+  constructor(readonly length: number, sent = length) {
+    this.#left = sent;
+  }
+
+  read(): Uint8Array | undefined {
+    this.#left -= this.#chunk.length;
+    return this.#left < 0 ? undefined : this.#chunk;
+  }
+
+  cancel(): void {}
+}
+
+const mebibyte = 1024 * 1024;
+
+Deno.test("a long body is not copied again and again while it comes, as its length is known", async () => {
+  const message = { body: new AnnouncedBody(8 * mebibyte) };
+
+  const whole = await peekBody(message, 32 * mebibyte);
+
+  strictEqual(whole?.length, 8 * mebibyte);
+  strictEqual(whole.buffer.byteLength, 8 * mebibyte);
+});
+
+Deno.test("a body that announces much and sends little gets memory for little", async () => {
+  const body = new AnnouncedBody(32 * mebibyte, mebibyte);
+
+  const whole = await peekBody({ body }, 32 * mebibyte);
+
+  strictEqual(whole?.length, mebibyte);
+  ok(whole.buffer.byteLength <= 2 * mebibyte);
+});
