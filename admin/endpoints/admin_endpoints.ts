@@ -258,6 +258,7 @@ const traceText: OperationText = {
     integer("count", "Number of requests", traceCount),
     text("gateway", "Only requests of this gateway"),
     integer("port", "Only requests to this port", tracePort),
+    text("group", "Streams of one group share the requests"),
   ],
   ok:
     "An event per step and a comment every second; ends after the last request",

@@ -14,7 +14,7 @@ import { respond, text } from "../http/admin_responses.ts";
 import type { AdminTarget } from "../target/target.ts";
 
 const USAGE = `usage:
-  GET or POST /debug/trace[?filter=<cel>][&count=<n>][&gateway=<name>][&port=<port>]
+  GET or POST /debug/trace[?filter=<cel>][&count=<n>][&gateway=<name>][&port=<port>][&group=<name>]
 traces the next request, or the next n, optionally those selected by a filter such as request.path.startsWith("/mcp")`;
 
 const KEEPALIVE_MS = 1000;
@@ -54,7 +54,14 @@ export async function traceRequests(
 }
 
 function readQuery(query: URLSearchParams): TraceQuery {
-  const known = ["filter", "expression", "count", "gateway", "port"];
+  const known = [
+    "filter",
+    "expression",
+    "count",
+    "gateway",
+    "port",
+    "group",
+  ];
   requireKnown(query, known, USAGE);
   const repeated = known.find((name) => query.getAll(name).length > 1) ??
     (query.has("filter") && query.has("expression") ? "filter" : undefined);
@@ -66,7 +73,15 @@ function readQuery(query: URLSearchParams): TraceQuery {
     gateway: query.get("gateway") ?? undefined,
     port: readInteger(query, "port", tracePort),
     count: readInteger(query, "count", traceCount),
+    group: readGroup(query.get("group") ?? undefined),
   };
+}
+
+function readGroup(group: string | undefined): string | undefined {
+  if (group === undefined || /^[\w-]{1,64}$/.test(group)) return group;
+  throw new InvalidParameter(
+    `invalid group: expected 1 to 64 letters, digits, - and _\n${USAGE}`,
+  );
 }
 
 /** Creates a stream that the client pulls; the trace buffers, and drops, events for a slow client. */

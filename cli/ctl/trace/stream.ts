@@ -22,6 +22,8 @@ export interface TraceQuery {
   readonly gateway?: string | undefined;
   /** Only requests to this port. */
   readonly port?: number | undefined;
+  /** Streams of one group share the requests. */
+  readonly group?: string | undefined;
 }
 
 /** An active trace; disposing it disconnects. */
@@ -57,8 +59,8 @@ export async function openTrace(
   };
 }
 
-function pathFor({ filter, count, gateway, port }: TraceQuery): string {
-  const given = Object.entries({ filter, count, gateway, port });
+function pathFor({ filter, count, gateway, port, group }: TraceQuery): string {
+  const given = Object.entries({ filter, count, gateway, port, group });
   const query = new URLSearchParams(
     given.flatMap(([name, value]) =>
       value === undefined ? [] : [[name, `${value}`]]

@@ -157,7 +157,9 @@ const ENDLESS = 100_000;
 export function queryOf(plan: WatchPlan): TraceQuery {
   const { filter, gateway, port } = plan;
   const count = plan.follow ? ENDLESS : plan.count;
-  return { filter, count, gateway, port };
+  // The streams that follow requests at the same time are one reader.
+  const group = plan.follow ? crypto.randomUUID() : undefined;
+  return { filter, count, gateway, port, group };
 }
 
 /** Reports whether the trace may have several requests. */

@@ -18,6 +18,8 @@ export interface TraceQuery {
   readonly port?: number | undefined;
   /** Number of requests, one after the other; default 1. */
   readonly count?: number;
+  /** Streams of one group share the requests: each request goes to one of them. */
+  readonly group?: string | undefined;
 }
 
 /** The traces, or why there are none: the filter is invalid, or there are too many watchers. */
@@ -44,7 +46,7 @@ export class Debugging {
   }
 
   async traceNext(
-    { filter, gateway, port, count = 1 }: TraceQuery,
+    { filter, gateway, port, count = 1, group }: TraceQuery,
     turns?: TraceTurns,
   ): Promise<TraceAnswer> {
     let compiled: RequestFilter | undefined;
@@ -53,7 +55,7 @@ export class Debugging {
     } catch (error) {
       return { rejection: "filter", message: describeError(error) };
     }
-    const wanted = { filter: compiled, gateway, port, count, turns };
+    const wanted = { filter: compiled, gateway, port, count, group, turns };
     const stream = this.tracing.watch(wanted);
     return stream === undefined ? tooManyWatchers : { stream };
   }

@@ -24,6 +24,8 @@ export interface TraceFilter {
   /** As configured. */
   readonly port: number | undefined;
   readonly count: number;
+  /** See `Watching`. */
+  readonly group?: string | undefined;
   /** Coordinates this thread with others that trace the same. */
   readonly turns?: TraceTurns | undefined;
 }
@@ -62,10 +64,11 @@ export class Tracing {
 
   /** Starts a stream; returns `undefined` when there are too many. */
   watch(
-    { filter, gateway, port, count, turns }: TraceFilter,
+    { filter, gateway, port, count, group, turns }: TraceFilter,
   ): TraceStream | undefined {
     return this.#watchers.watch({
       count,
+      group,
       turns,
       wants: (exchange) =>
         (port === undefined || exchange.port === port) &&

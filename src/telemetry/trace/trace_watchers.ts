@@ -23,6 +23,8 @@ export interface Watching<R> {
   readonly wants: (request: R) => boolean;
   /** Number of requests, one after the other. */
   readonly count: number;
+  /** Watchers of one group share the requests: each request goes to one of them. */
+  readonly group?: string | undefined;
   /** Coordinates watchers of several threads that trace as one. */
   readonly turns?: TraceTurns | undefined;
   /** Runs when the stream ends. */
@@ -44,7 +46,7 @@ export interface TraceStream extends AsyncIterable<TraceEvent> {
 }
 
 /**
- * Watchers that wait for a request to trace. A request goes to the first watcher in line that wants it, and to no other.
+ * Watchers that wait for a request to trace. A request goes to all watchers that want it; of a group, to the first in line.
  */
 export class TraceWatchers<R> {
   readonly #watchers = new Set<Watcher<R>>();
@@ -67,9 +69,15 @@ export class TraceWatchers<R> {
 
   /** Returns the receiver of the events of a request, for all watchers that want it; `undefined` when none does. */
   take(request: R): ((event: TraceEvent) => void) | undefined {
-    const receivers = [...this.#watchers]
-      .filter((watcher) => watcher.wants(request))
-      .map((watcher) => watcher.take());
+    const groups = new Set<string>();
+    const receivers: ((event: TraceEvent) => void)[] = [];
+    for (const watcher of [...this.#watchers]) {
+      const { group } = watcher;
+      if (group !== undefined && groups.has(group)) continue;
+      if (!watcher.wants(request)) continue;
+      if (group !== undefined) groups.add(group);
+      receivers.push(watcher.take());
+    }
     const [first, ...others] = receivers;
     if (first === undefined || others.length === 0) return first;
     return (event) => {
@@ -110,6 +118,10 @@ class Watcher<R> implements TraceStream {
     this.#watching = watching;
     this.#left = watching.count;
     this.#leave = leave;
+  }
+
+  get group(): string | undefined {
+    return this.#watching.group;
   }
 
   describe(): WatcherState {

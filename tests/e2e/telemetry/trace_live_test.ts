@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
 import { gatewayCommand } from "../../harness/process/executable.ts";
+import { startCommand } from "../../harness/process/running_command.ts";
 import { RawUpstream } from "../../harness/clients/raw_upstream.ts";
 import { startTracedGateway } from "../../harness/gateway/traced_gateway.ts";
 
@@ -35,3 +37,37 @@ Deno.test("gwctl proxy trace injects a request and prints all of its trace", asy
   assert.equal(request.headers["x-a"], "b");
   assert.doesNotMatch(text, /planted/);
 });
+
+for (const workers of [1, 2]) {
+  Deno.test(`gwctl proxy trace --follow shows each request once, with ${workers} worker(s)`, async () => {
+    await using gateway = await GatewayProcess.start({
+      config: {
+        config: { workers },
+        routes: [{ policies: { directResponse: { status: 200 } } }],
+      },
+    });
+    const send = async (path: string) =>
+      await (await fetch(gateway.origin + path)).text();
+    await using command = startCommand({
+      args: [
+        ...["ctl", "proxy", "trace", "--follow", "--raw"],
+        ...["--admin", new URL(gateway.admin).host],
+      ],
+    });
+    while (!command.stdout().includes("/begin")) await send("/begin");
+
+    const paths = ["/a", "/b", "/c", "/d"];
+    await Promise.all(paths.map(send));
+    await send("/end");
+    await command.waitFor(/"requestFinished"[^]*\/end[^]*"requestFinished"/);
+
+    const initial = command.stdout().split("\n")
+      .filter((line) => line.includes('"initial request"'));
+    for (const path of paths) {
+      const shown = initial.filter((line) =>
+        line.includes(`${gateway.origin}${path}"`)
+      );
+      assert.equal(shown.length, 1, path);
+    }
+  });
+}

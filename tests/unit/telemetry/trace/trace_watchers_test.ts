@@ -22,12 +22,13 @@ function body(length: number): TraceEvent {
 
 function watch(
   watchers: TraceWatchers<string>,
-  { wants = () => true, count = 1 }: {
+  { wants = () => true, count = 1, group }: {
     readonly wants?: (request: string) => boolean;
     readonly count?: number;
+    readonly group?: string;
   } = {},
 ): TraceStream {
-  const stream = watchers.watch({ wants, count });
+  const stream = watchers.watch({ wants, count, group });
   if (stream === undefined) throw new Error("refused");
   return stream;
 }
@@ -65,6 +66,24 @@ Deno.test("TraceWatchers show a request to every watcher that wants it: one take
     "requestFinished",
     "requestFinished",
   ]);
+});
+
+Deno.test("TraceWatchers show a request to one watcher of a group, and to the next while that one is busy", async () => {
+  const watchers = new TraceWatchers<string>();
+  const group = { count: 2, group: "followers" };
+  const streams = [watch(watchers, group), watch(watchers, group)];
+  const other = watch(watchers, { count: 3 });
+
+  watchers.take("a")?.(finished);
+  const busy = watchers.take("b");
+  const [first, second] = watchers.describe();
+  watchers.take("c")?.(finished);
+  busy?.(finished);
+  watchers.take("d")?.(finished);
+
+  assert.deepEqual([first?.isBusy, second?.isBusy], [true, false]);
+  const seen = await Promise.all([...streams, other].map(typesOf));
+  assert.deepEqual(seen.map(({ length }) => length), [2, 2, 3]);
 });
 
 Deno.test("TraceWatchers keep the place of a watcher of several requests, one at a time", () => {
