@@ -143,7 +143,9 @@ function keysJson(state: unknown) {
 
 function keysTable(state: unknown): string {
   const { keySets, providerMetadata } = keysJson(state);
-  if (keySets.length === 0) return "No policy uses keys\n";
+  if (keySets.length === 0) {
+    return "No policy verifies tokens; gwctl keys list has the API keys of the store\n";
+  }
   const names = (field: string) => (each: unknown) =>
     listOf(each, field).join(", ") || "-";
   return tableOfJson([

@@ -3,9 +3,9 @@ import {
   hideSignatures,
   REDACTION_MARKER,
   type SensitiveHeaders,
-  sensitiveParameters,
 } from "../../base/redaction.ts";
 import type { FieldPath } from "../cel/paths.ts";
+import { isSecretField } from "../expressions/secret_fields.ts";
 import { type ReadValue, TOO_LONG } from "../cel/read_values.ts";
 import type { AuthorizationResult } from "../../telemetry/trace/trace_event.ts";
 
@@ -44,9 +44,10 @@ export function describeValues(
   return fields.filter(({ path }) => !unshown.has(path.join("."))).map(
     ({ path, value }) => ({
       name: secrets.hide(nameOf(path)),
-      value: isSecret(path, secrets) && value !== undefined
-        ? REDACTION_MARKER
-        : shownValue(withoutQuery(path, value), secrets),
+      value:
+        isSecretField(path, secrets.sensitiveHeaders) && value !== undefined
+          ? REDACTION_MARKER
+          : shownValue(withoutQuery(path, value), secrets),
     }),
   );
 }
@@ -66,20 +67,6 @@ function shownValue(value: unknown, { hide }: ValueSecrets): string {
   const text = hideSignatures(hide(JSON.stringify(value)));
   return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
 }
-
-/** A field is secret by its name, whatever its value. */
-function isSecret(
-  path: FieldPath,
-  { sensitiveHeaders }: ValueSecrets,
-): boolean {
-  const name = path.at(-1)?.toLowerCase() ?? "";
-  return path[0] === "request" && path[1] === "headers"
-    ? sensitiveHeaders.has(name)
-    : sensitiveParameters.has(name) || secretName.test(name);
-}
-
-const secretName =
-  /secret|passw|credential|private|api_?key|session_?id|token$/;
 
 /** Returns `request.headers["x-team"]` for the path of a field. */
 function nameOf(path: FieldPath): string {

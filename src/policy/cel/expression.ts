@@ -66,6 +66,11 @@ export class Expression {
     return this.#fields.has(field);
   }
 
+  /** Fields that it reads, each in full. */
+  get fieldPaths(): readonly FieldPath[] {
+    return this.#reads.map(({ path }) => path);
+  }
+
   /** Returns whether it reads fields of a variable, without asking whether one is there. */
   needs(variable: string): boolean {
     const reads = this.#reads.filter(({ path }) => path[0] === variable);

@@ -1,5 +1,9 @@
 import type { Log } from "../../base/log.ts";
-import { type Hide, REDACTION_MARKER } from "../../base/redaction.ts";
+import {
+  type Hide,
+  REDACTION_MARKER,
+  type SensitiveHeaders,
+} from "../../base/redaction.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { Expression } from "../cel/expression.ts";
 import type { VariableName, Variables } from "../cel/variables.ts";
@@ -10,6 +14,7 @@ import {
 import { type BodyUse, bodyUseOf } from "../expressions/body_variables.ts";
 import { compileChecked } from "../expressions/expression_checks.ts";
 import { noteFailedExpression } from "../expressions/expression_slots.ts";
+import { isSecretField } from "../expressions/secret_fields.ts";
 import type { PolicyContext } from "../contract/policy.ts";
 
 /** Rules for the value of a limit's expression. */
@@ -30,6 +35,7 @@ interface LimitExpressionOptions<T> {
 export interface LimitDependencies {
   readonly log: Log;
   readonly hide: Hide;
+  readonly sensitiveHeaders: SensitiveHeaders;
 }
 
 /** Evaluates an expression of a limit. Log and trace report why a value cannot be used. */
@@ -56,7 +62,7 @@ export class LimitExpression<T extends string | number | boolean | undefined> {
     this.#dependencies = dependencies;
     this.#options = options;
     this.#subjectOf = subjectOf(expression);
-    this.#isOpen = isOpen(expression);
+    this.#isOpen = isOpen(expression, dependencies.sensitiveHeaders);
     this.#hasWarned = options.isExpected;
   }
 
@@ -109,15 +115,25 @@ export class LimitExpression<T extends string | number | boolean | undefined> {
   }
 }
 
-/** Fields that may hold secrets. An expression may extract a part of one, which redaction could not recognize. */
-const secretFields = ["headers", "uri", "pathAndQuery", "body"] as const;
-const openFields = ["method", "host", "scheme", "path", "version"] as const;
+/** Fields that may hold secrets beside other things. An expression may extract a part of one, which redaction could not recognize. */
+const mixedFields: ReadonlySet<string> = new Set([
+  "request",
+  "request.headers",
+  "request.uri",
+  "request.pathAndQuery",
+  "request.body",
+]);
 
 /** Returns whether the value of an expression cannot hold a secret. Claims are not credentials. */
-function isOpen(expression: Expression): boolean {
-  const reads = (field: string) => expression.reads(`request.${field}`);
-  return !expression.variables.has("request") ||
-    openFields.some(reads) && !secretFields.some(reads);
+function isOpen(
+  { fieldPaths }: Expression,
+  sensitiveHeaders: SensitiveHeaders,
+): boolean {
+  return fieldPaths.every((path) =>
+    !isSecretField(path, sensitiveHeaders) &&
+    !mixedFields.has(path.join(".")) &&
+    !(path[0] === "request" && path[1] === "body")
+  );
 }
 
 type SubjectOf = (context: PolicyContext) => object | undefined;

@@ -85,8 +85,8 @@ export function createRateLimit(
     const { hide, services } = options;
     const { globalLimiter } = servicesIn(services, rateLimitServices);
     const limiter = globalLimiter(config.global, options);
-    const { log } = services;
-    const dependencies = { log, hide, owners };
+    const { log, sensitiveHeaders } = services;
+    const dependencies = { log, hide, sensitiveHeaders, owners };
     return [limiter && new GlobalLimits(config.global, limiter, dependencies)];
   });
   if (global.includes(undefined)) {
@@ -94,11 +94,11 @@ export function createRateLimit(
     return denyingPolicy(problem);
   }
   const { services, hide } = first.options;
-  const { log } = services;
+  const { log, sensitiveHeaders } = services;
   const { counters, prices } = servicesIn(services, rateLimitServices);
   const local = new LocalLimits(
     layers.map(({ scope, config }) => ({ scope, limits: config.local ?? [] })),
-    { counters, log, hide },
+    { counters, log, hide, sensitiveHeaders },
   );
   return new RateLimitPolicy({
     clock: services.clock,

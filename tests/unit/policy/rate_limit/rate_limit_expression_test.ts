@@ -45,6 +45,8 @@ Deno.test("a trace shows whose budget a request counts against, and which limits
 for (
   const key of [
     "request.headers['authorization'].split(' ')[1]",
+    "request.headers['x-secret-door']",
+    "request.headers[request.method]",
     "request.pathAndQuery",
     "request.uri",
   ]
@@ -52,12 +54,24 @@ for (
   Deno.test(`a trace does not show the key ${key}, which may be a part of a secret`, async () => {
     const on = asUser("anna");
     on.request.headers.set("authorization", "Bearer secret");
+    on.request.headers.set("x-secret-door", "secret");
+    on.request.headers.set("get", "secret");
 
     const { expressions } = await traceOf(local({ requests: 1, key }), { on });
 
     assert.deepEqual(expressions, [[key, "<redacted>"]]);
   });
 }
+
+Deno.test("a trace shows the value of a header that is no secret by its name", async () => {
+  const key = "request.headers['x-team']";
+  const on = asUser("anna");
+  on.request.headers.set("x-team", "blue");
+
+  const { expressions } = await traceOf(local({ requests: 1, key }), { on });
+
+  assert.deepEqual(expressions, [[key, "blue"]]);
+});
 
 Deno.test("trace and log tell why a condition has no value, the log as a warning once", async () => {
   const when = "request.headers['x-tier'] == 'a'";
