@@ -25,8 +25,8 @@ type Denial = Rejection<"api_key_access">;
 
 /** Enforces one object's `allow`: that of a key, a user or a team. */
 export class KeyAccess implements Policy<"api_key_access"> {
-  readonly #isAllowedAddress: (address: string) => boolean;
-  readonly #isAllowedRoute: (route: string | undefined) => boolean;
+  readonly #isAllowedAddress: Test<string>;
+  readonly #isAllowedRoute: Test<string | undefined>;
   readonly #models:
     | { readonly ofLlm: Policy; readonly others: Policy }
     | undefined;
@@ -91,7 +91,15 @@ export class KeyAccess implements Policy<"api_key_access"> {
     return this.#readAndDecide(context);
   }
 
-  async onResponse(
+  onResponse(
+    context: PolicyContext,
+    response: ResponseMessage,
+  ): void | Promise<void> {
+    if (this.#models === undefined && this.#mcp === undefined) return;
+    return this.#filter(context, response);
+  }
+
+  async #filter(
     context: PolicyContext,
     response: ResponseMessage,
   ): Promise<void> {
@@ -144,23 +152,23 @@ function quoted(name: string | undefined): string | undefined {
   return name === undefined ? undefined : JSON.stringify(name);
 }
 
-function addressTest(
-  allowed: readonly string[] | undefined,
-): (address: string) => boolean {
+type Test<T> = (value: T) => boolean;
+
+function addressTest(allowed: readonly string[] | undefined): Test<string> {
   if (allowed === undefined) return () => true;
   const ranges = allowed.flatMap((text) => parseIpRange(text) ?? []);
-  return (text) => {
+  return rememberLast((text) => {
     const address = parseIpAddress(text);
     return address !== undefined &&
       ranges.some((range) => isInRange(address, range));
-  };
+  });
 }
 
 function routeTest(
   allowed: readonly string[] | undefined,
-): (route: string | undefined) => boolean {
+): Test<string | undefined> {
   if (allowed === undefined) return () => true;
-  return (route) =>
+  return rememberLast((route) =>
     route !== undefined && allowed.some((pattern) => {
       const name = pattern.includes("/")
         ? route
@@ -168,7 +176,19 @@ function routeTest(
       return pattern.endsWith("*")
         ? name.startsWith(pattern.slice(0, -1))
         : name === pattern;
-    });
+    })
+  );
+}
+
+/** Tests a value again only if it differs from the one before: the requests of a caller often agree in it. */
+function rememberLast<T>(test: Test<T>): Test<T> {
+  let last: { readonly value: T; readonly result: boolean } | undefined;
+  return (value) => {
+    if (last === undefined || last.value !== value) {
+      last = { value, result: test(value) };
+    }
+    return last.result;
+  };
 }
 
 /** Returns the condition that a string is one of some, or begins as one that ends with `*`. */

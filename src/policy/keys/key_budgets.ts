@@ -43,10 +43,14 @@ export class KeyBudgets implements Policy<"api_key_budget"> {
   readonly #limits: Policy<"rate_limit">;
   readonly #caller: KeyCaller;
   readonly #notices: NoticeBoard;
+  readonly #givesNotice: boolean;
 
   constructor(caller: KeyCaller, { options, notices }: BudgetDependencies) {
     this.#caller = caller;
     this.#notices = notices;
+    this.#givesNotice = caller.budgets.some(({ budget }) =>
+      budget.notifyAt !== undefined
+    );
     const config = { global: blockOf(caller.budgets.map(descriptorOf)) };
     const owners = caller.budgets.map(({ kind, id }) => `${kind} ${id}`);
     // Expressions are kept with the function that hides their secrets: here, as long as the caller.
@@ -86,6 +90,7 @@ export class KeyBudgets implements Policy<"api_key_budget"> {
         results,
       );
     }
+    if (!this.#givesNotice) return undefined;
     const admission = context.slots.get(admissionSlot)?.global.at(-1);
     for (const reading of admission?.readings ?? []) {
       const budget = this.#caller.budgets[reading.index];

@@ -20,7 +20,7 @@ export type KeyRuleReason = "api_key_access" | "api_key_budget";
 type Denial = Rejection<KeyRuleReason>;
 
 /** The rules of the caller that have seen the request. */
-const seenRules = defineSlot<Policy[]>("keyRules");
+const seenRules = defineSlot<readonly Policy[]>("keyRules");
 
 /** Enforces what keys, users and teams are restricted to, and their budgets. */
 export class KeyRules {
@@ -47,7 +47,7 @@ export class KeyRules {
       caller,
       () => this.#create(caller),
     );
-    return this.#run(context, rules.values());
+    return this.#run(context, rules, 0);
   }
 
   onResponse(
@@ -57,26 +57,33 @@ export class KeyRules {
     const seen = context.slots.get(seenRules);
     return seen === undefined
       ? undefined
-      : runInReverse(seen, context, response);
+      : runInReverse(seen, seen.length - 1, context, response);
   }
 
-  /** Runs rules until one denies; without a promise while there is nothing to wait for. */
+  /** Runs rules from `first` on until one denies; without a promise while there is nothing to wait for. */
   #run(
     context: PolicyContext,
-    rules: Iterator<Policy<KeyRuleReason>>,
+    rules: readonly Policy<KeyRuleReason>[],
+    first: number,
   ): Denial | undefined | Promise<Denial | undefined> {
-    for (;;) {
-      const { done, value: rule } = rules.next();
-      if (done) return undefined;
-      note(context, rule);
-      const verdict = rule.onRequest?.(context);
+    for (let index = first; index < rules.length; index++) {
+      const verdict = rules[index]?.onRequest?.(context);
       if (verdict instanceof Promise) {
-        return verdict.then((each) =>
-          each instanceof Rejection ? each : this.#run(context, rules)
-        );
+        return verdict.then((each) => {
+          if (!(each instanceof Rejection)) {
+            return this.#run(context, rules, index + 1);
+          }
+          note(context, rules, index + 1);
+          return each;
+        });
       }
-      if (verdict instanceof Rejection) return verdict;
+      if (verdict instanceof Rejection) {
+        note(context, rules, index + 1);
+        return verdict;
+      }
     }
+    note(context, rules, rules.length);
+    return undefined;
   }
 
   #create(caller: KeyCaller): readonly Policy<KeyRuleReason>[] {
@@ -90,18 +97,28 @@ export class KeyRules {
   }
 }
 
-async function runInReverse(
+/** Runs response hooks from `last` to the first one; without a promise while there is nothing to wait for. */
+function runInReverse(
   seen: readonly Policy[],
+  last: number,
   context: PolicyContext,
   response: ResponseMessage,
-): Promise<void> {
-  for (const rule of seen.toReversed()) {
-    await rule.onResponse?.(context, response);
+): void | Promise<void> {
+  for (let index = last; index >= 0; index--) {
+    const done = seen[index]?.onResponse?.(context, response);
+    if (done instanceof Promise) {
+      return done.then(() => runInReverse(seen, index - 1, context, response));
+    }
   }
 }
 
-function note({ slots }: PolicyContext, rule: Policy): void {
-  const seen = slots.get(seenRules);
-  if (seen === undefined) slots.set(seenRules, [rule]);
-  else seen.push(rule);
+/** Notes that the first `count` rules have seen the request; the gateway may have had rules of its own before. */
+function note(
+  { slots }: PolicyContext,
+  rules: readonly Policy[],
+  count: number,
+): void {
+  const before = slots.get(seenRules);
+  const seen = count === rules.length ? rules : rules.slice(0, count);
+  slots.set(seenRules, before === undefined ? seen : [...before, ...seen]);
 }

@@ -41,6 +41,8 @@ export interface LimitDependencies {
 /** Evaluates an expression of a limit. Log and trace report why a value cannot be used. */
 export class LimitExpression<T extends string | number | boolean | undefined> {
   readonly bodyUse: BodyUse;
+  /** True if the value is the same for all requests. */
+  readonly isConstant: boolean;
   readonly #expression: Expression;
   readonly #dependencies: LimitDependencies;
   readonly #options: LimitExpressionOptions<T>;
@@ -58,6 +60,7 @@ export class LimitExpression<T extends string | number | boolean | undefined> {
   ) {
     const expression = compileChecked(text, dependencies.hide);
     this.bodyUse = bodyUseOf(expression);
+    this.isConstant = expression.isConstant;
     this.#expression = expression;
     this.#dependencies = dependencies;
     this.#options = options;

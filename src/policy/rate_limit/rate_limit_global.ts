@@ -77,6 +77,10 @@ export class GlobalLimits {
   readonly #limiter: GlobalLimiter;
   readonly #isOpen: boolean;
   readonly #descriptors: readonly Descriptor[];
+  /** True if all requests count against the same budgets. */
+  readonly #isFixed: boolean;
+  /** Those budgets, once a request has counted against them. */
+  #fixed: readonly DescriptorUse[] | undefined;
 
   constructor(
     config: GlobalRateLimit,
@@ -97,6 +101,9 @@ export class GlobalLimits {
         owner: owners?.[index],
       }];
     });
+    this.#isFixed = this.#descriptors.every(({ when, entries }) =>
+      when === undefined && entries.every(({ value }) => value.isConstant)
+    );
     this.reserves = this.#descriptors.some(({ budget }) =>
       budget.reserves === true
     );
@@ -145,25 +152,41 @@ export class GlobalLimits {
     context: PolicyContext,
     expected: Use,
   ): GlobalVerdict | Promise<GlobalVerdict> {
+    // A trace shows the values of the entries.
+    const known = context.trace === undefined ? this.#fixed : undefined;
+    const uses = known ?? this.#usesOf(variables, context);
+    if (typeof uses === "string") return notEvaluated(uses);
+    if (uses.length === 0) return nothingCounted;
+    const decision = this.#limiter.admit(uses, expected);
+    return decision instanceof Promise
+      ? decision.then((decided) => this.#judge(uses, decided, expected))
+      : this.#judge(uses, decision, expected);
+  }
+
+  /** Evaluates the entries; returns the key of one without a value, unless the failure mode is `Open`. */
+  #usesOf(
+    variables: Variables,
+    context: PolicyContext,
+  ): readonly DescriptorUse[] | string {
     const uses: DescriptorUse[] = [];
+    let isFixed = this.#isFixed;
     for (const descriptor of this.#descriptors) {
       const { index, name = "", budget, owner, when, entries } = descriptor;
       if (when?.read(variables, context) === false) continue;
       const values: [string, string][] = [];
       for (const { key, shown, value } of entries) {
         const result = value.read(variables, context);
+        // Each failure is logged and counted.
+        if (result === undefined) isFixed = false;
         if (result !== undefined) values.push([key, result]);
         else if (this.#isOpen) values.push([key, UNKNOWN_VALUE]);
-        else return notEvaluated(shown);
+        else return shown;
       }
       const use = { index, name, budget, entries: values };
       uses.push(owner === undefined ? use : { ...use, owner });
     }
-    if (uses.length === 0) return nothingCounted;
-    const decision = this.#limiter.admit(uses, expected);
-    return decision instanceof Promise
-      ? decision.then((decided) => this.#judge(uses, decided, expected))
-      : this.#judge(uses, decision, expected);
+    if (isFixed) this.#fixed = uses;
+    return uses;
   }
 
   #judge(

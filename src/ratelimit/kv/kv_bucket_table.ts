@@ -10,13 +10,19 @@ export interface KvBucketTableOptions
   readonly maxBudgets: number;
 }
 
-/** Buckets in memory. The least recently used one is evicted for a new one; its record stays in the store. */
+/** A bucket, and the number of its last use among those of all buckets. */
+interface KeptBucket {
+  readonly bucket: KvBucket;
+  lastUse: number;
+}
+
+/** Buckets in memory. The least recently used ones are evicted for a new one; their records stay in the store. */
 export class KvBucketTable {
   readonly #options: KvBucketTableOptions;
-  /** By definition and entries, least recently used first. */
-  readonly #buckets = new Map<string, KvBucket>();
+  /** By definition and entries. Requests do not change their order: a map whose entries move all the time becomes slow. */
+  readonly #buckets = new Map<string, KeptBucket>();
   readonly #definitions = new WeakMap<BudgetDefinition, string>();
-  #latest: string | undefined;
+  #uses = 0;
 
   constructor(options: KvBucketTableOptions) {
     this.#options = options;
@@ -24,7 +30,7 @@ export class KvBucketTable {
 
   /** Returns the most recently used buckets, the latest one last. */
   latest(count: number): readonly KvBucket[] {
-    return [...this.#buckets.values()].slice(-count);
+    return this.#byLastUse().slice(-count).map(([, { bucket }]) => bucket);
   }
 
   /** Returns a bucket for each budget; descriptors with equal budget and entries share one. */
@@ -49,12 +55,13 @@ export class KvBucketTable {
     const { budget, entries } = use;
     const id = this.#identify(budget) + ownerOf(entries);
     const known = this.#buckets.get(id);
-    if (known !== undefined && this.#latest === id) return known;
-    const bucket = known ?? this.#create(use);
-    this.#buckets.delete(id);
-    this.#buckets.set(id, bucket);
-    this.#latest = id;
-    if (known === undefined) this.#evict();
+    if (known !== undefined) {
+      known.lastUse = ++this.#uses;
+      return known.bucket;
+    }
+    const bucket = this.#create(use);
+    this.#makeRoom();
+    this.#buckets.set(id, { bucket, lastUse: ++this.#uses });
     return bucket;
   }
 
@@ -87,10 +94,21 @@ export class KvBucketTable {
     return id;
   }
 
-  #evict(): void {
-    if (this.#buckets.size <= this.#options.maxBudgets) return;
-    const [oldest] = this.#buckets.keys();
-    if (oldest !== undefined) this.#buckets.delete(oldest);
+  #makeRoom(): void {
+    const { maxBudgets } = this.#options;
+    if (this.#buckets.size < maxBudgets) return;
+    // Many at once, because the table has to be sorted.
+    const count = Math.max(1, Math.floor(maxBudgets / 8));
+    for (const [id] of this.#byLastUse().slice(0, count)) {
+      this.#buckets.delete(id);
+    }
+  }
+
+  /** Lists the buckets, least recently used first. */
+  #byLastUse(): (readonly [id: string, kept: KeptBucket])[] {
+    return [...this.#buckets].sort(([, one], [, other]) =>
+      one.lastUse - other.lastUse
+    );
   }
 }
 

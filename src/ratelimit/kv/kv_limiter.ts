@@ -40,7 +40,7 @@ export interface KvLimiterOptions {
   readonly waitMs?: number;
   /** Largest lease in requests, 4096 by default; lost when the process is killed. */
   readonly maxLease?: number;
-  /** Budgets kept in memory, 10,000 by default; the least recently used one is evicted and stays in the store. */
+  /** Budgets kept in memory, 10,000 by default; the least recently used ones are evicted and stay in the store. */
   readonly maxBudgets?: number;
   /** Returns a number from 0 up to 1, for the jitter of retries. */
   readonly random?: () => number;

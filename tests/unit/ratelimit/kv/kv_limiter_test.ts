@@ -310,6 +310,20 @@ Deno.test("KvLimiter keeps a bounded number of budgets in memory and loses none"
   assert(more.every((admitted) => admitted === 2), `${more}`);
 });
 
+Deno.test("KvLimiter keeps a budget in use while others come and go", async () => {
+  await using fleet = await KvFleet.open(1, { maxBudgets: 10 });
+  const steady = [useOf({ base: 1000 }, "steady")];
+  await fleet.admit(steady, 1);
+  for (let id = 0; id < 50; id++) {
+    await fleet.admit([useOf({ base: 6 }, `user-${id}`)], 1);
+    await fleet.admit(steady, 1);
+  }
+
+  const last = fleet.first.budgets.at(-1);
+  assert.deepEqual(last?.entries.map(([, value]) => value), ["steady"]);
+  assert(last.leased > 0, "the lease was kept");
+});
+
 Deno.test("KvLimiter does not lose debits to a storm of new keys", async () => {
   await using fleet = await KvFleet.open(1, { maxBudgets: 10 });
   const uses = [useOf({ unit: "tokens", base: 100 })];
