@@ -54,24 +54,44 @@ export class FairQueue<T extends Waiting> {
   }
 }
 
-/** Counts by owner; those at zero take no memory. */
+/** Owners at zero that are kept, besides as many as there are others. */
+const MIN_KEPT = 256;
+
+/**
+ * Counts by owner. Those at zero stay for a while: a map that each request adds an owner to and removes it from becomes slow, and so
+ * does the collection of its garbage.
+ */
 export class OwnerCounts {
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new Map<string, { count: number }>();
+  #maxKept = MIN_KEPT;
 
   of(owner: string): number {
-    return this.#counts.get(owner) ?? 0;
+    return this.#counts.get(owner)?.count ?? 0;
   }
 
   add(owners: readonly string[]): void {
-    for (const owner of owners) this.#counts.set(owner, this.of(owner) + 1);
+    for (const owner of owners) {
+      const known = this.#counts.get(owner);
+      if (known !== undefined) known.count++;
+      else this.#keep(owner);
+    }
   }
 
   remove(owners: readonly string[]): void {
     for (const owner of owners) {
-      const left = this.of(owner) - 1;
-      if (left > 0) this.#counts.set(owner, left);
-      else this.#counts.delete(owner);
+      const known = this.#counts.get(owner);
+      if (known !== undefined && known.count > 0) known.count--;
     }
+  }
+
+  #keep(owner: string): void {
+    if (this.#counts.size >= this.#maxKept) {
+      for (const [each, { count }] of this.#counts) {
+        if (count === 0) this.#counts.delete(each);
+      }
+      this.#maxKept = MIN_KEPT + 2 * this.#counts.size;
+    }
+    this.#counts.set(owner, { count: 1 });
   }
 }
 

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { FairQueue } from "../../../../src/http/client/pool/fair_queue.ts";
+import {
+  FairQueue,
+  OwnerCounts,
+} from "../../../../src/http/client/pool/fair_queue.ts";
 
 function queueOf(...items: readonly (readonly string[])[]) {
   const queue = new FairQueue<{ readonly owners: readonly string[] }>();
@@ -45,4 +48,24 @@ Deno.test("FairQueue counts the requests of an address over all its keys, and of
   );
   drain(queue);
   assert.equal(queue.count("a"), 0);
+});
+
+Deno.test("OwnerCounts keeps its counts while thousands of other owners come and go", () => {
+  const counts = new OwnerCounts();
+  counts.add(["a", "k1"]);
+  for (let index = 0; index < 5000; index++) {
+    counts.add(["a", `k ${index}`]);
+    counts.remove(["a", `k ${index}`]);
+  }
+  counts.add(["a"]);
+
+  assert.deepEqual(["a", "k1", "k 4999"].map((each) => counts.of(each)), [
+    2,
+    1,
+    0,
+  ]);
+  counts.remove(["a", "k1"]);
+  counts.remove(["a", "nobody"]);
+  counts.remove(["a"]);
+  assert.deepEqual(["a", "k1"].map((each) => counts.of(each)), [0, 0]);
 });
