@@ -1,8 +1,14 @@
 import { largeJson } from "../http/large_json.ts";
 import type { AdminTarget } from "../target/target.ts";
 
-/** Returns the active configuration as a JSON document without secrets. */
-export async function dumpConfig(target: AdminTarget): Promise<Response> {
+/**
+ * Returns the active configuration as a JSON document without secrets.
+ * @param isCompact See `largeJson`.
+ */
+export async function dumpConfig(
+  target: AdminTarget,
+  isCompact = false,
+): Promise<Response> {
   const { binds, listeners, routes, backends, policies, ...state } =
     await target.dataPlane.call("describe");
   const { upstreams, lookups, cooldowns } = await target.dataPlane.call(
@@ -30,5 +36,5 @@ export async function dumpConfig(target: AdminTarget): Promise<Response> {
     hash,
     appliedAt,
     lastRejected: lastRejected ?? null,
-  });
+  }, isCompact);
 }

@@ -7,14 +7,16 @@ const SLICE_LENGTH = 256 * 1024;
 /**
  * Creates a JSON response like `json`, for an object with long lists: serializes in slices, so that megabytes do not delay requests.
  * Serialization completes before the response begins, as its length is declared.
+ * @param isCompact Leaves out line breaks and indentation, for programs that read megabytes.
  */
 export async function largeJson(
   value: Readonly<Record<string, unknown>>,
+  isCompact = false,
 ): Promise<Response> {
   const encoder = new TextEncoder();
   const slices: Uint8Array[] = [];
   let length = 0;
-  for (const text of inSlices(partsOf(value))) {
+  for (const text of inSlices(partsOf(value, isCompact ? compact : indented))) {
     const slice = encoder.encode(text);
     slices.push(slice);
     length += slice.length;
@@ -48,33 +50,53 @@ function* inSlices(parts: Iterable<string>): Generator<string, void> {
   yield slice;
 }
 
-/** Yields the output of `JSON.stringify(value, null, 2)` and a line break. */
-function* partsOf(value: Readonly<Record<string, unknown>>): Iterable<string> {
+/** Characters between the parts of a document. */
+interface Layout {
+  readonly indent: string;
+  readonly lineBreak: string;
+  /** After the colon of a member. */
+  readonly space: string;
+}
+
+const indented: Layout = { indent: "  ", lineBreak: "\n", space: " " };
+const compact: Layout = { indent: "", lineBreak: "", space: "" };
+
+/** Yields the output of `JSON.stringify(value, null, indent)` and a line break. */
+function* partsOf(
+  value: Readonly<Record<string, unknown>>,
+  layout: Layout,
+): Iterable<string> {
+  const { indent, lineBreak, space } = layout;
   const members = Object.entries(value).filter(([, item]) =>
     item !== undefined
   );
   if (members.length === 0) return yield "{}\n";
-  let start = "{\n";
+  let start = `{${lineBreak}`;
   for (const [name, item] of members) {
-    yield `${start}  ${JSON.stringify(name)}: `;
-    if (Array.isArray(item) && item.length > 0) yield* itemsOf(item);
-    else yield textOf(item, "  ");
-    start = ",\n";
+    yield `${start}${indent}${JSON.stringify(name)}:${space}`;
+    if (Array.isArray(item) && item.length > 0) yield* itemsOf(item, layout);
+    else yield textOf(item, layout, indent);
+    start = `,${lineBreak}`;
   }
-  yield "\n}\n";
+  yield `${lineBreak}}\n`;
 }
 
-function* itemsOf(items: readonly unknown[]): Iterable<string> {
-  let start = "[\n";
+function* itemsOf(
+  items: readonly unknown[],
+  layout: Layout,
+): Iterable<string> {
+  const { indent, lineBreak } = layout;
+  const ofItem = indent + indent;
+  let start = `[${lineBreak}`;
   for (const item of items) {
-    yield `${start}    ${textOf(item, "    ")}`;
-    start = ",\n";
+    yield `${start}${ofItem}${textOf(item, layout, ofItem)}`;
+    start = `,${lineBreak}`;
   }
-  yield "\n  ]";
+  yield `${lineBreak}${indent}]`;
 }
 
-function textOf(value: unknown, indent: string): string {
+function textOf(value: unknown, { indent }: Layout, before: string): string {
+  const text = JSON.stringify(value, null, indent) ?? "null";
   // Line breaks in strings are escaped, so all line breaks here begin lines.
-  return (JSON.stringify(value, null, 2) ?? "null")
-    .replaceAll("\n", `\n${indent}`);
+  return before === "" ? text : text.replaceAll("\n", `\n${before}`);
 }

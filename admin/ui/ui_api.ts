@@ -64,7 +64,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
   const { dataPlane } = target;
   return [
     get("status", (request) => json(describeStatus(options, request))),
-    get("config", () => dumpConfig(target)),
+    get("config", () => dumpConfig(target, true)),
     get("metrics", (request) => showMetrics(dataPlane, request)),
     get("budgets", async (request) => {
       const { budgets } = await dataPlane.call("describeState");

@@ -1,27 +1,30 @@
 import { setImmediate, setTimeout } from "node:timers";
-import type { Clock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 
-const ITEMS_PER_SLICE = 32;
+/** Length of a slice: short enough not to delay requests noticeably, long enough that yielding, which takes two milliseconds or more, costs little. */
+const SLICE_MS = 5;
+/** Items between two looks at the clock. */
+const ITEMS_PER_LOOK = 8;
 
-/**
- * Maps items like `Array.map`, yielding to the event loop in between, so that thousands of items do not delay requests.
- * @param itemsPerSlice As many as take a few milliseconds; yielding itself takes two or more.
- */
+/** Maps items like `Array.map`, yielding to the event loop every few milliseconds, so that thousands of items do not delay requests. */
 export async function mapInSlices<Item, Result>(
   items: Iterable<Item>,
   map: (item: Item) => Result,
-  itemsPerSlice = ITEMS_PER_SLICE,
+  clock: Pick<Clock, "monotonic"> = systemClock,
 ): Promise<Result[]> {
   const results: Result[] = [];
+  let startedAt = clock.monotonic();
   for (const item of items) {
     results.push(map(item));
-    if (results.length % itemsPerSlice === 0) await yieldToEventLoop();
+    if (
+      results.length % ITEMS_PER_LOOK > 0 ||
+      clock.monotonic() - startedAt < SLICE_MS
+    ) continue;
+    await yieldToEventLoop();
+    startedAt = clock.monotonic();
   }
   return results;
 }
-
-/** Length of a slice: short enough not to delay requests noticeably, long enough that yielding costs little. */
-const SLICE_MS = 5;
 
 /** Runs stepwise work, yielding to the event loop every few milliseconds. */
 export async function runInSlices<Result>(

@@ -26,9 +26,6 @@ import {
   type Redact,
 } from "../../api/redact_configuration.ts";
 
-/** Describing a route or a backend takes some 10 µs. */
-const ITEMS_PER_SLICE = 256;
-
 /** Description of the data plane in `/config_dump`, as plain JSON. */
 export type Description = Awaited<ReturnType<typeof describe>>;
 
@@ -61,17 +58,14 @@ export async function describe(
     listeners: await mapInSlices(
       listeners,
       (listener) => describeListener(listener, redact),
-      ITEMS_PER_SLICE,
     ),
     routes: await mapInSlices(
       served,
       ({ rule, listener }) => describeRule(rule, listener, redact),
-      ITEMS_PER_SLICE,
     ),
     backends: await mapInSlices(
       [...backends.values(), ...webUisOf(listeners)],
       describeBackend,
-      ITEMS_PER_SLICE,
     ),
     policies: await mapInSlices(
       resources.gatewayPolicies,

@@ -18,11 +18,15 @@ Deno.test("mapInSlices maps like Array.map", async () => {
   );
 });
 
-Deno.test("mapInSlices yields to the event loop between slices", async () => {
+Deno.test("mapInSlices yields to the event loop every few milliseconds", async () => {
+  const clock = new FakeClock();
   const seen: string[] = [];
   setImmediate(() => seen.push("other"));
 
-  await mapInSlices(Array(100).keys(), (item) => seen.push(`item ${item}`));
+  await mapInSlices(Array(100).keys(), (item) => {
+    clock.advance(1);
+    seen.push(`item ${item}`);
+  }, clock);
 
   const other = seen.indexOf("other");
   assert(other > 0 && other < 100, `after ${other} items`);
