@@ -1,5 +1,6 @@
 /** Time series, drawn by uPlot in the colors of the theme. */
 import uPlot from "uplot";
+import { cancelDraw, drawSoon } from "./frames.ts";
 import { paint } from "./theme.ts";
 import { useEffect, useRef } from "./framework.ts";
 
@@ -34,7 +35,7 @@ interface ChartProps {
   readonly series: readonly Series[];
   /** Formats values at the axis and under the pointer, unit included. */
   readonly format: (value: number) => string;
-  /** Height in pixels. */
+  /** Height in pixels; 180 by default. */
   readonly height?: number;
   /** Charts with one name move their cursors together. */
   readonly syncKey?: string;
@@ -58,23 +59,37 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     const target = element.current;
     if (target === null) return;
-    const drawing = new Drawing(target, () => latest.current);
-    drawn.current = drawing;
+    drawSoon(target, () => {
+      drawn.current = new Drawing(target, () => latest.current);
+    });
     return () => {
+      cancelDraw(target);
+      drawn.current?.close();
       drawn.current = undefined;
-      drawing.close();
     };
   }, [shape]);
-  useEffect(() => drawn.current?.update());
+  useEffect(() => {
+    const drawing = drawn.current;
+    if (drawing !== undefined) drawSoon(drawing, () => drawing.update());
+    return () => {
+      if (drawing !== undefined) cancelDraw(drawing);
+    };
+  });
   return (
     <div
       class="chart"
       ref={element}
+      style={{ minHeight: `${(props.height ?? HEIGHT) + LEGEND_HEIGHT}px` }}
       role="img"
       aria-label={props.label}
     />
   );
 }
+
+/** Height in pixels by default. */
+const HEIGHT = 180;
+/** Least height of the legend in pixels: the page does not move when the chart is drawn. */
+const LEGEND_HEIGHT = 26;
 
 class Drawing {
   readonly #element: HTMLDivElement;
@@ -91,7 +106,7 @@ class Drawing {
       element,
     );
     this.#observer = new ResizeObserver(() => {
-      const { height = 180 } = props();
+      const { height = HEIGHT } = props();
       this.#plot.setSize({ width: element.clientWidth, height });
     });
     this.#observer.observe(element);
@@ -112,7 +127,7 @@ class Drawing {
   }
 
   #options(width: number): uPlot.Options {
-    const { series, height = 180, syncKey } = this.#props();
+    const { series, height = HEIGHT, syncKey } = this.#props();
     const colorOf = (name: string) => readColor(this.#element, name);
     const axis: uPlot.Axis = {
       stroke: colorOf("quiet"),

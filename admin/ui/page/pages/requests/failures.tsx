@@ -16,7 +16,7 @@ import { useFetched, usePolled } from "../../server/poll.ts";
 import { nameOf } from "./request_line.ts";
 import { RequestReportView } from "./request_report.tsx";
 
-const MAX_SHOWN = 200;
+const MAX_SHOWN = 100;
 /** Longer names would leave no room for the cause; the report has the full name. */
 const MAX_NAME_LENGTH = 90;
 
