@@ -1,5 +1,8 @@
-import { clientSecretFields, sealingSecret } from "./own_secrets.ts";
-import { duration } from "./schema/duration.ts";
+import {
+  clientSecretFields,
+  sealingSecret,
+  sessionFields,
+} from "./login_fields.ts";
 import { celExpression, httpUrl } from "./schema/scalars.ts";
 import * as s from "./schema/schema.ts";
 
@@ -59,14 +62,7 @@ export const adminLoginSchema = s.refine(
       "Team of the user in the store of `config.kv`, by an expression over the claims, such as `jwt.team`. With it, users see their own keys and usage at `<url>/self`, and make keys if their team allows it; they need no role.",
       s.optional(celExpression),
     ),
-    idleTimeout: s.field(
-      "A session ends so long after its last request.",
-      s.withDefault(duration, "1h"),
-    ),
-    absoluteTimeout: s.field(
-      "A session ends so long after the login.",
-      s.withDefault(duration, "12h"),
-    ),
+    ...sessionFields,
     cookieSecret: s.field(
       "Seals cookies, at least 32 characters. Without it, `config.kv` keeps a secret, or sessions end with the process.",
       s.optional(sealingSecret),

@@ -1,6 +1,6 @@
 import { adminLoginSchema } from "./admin_login_schema.ts";
 import { isAdminToken } from "./admin_token.ts";
-import { sealingSecret } from "./own_secrets.ts";
+import { sealingSecret } from "./login_fields.ts";
 import * as s from "./schema/schema.ts";
 import { connectionsSchema, kvSchema, vaultSchema } from "./store_settings.ts";
 import { listenAddress, parseAddress } from "./schema/address.ts";

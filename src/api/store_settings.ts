@@ -1,4 +1,4 @@
-import { clientSecretFields, sealingSecret } from "./own_secrets.ts";
+import { clientSecretFields, sealingSecret } from "./login_fields.ts";
 import { positiveDuration } from "./schema/duration.ts";
 import { httpUrl, redisUrl } from "./schema/scalars.ts";
 import * as s from "./schema/schema.ts";

@@ -6,7 +6,7 @@ import {
   secretRefSchema,
 } from "../../../api/resources/credentials/secret_value.ts";
 import { ownParametersRule } from "../../../api/resources/credentials/token_client.ts";
-import { duration } from "../../../api/schema/duration.ts";
+import { sessionFields } from "../../../api/login_fields.ts";
 import { httpUrl, urlPath } from "../../../api/schema/scalars.ts";
 import * as s from "../../../api/schema/schema.ts";
 
@@ -44,17 +44,6 @@ const ownParameters: ReadonlySet<string> = new Set([
   "scope",
   "state",
 ]);
-
-const session = s.object({
-  idleTimeout: s.field(
-    "A session ends so long after its last request.",
-    s.withDefault(duration, "1h"),
-  ),
-  absoluteTimeout: s.field(
-    "A session ends so long after the login.",
-    s.withDefault(duration, "12h"),
-  ),
-});
 
 const logout = s.object({
   path: s.field(
@@ -117,7 +106,10 @@ export const oidcSchema = s.refine(
       "Redirect URI that is registered at the provider: a path on the host of the request, or a URL.",
       s.withDefault(urlOrPath, "/oauth2/callback"),
     ),
-    session: s.field("Lifetime of sessions.", s.optional(session)),
+    session: s.field(
+      "Lifetime of sessions.",
+      s.optional(s.object(sessionFields)),
+    ),
     logout: s.field("How users log out.", s.optional(logout)),
     cookieSecret: s.field(
       "Seals cookies, at least 32 characters, the same for every replica. Without one, `config.kv` keeps a secret, or sessions end with the process.",

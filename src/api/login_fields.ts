@@ -1,3 +1,4 @@
+import { duration } from "./schema/duration.ts";
 import * as s from "./schema/schema.ts";
 
 /** A secret that seals values. */
@@ -18,5 +19,17 @@ export const clientSecretFields = {
   clientSecretFile: s.field(
     "File with the secret, read at startup.",
     s.optional(s.text(4096)),
+  ),
+};
+
+/** Lifetime of the sessions of browsers. */
+export const sessionFields = {
+  idleTimeout: s.field(
+    "A session ends so long after its last request.",
+    s.withDefault(duration, "1h"),
+  ),
+  absoluteTimeout: s.field(
+    "A session ends so long after the login.",
+    s.withDefault(duration, "12h"),
   ),
 };
