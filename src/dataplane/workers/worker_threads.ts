@@ -177,22 +177,32 @@ export class WorkerThreads {
 
   /** Brings a worker that responds again up to date. */
   async #takeBack(number: number): Promise<void> {
-    const { log, configure } = this.#options;
     const thread = this.#silent.get(number);
     if (thread === undefined) return;
     this.#silent.delete(number);
+    await this.#configure(thread, number, false);
+  }
+
+  /** Configures a worker and lets it serve. @param isNew Otherwise, it forgets what it had before. */
+  async #configure(
+    thread: WorkerThread,
+    number: number,
+    isNew: boolean,
+  ): Promise<void> {
+    const { log, configure } = this.#options;
     try {
-      await thread.forget();
+      if (!isNew) await thread.forget();
       await configure(thread, () => {
         if (!thread.hasEnded) this.#serving.set(number, thread);
       });
     } catch (error) {
-      // It is silent again, or has ended and is replaced for that.
+      // One that has ended is replaced for that, and one that is silent is configured later.
       if (thread.hasEnded || this.#silent.has(number)) return;
       await thread.kill(`it cannot be configured: ${describeError(error)}`);
       return;
     }
-    log.info("Worker responds again", { worker: number });
+    const message = isNew ? "Worker replaced" : "Worker responds again";
+    log.info(message, { worker: number });
   }
 
   #start(number: number): WorkerThread {
@@ -234,19 +244,7 @@ export class WorkerThreads {
     this.#cancelTimers.add(cancel);
   }
 
-  async #replace(number: number): Promise<void> {
-    const { log, configure } = this.#options;
-    const thread = this.#start(number);
-    try {
-      await configure(thread, () => {
-        if (!thread.hasEnded) this.#serving.set(number, thread);
-      });
-    } catch (error) {
-      // One that has ended is replaced for that, and one that is silent is configured later.
-      if (thread.hasEnded || this.#silent.has(number)) return;
-      await thread.kill(`it cannot be configured: ${describeError(error)}`);
-      return;
-    }
-    log.info("Worker replaced", { worker: number });
+  #replace(number: number): Promise<void> {
+    return this.#configure(this.#start(number), number, true);
   }
 }
