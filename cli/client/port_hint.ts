@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { send } from "./admin_connection.ts";
 
 /** Address of an admin interface by default. */
@@ -11,12 +11,11 @@ const TIMEOUT_MS = 500;
 export async function portHint(
   name: string,
   fallback = DEFAULT_ADDRESS,
-  clock: Clock = systemClock,
 ): Promise<string> {
   if (name.startsWith("unix:")) return "";
   const [found, atDefault] = await Promise.all([
-    identify(name, clock),
-    name === fallback ? undefined : identify(fallback, clock),
+    identify(name),
+    name === fallback ? undefined : identify(fallback),
   ]);
   const about = found === undefined ? "" : descriptions[found](name);
   const other = atDefault === "admin"
@@ -36,17 +35,14 @@ const descriptions: Readonly<Record<Role, (name: string) => string>> = {
 };
 
 /** Finds out what part of a gateway listens there, without a token; `undefined` for anything else. */
-async function identify(
-  name: string,
-  clock: Clock,
-): Promise<Role | undefined> {
+async function identify(name: string): Promise<Role | undefined> {
   try {
-    const logging = await get(name, "/logging", clock);
+    const logging = await get(name, "/logging");
     if (logging.isListener) return "requests";
     const isAdmin = logging.text.startsWith("current log level is ") ||
       logging.status === 401;
     if (isAdmin) return "admin";
-    const health = await get(name, "/healthz/live", clock);
+    const health = await get(name, "/healthz/live");
     return health.text === "ok\n" ? "stats" : undefined;
   } catch {
     // A hint is not worth an error of its own.
@@ -54,13 +50,13 @@ async function identify(
   }
 }
 
-async function get(name: string, pathAndQuery: string, clock: Clock) {
+async function get(name: string, pathAndQuery: string) {
   using result = await send(name, {
     method: "GET",
     pathAndQuery,
     token: undefined,
     timeoutMs: TIMEOUT_MS,
-  }, clock);
+  }, systemClock);
   const { headers, status, body } = result.response;
   const reader = body?.getReader();
   const { value } = await reader?.read() ?? {};

@@ -42,11 +42,6 @@ export class Findings {
     return this.#all;
   }
 
-  /** Returns whether a check with this ID failed. */
-  has(id: string): boolean {
-    return this.failed(id) !== undefined;
-  }
-
   /** Returns the failed check with this ID. */
   failed(id: string): Finding | undefined {
     return this.#all.find((finding) =>

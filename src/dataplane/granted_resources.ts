@@ -41,8 +41,8 @@ export function workerHeapMegabytes(
 /** Returns the limit of memory for request bodies. */
 export function bodyMemoryBytes(
   { maxBodyMemoryBytes }: Settings["limits"],
-  { megabytes }: Resources = grantedResources(),
 ): number {
+  const { megabytes } = grantedResources();
   return maxBodyMemoryBytes ??
     Math.min(megabytes * MEGABYTE * BODY_SHARE, MAX_BODY_MEGABYTES * MEGABYTE);
 }

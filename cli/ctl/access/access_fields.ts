@@ -25,7 +25,6 @@ export interface FieldOptions {
 /** Converts options to fields; only those that are given. @throws {UsageError} */
 export function readFields(
   options: FieldOptions,
-  now = systemClock.now(),
 ): Readonly<Record<string, unknown>> {
   const { name, team, user, budget, metadata, expires } = options;
   const allow = withoutAbsent({
@@ -43,7 +42,9 @@ export function readFields(
     budgets: budget?.map((text) => readBudget(text, options.notifyAt)),
     metadata: metadata && Object.fromEntries(metadata.map(readPair)),
     selfService: readSelfService(options),
-    expiresAt: expires === undefined ? undefined : readTime(expires, now),
+    expiresAt: expires === undefined
+      ? undefined
+      : readTime(expires, systemClock.now()),
   });
 }
 

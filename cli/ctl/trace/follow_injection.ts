@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../../src/base/clock.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import { Failure } from "../../process/exit.ts";
 import type { ReceivedEvent } from "./decode_event.ts";
 
@@ -14,7 +14,6 @@ export async function* followInjection(
   events: AsyncIterable<ReceivedEvent>,
   send: () => Promise<string>,
   report: (text: string) => void,
-  clock: Clock = systemClock,
 ): AsyncGenerator<ReceivedEvent> {
   const late = Promise.withResolvers<never>();
   // Not awaited after the end of the trace.
@@ -23,7 +22,7 @@ export async function* followInjection(
   let problem: unknown;
   const sending = send().then(report, (error) => problem = error);
   const stopTimer = sending.then(() =>
-    clock.setTimer(() => {
+    systemClock.setTimer(() => {
       if (!hasStarted) late.reject(problem ?? notTraced);
     }, GRACE_MS)
   );

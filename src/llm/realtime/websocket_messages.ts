@@ -37,11 +37,6 @@ export class WebSocketMessages {
     return this.#isBroken;
   }
 
-  /** True if a frame has begun and not ended. */
-  get isInFrame(): boolean {
-    return this.#headLength > 0;
-  }
-
   /** Reads bytes from an offset to the end of a message, or to their own; returns where that is. */
   push(bytes: Uint8Array, from: number): number {
     let at = from;
