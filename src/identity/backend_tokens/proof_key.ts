@@ -5,6 +5,7 @@ import {
   type JsonObject,
   stringMember,
 } from "../../base/json.ts";
+import { type Challenge, parameterOf } from "../../http/challenges.ts";
 
 /** A request that a proof is for. */
 export interface RequestToProve {
@@ -126,15 +127,15 @@ export class ProofKey {
   }
 }
 
-/** Reports whether a challenge (`WWW-Authenticate`) accepts only tokens with proofs (RFC 9449 section 7.1). */
-export function wantsProof(challenge: string): boolean {
-  return /(?:^|,)\s*dpop\b(?!\s*=)/i.test(challenge) &&
-    !/(?:^|,)\s*bearer\b(?!\s*=)/i.test(challenge);
+/** Reports whether challenges accept only tokens with proofs (RFC 9449 section 7.1). */
+export function wantsProof(challenges: readonly Challenge[]): boolean {
+  const schemes = challenges.map(({ scheme }) => scheme);
+  return schemes.includes("dpop") && !schemes.includes("bearer");
 }
 
-/** Reports whether a challenge rejects a proof, but not its token, for it lacks the nonce of the response (RFC 9449 section 9). */
-export function wantsNonce(challenge: string): boolean {
-  return /\berror="?use_dpop_nonce\b/i.test(challenge);
+/** Reports whether challenges reject a proof, but not its token, for it lacks the nonce of the response (RFC 9449 section 9). */
+export function wantsNonce(challenges: readonly Challenge[]): boolean {
+  return parameterOf(challenges, "error") === "use_dpop_nonce";
 }
 
 /** Nonces belong to an origin; those of its authorization server are not those of its services. */

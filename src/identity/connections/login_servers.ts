@@ -13,6 +13,7 @@ import {
   type ServerRequestOptions,
   ServerRequests,
 } from "../backend_tokens/server_requests.ts";
+import { parameterOf, parseChallenges } from "../../http/challenges.ts";
 import { guardedAddress } from "../documents/guarded_address.ts";
 import {
   appendedMetadataUrl,
@@ -234,13 +235,15 @@ export class LoginServers {
 
   /** Returns what the service names in its challenge: the URL of its metadata, scopes, and the scheme. */
   async #announced(login: UserLogin, cancellation: Cancellation) {
-    const challenge = await this.#challenge(login, cancellation);
-    const url = /resource_metadata="([^"\\]{1,2048})"/i.exec(challenge)?.[1];
-    const scope = /\bscope="([^"\\]{1,1024})"/i.exec(challenge)?.[1];
+    const challenges = parseChallenges(
+      await this.#challenge(login, cancellation),
+    );
+    const url = parameterOf(challenges, "resource_metadata", 2048);
+    const scope = parameterOf(challenges, "scope", 1024);
     return {
       url: url !== undefined && URL.canParse(url) ? url : undefined,
       scopes: scope?.split(/ +/),
-      wantsProof: wantsProof(challenge),
+      wantsProof: wantsProof(challenges),
     };
   }
 

@@ -1,9 +1,11 @@
 import { type Cancellation, unlessCancelled } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
-import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../../http/body.ts";
-import type { HeldBytes } from "../../http/body_memory.ts";
 import type { UpstreamRequest } from "../../http/client/upstream.ts";
+import {
+  type Challenge,
+  parameterOf,
+  parseChallenges,
+} from "../../http/challenges.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import {
   type BackendCredentials,
@@ -18,10 +20,9 @@ import {
   wantsNonce,
   wantsProof,
 } from "../../identity/backend_tokens/proof_key.ts";
-import { awsSignature } from "../../llm/providers/aws_authorization.ts";
-import { peekBody } from "../../policy/expressions/peeked_body.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { AttemptTarget } from "../balancing/attempt_target.ts";
+import { authorize, type AuthorizeOptions } from "./authorize_request.ts";
 import { redactError, secretsIn } from "./redacted_error.ts";
 import { repeatable, type RepeatableBody } from "../body/replayable_body.ts";
 
@@ -32,21 +33,14 @@ export type SentTokens = Pick<
 >;
 
 /** Dependencies of requests with credentials. */
-export interface CredentialedTargetOptions {
-  readonly credentials: BackendCredentials;
+export interface CredentialedTargetOptions extends AuthorizeOptions {
   /** The user that the request is for, if a policy knows it. */
   readonly caller: Caller | undefined;
   readonly tokens: SentTokens;
-  /** Counts the memory of the body until the response arrives. */
-  readonly held: HeldBytes | undefined;
   /** Longer bodies are not kept: the client gets the 401 of the backend, and the next request another token. */
   readonly maxReplayBytes: number;
-  /** Signatures cover bodies; longer ones get 413. */
-  readonly maxSignedBytes: number;
   /** Of the connection: proofs have the URL of the request. */
   readonly scheme: "http" | "https";
-  /** For the time of signatures and proofs. */
-  readonly clock: Pick<Clock, "now">;
   readonly trace: Pick<PolicyTrace, "report"> | undefined;
 }
 
@@ -122,11 +116,11 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
   /** Without another token, the client gets the response to the first one. */
   async #replace(
     { token: rejected, proofKey }: BackendToken,
-    { response: { status }, challenge }: Attempt,
+    { response: { status }, challenges }: Attempt,
     cancellation: Cancellation,
   ): Promise<BackendToken | undefined> {
     const { credentials, caller, tokens, trace } = this.#options;
-    const needsProof = proofKey === undefined && wantsProof(challenge);
+    const needsProof = proofKey === undefined && wantsProof(challenges);
     try {
       const other = await unlessCancelled(
         credentials.kind === "oauth" && status === 403
@@ -174,7 +168,7 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
       this.#attempt(request, token, replay?.nextAttempt(), cancellation);
     if (token.proofKey === undefined) return once();
     return once().then((first) => {
-      const repeats = wantsNonce(first.challenge) &&
+      const repeats = wantsNonce(first.challenges) &&
         replay?.replayable !== false;
       if (!repeats) return first;
       replay?.endAttempt();
@@ -208,7 +202,7 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
     const own = headers.copy();
     const head = { method, authority, target, headers: own };
     const url = `${this.#options.scheme}://${authority}${target}`;
-    const authorized = this.#authorize({ ...head, url }, token, body);
+    const authorized = authorize({ ...head, url }, token, body, this.#options);
     const sent = authorized instanceof Promise ? await authorized : authorized;
     const { owners } = more;
     const response = await this.#target.send(
@@ -224,7 +218,7 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
       cancellation,
     );
     // A client would follow it, and log in at the authorization server of the backend.
-    const challenge = response.headers.getJoined("www-authenticate") ?? "";
+    const challenge = response.headers.getJoined("www-authenticate");
     response.headers.delete("www-authenticate");
     const nonce = response.headers.get("dpop-nonce");
     response.headers.delete("dpop-nonce");
@@ -233,68 +227,15 @@ export class CredentialedTarget implements Pick<AttemptTarget, "send"> {
       response: response.status < 400
         ? response
         : await redactError(response, () => secretsIn(own)),
-      challenge,
+      challenges: challenge === undefined ? [] : parseChallenges(challenge),
     };
   }
-
-  /** Adds a token or a signature to the header; returns the body, which a signature covers. */
-  #authorize(
-    head: SentHead,
-    { token, proofKey }: BackendToken,
-    body: Body | undefined,
-  ): Body | undefined | Promise<Body | undefined> {
-    const { credentials, clock } = this.#options;
-    const { headers, method, url } = head;
-    headers.delete("dpop");
-    if (proofKey !== undefined) {
-      const proven = { method, url, token, now: clock.now() };
-      headers.set("authorization", `DPoP ${token}`);
-      return proofKey.prove(proven).then((proof) => {
-        headers.set("dpop", proof);
-        return body;
-      });
-    }
-    if (credentials.kind === "aws") {
-      return this.#sign(head, awsSignature(token, credentials), body);
-    }
-    headers.set("authorization", `Bearer ${token}`);
-    return body;
-  }
-
-  async #sign(
-    { url: _, ...head }: SentHead,
-    signature: ReturnType<typeof awsSignature>,
-    body: Body | undefined,
-  ): Promise<Body | undefined> {
-    const { clock, held, maxSignedBytes } = this.#options;
-    const holder = { body, held };
-    const bytes = await peekBody(holder, maxSignedBytes);
-    if (bytes === undefined) {
-      holder.body?.cancel("too long");
-      throw new GatewayError(
-        "body_too_large",
-        "downstream",
-        `Cannot sign the request: the body is longer than ${maxSignedBytes} bytes`,
-      );
-    }
-    await signature?.apply(
-      { ...head, scheme: "https", body: bytes },
-      clock.now(),
-    );
-    return holder.body;
-  }
 }
 
-/** A request, and its URL. */
-interface SentHead
-  extends Pick<UpstreamRequest, "method" | "authority" | "target" | "headers"> {
-  readonly url: string;
-}
-
-/** A response, and the challenge that was in it; empty without one. */
+/** A response, and the challenges that were in it. */
 interface Attempt {
   readonly response: ResponseMessage;
-  readonly challenge: string;
+  readonly challenges: readonly Challenge[];
 }
 
 /**
@@ -302,16 +243,16 @@ interface Attempt {
  * expired, or been revoked.
  */
 function demandOf(
-  { response: { status }, challenge }: Attempt,
+  { response: { status }, challenges }: Attempt,
   { kind }: BackendCredentials,
 ): readonly string[] | undefined {
   const isInsufficient = kind === "oauth" &&
-    /\berror="?insufficient_scope\b/i.test(challenge);
+    parameterOf(challenges, "error") === "insufficient_scope";
   // Another token would lack the nonce as well.
-  const rejects = status === 401 && !wantsNonce(challenge) ||
+  const rejects = status === 401 && !wantsNonce(challenges) ||
     status === 403 && (kind === "aws" || isInsufficient);
   if (!rejects) return undefined;
-  const scope = /\bscope="([^"\\]{1,4096})"/i.exec(challenge)?.[1];
+  const scope = parameterOf(challenges, "scope");
   return scope?.split(" ").filter((each) => each !== "") ?? [];
 }
 
