@@ -8,7 +8,11 @@ import {
   digestOf,
   type ListedConnection,
 } from "./connection_index.ts";
-import { type Connection, readConnection } from "./granted_connection.ts";
+import {
+  type Connection,
+  isOver,
+  readConnection,
+} from "./granted_connection.ts";
 import {
   connectionId,
   type Connections,
@@ -165,14 +169,14 @@ export class AdminConnections {
 }
 
 function lifetimeOf(
-  { endsAt, refreshToken }: Connection,
+  connection: Connection,
   now: number,
 ): Pick<ConnectionView, "state" | "expiresAt"> {
-  if (refreshToken !== undefined || endsAt === undefined) {
-    return { state: "active" };
-  }
-  const state = now < endsAt ? "active" : "expired";
-  return { state, expiresAt: new Date(endsAt).toISOString() };
+  const { endsAt, refreshToken } = connection;
+  const state = isOver(connection, now) ? "expired" : "active";
+  return refreshToken === undefined && endsAt !== undefined
+    ? { state, expiresAt: new Date(endsAt).toISOString() }
+    : { state };
 }
 
 function publicIdOf(key: VaultId): string {

@@ -1,8 +1,10 @@
 import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { OAuthError } from "../oauth/protocol/oauth_error.ts";
 import type { AccountChanges } from "./account_changes.ts";
 import { type ConnectionLogins, isForUser } from "./connection_logins.ts";
+import { isOver } from "./granted_connection.ts";
 import type { ShownConnection } from "./connection_pages.ts";
 import type { Connections } from "./user_connections.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
@@ -13,6 +15,7 @@ export interface ConnectionActionsOptions {
   readonly connections: Connections;
   readonly logins: ConnectionLogins;
   readonly changes: Pick<AccountChanges, "add">;
+  readonly clock: Pick<Clock, "now">;
   readonly log: Log;
 }
 
@@ -110,9 +113,11 @@ export class ConnectionActions {
     login: UserLogin,
     user: GatewayUser,
   ): Promise<ShownConnection["state"]> {
+    const { connections, clock } = this.#options;
     try {
-      const found = await this.#options.connections.find(login, user);
+      const found = await connections.find(login, user);
       if (found === undefined) return { kind: "none" };
+      if (isOver(found, clock.now())) return { kind: "expired" };
       const { scopes, connectedAt, issuer: server } = found;
       return { kind: "connected", scopes, connectedAt, server };
     } catch {

@@ -19,7 +19,7 @@ export interface ShownConnection {
   readonly title: string;
   readonly resource: string;
   readonly state:
-    | { readonly kind: "none" | "unknown" }
+    | { readonly kind: "none" | "expired" | "unknown" }
     | {
       readonly kind: "connected";
       readonly scopes: readonly string[];
@@ -29,6 +29,13 @@ export interface ShownConnection {
       readonly server: string;
     };
 }
+
+/** Explanations of states in which a service is not used. */
+const problems = {
+  none: "",
+  expired: "<p>The connection has ended. Connect again.</p>",
+  unknown: "<p>The connection cannot be read. Connect again.</p>",
+} as const;
 
 /** Outcomes of forms, which the address of the page has. */
 const notices: ReadonlyMap<string | null, string> = new Map([
@@ -130,9 +137,7 @@ ${renderRow("Account at", state.server)}
 ${renderRow("Since", new Date(state.connectedAt).toISOString().slice(0, 10))}
 ${state.scopes.length === 0 ? "" : renderRow("Rights", state.scopes.join(", "))}
 </dl>`
-    : state.kind === "unknown"
-    ? "<p>The connection cannot be read. Connect again.</p>"
-    : "";
+    : problems[state.kind];
   const buttons = isConnected
     ? renderForm(form, "revoke", [["backend", path]], [
       "<button>Disconnect</button>",

@@ -27,7 +27,7 @@ export interface Connection {
   readonly connectedAt: number;
 }
 
-/** A token is renewed so long before its end, but not before the last fifth of its lifetime. */
+/** A token that can be renewed is renewed so long before its end. */
 const MARGIN_MS = 60_000;
 
 /** A response of the token endpoint. */
@@ -54,12 +54,21 @@ export function withGrant(
 
 /** Reports whether a connection needs no new token. @param rejected A token that the backend does not accept. */
 export function isFresh(
-  { token, endsAt }: Connection,
+  { token, endsAt, refreshToken }: Connection,
   rejected: string | undefined,
   now: number,
 ): boolean {
+  const marginMs = refreshToken === undefined ? 0 : MARGIN_MS;
   return token !== rejected &&
-    (endsAt === undefined || now < endsAt - MARGIN_MS);
+    (endsAt === undefined || now < endsAt - marginMs);
+}
+
+/** Reports whether the user of a connection has to log in again: its token has ended, and cannot be renewed. */
+export function isOver(
+  { endsAt = Infinity, refreshToken }: Connection,
+  now: number,
+): boolean {
+  return refreshToken === undefined && now >= endsAt;
 }
 
 /** Reports whether the token of a connection can still be used. */

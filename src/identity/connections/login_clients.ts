@@ -10,7 +10,7 @@ import {
   loadOAuthLibrary,
   type ServerMetadata,
 } from "../backend_tokens/oauth_library.ts";
-import type { Vault } from "../vault/vault.ts";
+import { UnopenedError, type Vault } from "../vault/vault.ts";
 import type { VaultId } from "../vault/vault_seal.ts";
 import type { LoginServers } from "./login_servers.ts";
 import { LoginServerError } from "./login_servers.ts";
@@ -66,9 +66,17 @@ export class LoginClients {
       );
     }
     const id = this.#registrationId(login, metadata.issuer);
-    const value = await this.#options.vault.obtain(id, {
-      isValid: (value) => this.#isValid(value),
-      renew: (_, cancellation) => this.#register(login, metadata, cancellation),
+    const obtain = () =>
+      this.#options.vault.obtain(id, {
+        isValid: (value) => this.#isValid(value),
+        renew: (_, cancellation) =>
+          this.#register(login, metadata, cancellation),
+      });
+    const value = await obtain().catch(async (error) => {
+      if (!(error instanceof UnopenedError)) throw error;
+      // Nobody could log in until it is forgotten.
+      await this.#options.vault.remove(id);
+      return await obtain();
     });
     return {
       clientId: stringMember(value, "clientId") ?? "",

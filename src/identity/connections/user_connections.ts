@@ -179,10 +179,13 @@ export class Connections {
   ): Promise<EndedConnection | undefined> {
     const { vault, index, log, grants, onEnded } = this.#options;
     const { server: backend, issuer, subject } = id;
-    const removed = readConnection(await vault.remove(id) ?? {});
+    const value = await vault.remove(id);
     // Another thread may have removed it.
     if (login !== undefined) onEnded(login, { issuer, subject });
-    if (removed === undefined) return undefined;
+    if (value === undefined) return undefined;
+    const removed = readConnection(value);
+    // No key opens it; lists leave it out.
+    if (removed === undefined) return { isConfirmed: false };
     await index.remove({ ...id, connectedAt: removed.connectedAt });
     if (login === undefined) return { isConfirmed: false };
     try {

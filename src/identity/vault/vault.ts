@@ -49,6 +49,15 @@ export class VaultError extends Error {
   override readonly name = "VaultError";
 }
 
+/** A record does not open: no key of the vault fits, or the record is damaged. */
+export class UnopenedError extends VaultError {
+  constructor() {
+    super(
+      "Cannot open a token: no key of the vault fits, or the record is damaged",
+    );
+  }
+}
+
 /** A process that does not end its renewal within this time, as another one sees it, has crashed. */
 const LEASE_MS = 15_000;
 /** A renewal that takes longer has failed, before anybody takes over. */
@@ -106,7 +115,7 @@ export class Vault {
     for (let attempts = 0; clock.monotonic() < giveUpAt; attempts++) {
       const step = await this.#begin(id, renewal, lease, seen);
       if (step.kind === "valid") return step.value;
-      if (step.kind === "unknownKey") throw unknownKey();
+      if (step.kind === "unknownKey") throw new UnopenedError();
       if (step.kind === "renew") {
         const value = await this.#renew(id, renewal, lease, step.value);
         if (value !== undefined) return value;
@@ -137,7 +146,7 @@ export class Vault {
     });
     if (record.sealed === undefined) return undefined;
     const opened = this.#options.seal.open(id, record.sealed);
-    if (opened === undefined) throw unknownKey();
+    if (opened === undefined) throw new UnopenedError();
     return opened.value;
   }
 
@@ -157,12 +166,14 @@ export class Vault {
     );
   }
 
-  /** Removes a value; a renewal under way has no effect. Returns what was there, if it can be opened. */
+  /** Removes a value; a renewal under way has no effect. Returns what was there, without members if no key opens it. */
   async remove(id: VaultId): Promise<JsonObject | undefined> {
     let removed: JsonObject | undefined;
     await this.#options.store.update(recordKey(id), (stored) => {
-      const { sealed = "" } = readRecord(stored);
-      removed = this.#options.seal.open(id, sealed)?.value;
+      const { sealed } = readRecord(stored);
+      removed = sealed === undefined
+        ? undefined
+        : this.#options.seal.open(id, sealed)?.value ?? {};
       return this.#entry({});
     });
     return removed;
@@ -279,12 +290,6 @@ export class Vault {
   #entry(record: VaultRecord) {
     return { value: { ...record }, expireInMs: this.#options.maxAgeMs };
   }
-}
-
-function unknownKey(): VaultError {
-  return new VaultError(
-    "Cannot open a token: no key of the vault fits, or the record is damaged",
-  );
 }
 
 function readRecord(stored: unknown): VaultRecord {

@@ -19,6 +19,8 @@ export interface UserService extends AsyncDisposable {
   beforeToken: () => Promise<void>;
   /** Lifetime of access tokens, in seconds. */
   lifetime: number;
+  /** Issues refresh tokens; true by default. */
+  refreshes: boolean;
   /** Checks the proofs of requests to the service. */
   readonly proofs: ProofVerifier;
   /** Requests at the authorization server: `POST /token`. */
@@ -62,6 +64,7 @@ export async function startUserService(
     fault: undefined as UserService["fault"],
     beforeToken: () => Promise.resolve(),
     lifetime: 3600,
+    refreshes: true,
     describe: undefined as UserService["describe"],
     rejected: new Set<string>(),
     handle: (
@@ -126,7 +129,11 @@ export async function startUserService(
         tokenRequests.push({ ...(state.fault ?? context.oidc?.params) });
         const { body } = context;
         if (typeof body === "object" && body !== null && "expires_in" in body) {
-          context.body = { ...body, expires_in: state.lifetime };
+          context.body = {
+            ...body,
+            expires_in: state.lifetime,
+            ...(!state.refreshes && { refresh_token: undefined }),
+          };
         }
       });
     },
