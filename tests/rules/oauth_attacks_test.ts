@@ -56,7 +56,7 @@ const attacks: Readonly<
     [tokens, "a valid token passes and is not forwarded to the MCP server"],
     [
       "tests/e2e/secrets/user_tokens_test.ts",
-      "tokens of users at services are nowhere in clear",
+      "are nowhere in clear: store, logs, traces, metrics",
     ],
   ],
   "4.10 stolen access tokens": [

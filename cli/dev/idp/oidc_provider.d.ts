@@ -6,6 +6,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface Context {
   readonly path: string;
+  /** Returns a header of the request; an empty string when there is none. */
+  get(header: string): string;
   status: number;
   /** Set while a request is for one of the endpoints. */
   readonly oidc: {
@@ -139,6 +141,8 @@ export class Provider {
     },
   ) => {
     resourceServer: unknown;
+    /** Thumbprint of the key that it is bound to (RFC 9449). */
+    jkt?: string;
     save(): Promise<string>;
   };
   /** Adds a grant; the handler sets the body of the response. */

@@ -210,3 +210,32 @@ Deno.test("the key of a connection is in the vault, sealed, and other processes 
   const log = [...first.log, ...second.log].join("\n");
   assert.equal(store.includes(key) || log.includes(key), false);
 });
+
+Deno.test("workers of a program prove with one key, each with the nonce that the service wants", async () => {
+  await using service = await startUserService({ wantsProofs: true });
+  await using site = await startConnectingSite();
+  await using gateway = await site.startProcess({
+    backends: [backendOf(service)],
+    backend: { backend: "drive" },
+    config: { workers: 2 },
+  });
+  await connect(site, "anna");
+  const sendAll = async () => {
+    const sent = Array.from({ length: 12 }, () => sendAs(site, "anna"));
+    return (await Promise.all(sent)).map(({ status }) => status);
+  };
+
+  const first = await sendAll();
+  service.proofs.nonce = "second-nonce";
+  const second = await sendAll();
+
+  assert.deepEqual(new Set([...first, ...second]), new Set([200]));
+  assert.equal(new Set(service.proofs.keys).size, 1);
+  assert.deepEqual(
+    service.proofs.rejections.filter((each) =>
+      each !== "use_dpop_nonce: nonce"
+    ),
+    [],
+  );
+  assert.doesNotMatch(gateway.log.all.join("\n"), /-nonce/);
+});

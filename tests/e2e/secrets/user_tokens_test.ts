@@ -5,6 +5,12 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { isJsonObject, stringMember } from "../../../src/base/json.ts";
+import {
+  recordKey,
+  type VaultId,
+  VaultSeal,
+} from "../../../src/identity/vault/vault_seal.ts";
 import {
   backendOf,
   LOGIN_SECRET,
@@ -29,9 +35,44 @@ const adminPaths = [
   "/ui/api/config",
 ];
 
-Deno.test("tokens of users at services are nowhere in clear: store, logs, traces, metrics, profiles, admin interface", async () => {
+/** Returns the private keys of accounts, which a vault has. */
+async function keysIn(storePath: string): Promise<readonly string[]> {
+  const seal = new VaultSeal(() => [VAULT_KEY]);
+  const empty = { issuer: "", subject: "", server: "", resource: "" };
+  const purpose = { ...empty, client: "listed connection" };
+  const open = (id: VaultId, value: unknown) =>
+    isJsonObject(value)
+      ? seal.open(id, stringMember(value, "sealed") ?? "")?.value ?? {}
+      : {};
+  const keys: string[] = [];
+  using kv = await Deno.openKv(storePath);
+  for await (const { value } of kv.list({ prefix: ["connections"] })) {
+    const read = open(purpose, value);
+    const text = (name: string) => stringMember(read, name) ?? "";
+    const id = {
+      issuer: text("issuer"),
+      subject: text("subject"),
+      server: text("server"),
+      resource: text("resource"),
+      client: text("client"),
+    };
+    const { proofKey } = open(id, (await kv.get(recordKey(id))).value);
+    if (isJsonObject(proofKey)) keys.push(stringMember(proofKey, "d") ?? "");
+  }
+  return keys;
+}
+
+for (const wantsProofs of [false, true]) {
+  const what = wantsProofs
+    ? "tokens of users that are bound to keys, and the keys,"
+    : "tokens of users at services";
+  Deno.test(`${what} are nowhere in clear: store, logs, traces, metrics, profiles, admin interface`, () =>
+    searchFor(wantsProofs));
+}
+
+async function searchFor(wantsProofs: boolean): Promise<void> {
   await using collector = await startOtlpCollector("http");
-  await using service = await startUserService();
+  await using service = await startUserService({ wantsProofs });
   const planted = new Set<string>();
   service.handle = ({ headers }) => {
     planted.add(headers.get("authorization")?.split(" ")[1] ?? "");
@@ -72,6 +113,9 @@ Deno.test("tokens of users at services are nowhere in clear: store, logs, traces
   planted.add((await site.authorization("anna")).split(".")[2] ?? "");
   planted.add(LOGIN_SECRET).add(VAULT_KEY).delete("");
   assert(planted.size >= 6, `${planted.size} tokens`);
+  const keys = await keysIn(site.storePath);
+  assert.deepEqual(keys.map(({ length }) => length), wantsProofs ? [43] : []);
+  for (const key of keys) planted.add(key);
   await collector.until(() => collector.spans.length > 0);
 
   const shown = new Map<string, Uint8Array>();
@@ -99,4 +143,4 @@ Deno.test("tokens of users at services are nowhere in clear: store, logs, traces
       assert(!text.includes(secret), `${place} has ${secret}`);
     }
   }
-});
+}

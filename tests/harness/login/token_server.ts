@@ -1,8 +1,10 @@
 // @ts-types="../../../cli/dev/idp/oidc_provider.d.ts"
 import type { Context, Provider } from "oidc-provider";
 import {
+  calculateJwkThumbprint,
   createLocalJWKSet,
   decodeJwt,
+  decodeProtectedHeader,
   exportJWK,
   exportPKCS8,
   generateKeyPair,
@@ -21,7 +23,7 @@ interface TokenRequest {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** An authorization server that issues tokens for services, to `gateway` with a secret and to `signer` with a key. */
+/** An authorization server that issues tokens for services, bound to the key of a proof if there is one, to `gateway` with a secret and to `signer` with a key. */
 export interface TokenServer extends AsyncDisposable {
   readonly idp: Idp;
   /** Issuer of the tokens of users, which the server trusts. */
@@ -130,6 +132,8 @@ function addGrants(
       client,
       extra: act,
     });
+    const proof = context.get("dpop");
+    if (proof !== "") token.jkt = await thumbprintOf(proof);
     const resource = String(context.oidc.params?.["resource"] ?? "urn:any");
     token.resourceServer = {
       audience: resource,
@@ -140,7 +144,7 @@ function addGrants(
     context.body = {
       access_token: await token.save(),
       issued_token_type: "urn:ietf:params:oauth:token-type:access_token",
-      token_type: "Bearer",
+      token_type: proof === "" ? "Bearer" : "DPoP",
       expires_in: 3600,
     };
   };
@@ -166,6 +170,13 @@ function addGrants(
       undefined,
     );
   }, ["assertion", "resource", "audience", "scope"]);
+}
+
+/** Returns the thumbprint of the key of a proof (RFC 9449). */
+async function thumbprintOf(proof: string): Promise<string> {
+  const { jwk } = decodeProtectedHeader(proof);
+  if (jwk === undefined) throw new TypeError("The proof has no key");
+  return await calculateJwkThumbprint(jwk);
 }
 
 /** Tokens of the server itself are opaque, unless they are for a service. */
