@@ -1,4 +1,6 @@
+import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { runInSlices } from "../../base/slices.ts";
 import { OtherTools, type ServerTools, suspicionsOf } from "./suspicions.ts";
 import type {
   DescribedServerTools,
@@ -16,28 +18,39 @@ export interface ListedTools extends ServerTools {
   readonly error: string | undefined;
 }
 
-/** Describes tools with what is held back, and what is suspicious about them. */
-export function describeTools(
+/** Describes tools with what is held back, and what is suspicious about them, in slices. */
+export async function describeTools(
   listed: readonly ListedTools[],
-): readonly DescribedServerTools[] {
-  return listed.map(({ server, prefix, approval, lock, items, error }) => {
-    const others = new OtherTools(
-      listed.filter((each) => each.server !== server),
-      items,
+  clock: Clock,
+): Promise<readonly DescribedServerTools[]> {
+  const described: DescribedServerTools[] = [];
+  for (const each of listed) {
+    const others = await OtherTools.create(
+      listed.filter(({ server }) => server !== each.server),
+      clock,
+      each.items,
     );
-    return {
-      server,
-      ...(approval !== undefined && { approval }),
-      ...(error !== undefined && { error }),
-      tools: Array.from(
-        items.values(),
-        (item) => ({
-          name: exposedName(prefix, String(item["name"])),
-          ...describeTool(lock, item, others),
-        }),
-      ),
-    };
-  });
+    described.push(await runInSlices(describeServer(each, others), clock));
+  }
+  return described;
+}
+
+function* describeServer(
+  { server, prefix, approval, lock, items, error }: ListedTools,
+  others: OtherTools,
+): Generator<void, DescribedServerTools> {
+  const tools = [];
+  for (const item of items.values()) {
+    const name = exposedName(prefix, String(item["name"]));
+    tools.push({ name, ...describeTool(lock, item, others) });
+    yield;
+  }
+  return {
+    server,
+    ...(approval !== undefined && { approval }),
+    ...(error !== undefined && { error }),
+    tools,
+  };
 }
 
 function describeTool(

@@ -1,9 +1,14 @@
+import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { runInSlices } from "../../base/slices.ts";
 import { exposedName, foldName } from "../names/names.ts";
 
-const MAX_TEXT = 256 * 1024;
+/** The patterns take a quarter of a millisecond for 1 KB of what nearly matches. */
+const MAX_TEXT = 64 * 1024;
 /** Shorter names and descriptions are alike by chance. */
 const MIN_NAME = 8;
+/** Clients know longer names with a hash; all that are left of one without a character would take its square of memory. */
+const MAX_NAME = 64;
 const MIN_DESCRIPTION = 40;
 /** Tools of other servers that a tool is compared with. */
 const MAX_OTHERS = 2000;
@@ -44,16 +49,33 @@ export class OtherTools {
   readonly #descriptions = new Map<string, string>();
   readonly #servers: readonly string[];
 
-  /** @param own Tools of the server itself: what it calls the same is no imitation. */
-  constructor(
-    servers: readonly ServerTools[],
-    own: ReadonlyMap<string, JsonObject> = new Map(),
-  ) {
+  private constructor(servers: readonly ServerTools[]) {
     this.#servers = servers.map(({ server }) => foldName(server));
+  }
+
+  /**
+   * Collects the tools of other servers, in slices.
+   * @param own Tools of the server itself: what it calls the same is no imitation.
+   */
+  static async create(
+    servers: readonly ServerTools[],
+    clock: Clock,
+    own: ReadonlyMap<string, JsonObject> = new Map(),
+  ): Promise<OtherTools> {
+    const created = new OtherTools(servers);
+    await runInSlices(created.#fill(servers, own), clock);
+    return created;
+  }
+
+  *#fill(
+    servers: readonly ServerTools[],
+    own: ReadonlyMap<string, JsonObject>,
+  ): Generator<void, void> {
     let count = 0;
     for (const { prefix, items } of servers) {
       for (const [name, { description }] of items) {
         if (++count > MAX_OTHERS) return;
+        yield;
         this.names.add(exposedName(prefix, name));
         const text = proseOf(description);
         if (text.length >= MIN_DESCRIPTION) this.#descriptions.set(text, name);
@@ -87,8 +109,8 @@ export function suspicionsOf(
   others: OtherTools,
 ): readonly string[] {
   const { name, title, description, inputSchema } = tool;
-  const text = JSON.stringify([name, title, description, inputSchema])
-    .slice(0, MAX_TEXT);
+  const whole = JSON.stringify([name, title, description, inputSchema]);
+  const text = whole.slice(0, MAX_TEXT);
   const prose = [title, description]
     .filter((each) => typeof each === "string").join("\n").slice(0, MAX_TEXT);
   // One class of characters: a long word takes no longer than others.
@@ -97,6 +119,7 @@ export function suspicionsOf(
   const imitated = others.imitatedBy(String(name));
   const copied = others.describedAs(description);
   return [
+    ...(whole.length > MAX_TEXT ? ["it is too long to be examined"] : []),
     ...(hidden.test(text) || controls.test(text)
       ? ["it has hidden characters"]
       : []),
@@ -118,6 +141,7 @@ export function suspicionsOf(
 /** Returns a name and all that are left of it without one character; names that differ in one share one. */
 function variantsOf(name: string): readonly string[] {
   if (name.length < MIN_NAME) return [];
+  if (name.length > MAX_NAME) return [name];
   return [
     name,
     ...Array.from(name, (_, at) => name.slice(0, at) + name.slice(at + 1)),

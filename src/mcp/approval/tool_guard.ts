@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
-import { mapInSlices } from "../../base/slices.ts";
+import { runInSlices } from "../../base/slices.ts";
 import type { McpServerSettings } from "../servers/mcp_settings.ts";
 import { ServerFailure } from "../servers/failures/server_failure.ts";
 import { OtherTools, type ServerTools, suspicionsOf } from "./suspicions.ts";
@@ -36,6 +37,7 @@ interface Verdict {
 export class ToolGuard {
   readonly #backend: string;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #pins: ToolPins;
   readonly #reported = new Set<string>();
   /** Approved tools of servers without a lock file. */
@@ -45,10 +47,11 @@ export class ToolGuard {
   readonly #verdicts = new Map<string, Verdict>();
 
   /** @param backend Key of the backend, for the pins. */
-  constructor(backend: string, pins: ToolPins, log: Log) {
+  constructor(backend: string, pins: ToolPins, log: Log, clock: Clock) {
     this.#backend = backend;
     this.#pins = pins;
     this.#log = log;
+    this.#clock = clock;
   }
 
   /** Returns the tools that clients may get. @throws {ServerFailure} When nobody knows what is approved. */
@@ -63,16 +66,12 @@ export class ToolGuard {
     const state = lists.map(({ hash }) => hash).join();
     const known = this.#verdicts.get(name);
     if (known?.lock === lock && known?.state === state) return known.admitted;
-    const others = new OtherTools(
+    const others = await OtherTools.create(
       lists.filter(({ server }) => server !== name),
+      this.#clock,
       items,
     );
-    const tools = await mapInSlices(items, ([key, item]) => ({
-      key,
-      item,
-      isHeld: heldReason(lock, item) !== undefined,
-      problems: suspicionsOf(item, others),
-    }));
+    const tools = await runInSlices(judge(items, lock, others), this.#clock);
     const held = tools.filter(({ isHeld }) => isHeld).map(({ key }) => key);
     const suspicious = tools.filter(({ problems }) => problems.length > 0);
     for (const { item, problems } of suspicious) {
@@ -165,6 +164,16 @@ export class ToolGuard {
 }
 
 const nothing: ToolLock = new Map();
+
+function* judge(items: Tools, lock: ToolLock | undefined, others: OtherTools) {
+  const judged = [];
+  for (const [key, item] of items) {
+    const isHeld = heldReason(lock, item) !== undefined;
+    judged.push({ key, item, isHeld, problems: suspicionsOf(item, others) });
+    yield;
+  }
+  return judged;
+}
 
 function hashOf(items: Tools): string {
   return createHash("sha256").update(JSON.stringify([...items.values()]))

@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import type { ListedTools } from "../approval/described_tools.ts";
@@ -40,6 +41,7 @@ export interface CatalogOptions {
   /** Approved tools of servers without a lock file. */
   readonly pins: ToolPins;
   readonly log: Log;
+  readonly clock: Clock;
 }
 
 const MAX_KNOWN = 10_000;
@@ -57,9 +59,9 @@ export class Catalog {
   /** Places of tools that their names say, which no list changes. */
   readonly #named = new Map<string, Place>();
 
-  constructor({ servers, backend, pins, log }: CatalogOptions) {
+  constructor({ servers, backend, pins, log, clock }: CatalogOptions) {
     this.#servers = servers;
-    this.#guard = new ToolGuard(backend, pins, log);
+    this.#guard = new ToolGuard(backend, pins, log, clock);
     this.#entries = new ServerEntries(this.#guard);
     this.#collisions = new Collisions(log);
     this.resources = new ResourceFinder(servers, this.#entries);

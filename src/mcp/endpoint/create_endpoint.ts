@@ -72,7 +72,7 @@ export function createEndpoint(options: EndpointOptions): McpEndpoint {
   const servers = options.servers.map((each) =>
     createServer(each, options, changes)
   );
-  const catalog = new Catalog({ servers, backend: key, pins, log });
+  const catalog = new Catalog({ servers, backend: key, pins, log, clock });
   const search = discovery &&
     new ToolSearch(discovery, options.servers.map(nameOf), clock);
   const tasks = new TaskIds(seal);

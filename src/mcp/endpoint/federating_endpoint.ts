@@ -133,13 +133,14 @@ export class McpEndpoint {
 
   /** Describes the tools of the servers for those who approve them. */
   async describeTools(): Promise<readonly DescribedServerTools[]> {
-    const { common, catalog } = this.#services;
+    const { common, catalog, clock } = this.#services;
     const client = { user: "", capabilities: {} };
-    return describeTools(
+    return await describeTools(
       await catalog.listedTools({
         ...client,
         connect: (server) => common.get(server, client),
       }),
+      clock,
     );
   }
 

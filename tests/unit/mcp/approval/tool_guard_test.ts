@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { systemClock } from "../../../../src/base/clock.ts";
 import { ToolGuard } from "../../../../src/mcp/approval/tool_guard.ts";
 import { lockedTool } from "../../../../src/mcp/approval/tool_lock.ts";
 import type { ToolPins } from "../../../../src/mcp/approval/tool_pins.ts";
@@ -26,7 +27,7 @@ function createGuard(pins: Partial<ToolPins>) {
   const notExpected = () => Promise.reject(new Error("not expected"));
   const log = new RecordedLog();
   const all = { read: notExpected, pin: notExpected, ...pins };
-  return { log, guard: new ToolGuard("default/tools", all, log) };
+  return { log, guard: new ToolGuard("default/tools", all, log, systemClock) };
 }
 
 Deno.test("while nobody knows what is approved, clients get no tools", async () => {
