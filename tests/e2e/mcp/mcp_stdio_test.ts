@@ -168,11 +168,11 @@ Deno.test("a message without end ends the process", async () => {
   );
 });
 
-Deno.test("standard error is in the log, bounded and without secrets", async () => {
+Deno.test("standard error is in the log, bounded and without secrets and colors", async () => {
   await using gateway = await start({ env: { API_KEY: "s3cret-value" } });
 
   await call(gateway.origin, "complain", {
-    text: "denied with s3cret-value",
+    text: "\u001b[31mdenied\u001b[0m with s3cr\u001b[1met-value",
     times: 500,
   });
   await gateway[Symbol.asyncDispose]();

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { REDACTION_MARKER } from "../../../base/redaction.ts";
@@ -58,7 +59,9 @@ export class ProcessLog {
     }
     const dropped = this.#dropped > 0 ? this.#dropped : undefined;
     this.#dropped = 0;
-    const text = this.#redact(line).slice(0, MAX_LOGGED_LENGTH);
+    // First, as a secret may have colors within.
+    const plain = stripVTControlCharacters(line);
+    const text = this.#redact(plain).slice(0, MAX_LOGGED_LENGTH);
     this.#log.info(message, { server: this.#server, text, dropped });
   }
 
