@@ -3,7 +3,7 @@ import { findTypeMistake } from "./check_types.ts";
 import { checkNames, type Usage } from "./check.ts";
 import type { EvaluationFailure } from "./evaluation_failure.ts";
 import { type Ast, parseExpression } from "./library.ts";
-import { findMistake } from "./mistakes.ts";
+import { findMistake, findUnclosed } from "./mistakes.ts";
 import {
   asCondition,
   type IsUnknownInput,
@@ -130,7 +130,12 @@ export function compileExpression(
   shown = text,
 ): Expression | ExpressionFault {
   const parsed = parseExpression(text);
-  if (!("ast" in parsed)) return fault(text, findMistake(text) ?? parsed);
+  if (!("ast" in parsed)) {
+    const unclosed = parsed.message.startsWith("unexpected")
+      ? findUnclosed(text)
+      : undefined;
+    return fault(text, findMistake(text) ?? unclosed ?? parsed);
+  }
   const usage = checkNames(parsed);
   if (usage.unknown !== undefined) {
     const mistake = findMistake(text);

@@ -103,6 +103,30 @@ export function findMistake(text: string): Mistake | undefined {
   return undefined;
 }
 
+const openings = new Map([[")", "("], ["]", "["], ["}", "{"]]);
+
+/** Finds the string or bracket that is not closed in an expression that the parser rejects. */
+export function findUnclosed(text: string): SyntaxFault | undefined {
+  const code = withoutTexts(text);
+  const rest = text.slice(code.length);
+  if (rest !== "") {
+    return {
+      message: `${rest.slice(0, 1)} is not closed`,
+      offset: code.length,
+    };
+  }
+  const open: SyntaxFault[] = [];
+  for (const { 0: bracket, index: offset } of code.matchAll(brackets)) {
+    const opening = openings.get(bracket);
+    if (opening === undefined) {
+      open.push({ message: `${bracket} is not closed`, offset });
+    } else if (!open.pop()?.message.startsWith(opening)) {
+      return { message: `unexpected ${bracket}`, offset };
+    }
+  }
+  return open.at(-1);
+}
+
 const texts =
   /'''[^]*?'''|"""[^]*?"""|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g;
 const comments = /\/\/.*/g;

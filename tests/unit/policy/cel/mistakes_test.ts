@@ -53,6 +53,20 @@ for (const [text, place] of missing) {
   });
 }
 
+const unclosed: readonly [string, string][] = [
+  ["request.headers['x' == '1'", "[ is not closed at column 16"],
+  ["has(jwt.x", "( is not closed at column 4"],
+  ["{'a': [1, 2}", "unexpected } at column 12"],
+  ["jwt.a)", "unexpected ) at column 6"],
+  ["has('abc", "' is not closed at column 5"],
+  ["[')', \"(\"] // (\n@", "unexpected @ at line 2, column 1"],
+];
+for (const [text, message] of unclosed) {
+  Deno.test(`a fault points at what is not closed: ${JSON.stringify(text)}`, () => {
+    assert.equal(faultOf(text).message, message);
+  });
+}
+
 for (
   const text of [
     "jwt.and == 'a = b' && jwt.or && !jwt.not",
