@@ -74,6 +74,8 @@ export function reasonToMove(
   if (replaysFailures && attempts?.isTooLong === true) {
     return "context_too_long";
   }
+  // Another deployment may have the model.
+  if (replaysFailures && attempts?.lacksModel === true) return "404";
   if (route.choice?.leavesFilters === true && attempts?.isFiltered === true) {
     return "content_filter";
   }

@@ -164,6 +164,7 @@ export async function checkResponse(
     ? await peekError(response)
     : "";
   attempts.isTooLong = tooLong.test(error);
+  attempts.lacksModel = status === 404;
   attempts.isFiltered = isFilterError(error);
   const isRejected = status === 401 || status === 403 ||
     status === 400 && provider.rejectsKey?.(parseJson(error)) === true;

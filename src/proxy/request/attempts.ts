@@ -40,6 +40,8 @@ export class Attempts {
   limitedBy: string | undefined;
   /** The latest attempt was longer than the context of the model. */
   isTooLong = false;
+  /** The LLM provider of the latest attempt does not have the model. */
+  lacksModel = false;
   /** The provider of the latest attempt withheld the answer. */
   isFiltered = false;
   /** Tokens that the provider billed for an answer that it withheld. */
@@ -91,6 +93,7 @@ export class Attempts {
     this.limitedBy = undefined;
     this.dropped = none;
     this.isTooLong = false;
+    this.lacksModel = false;
     this.isFiltered = false;
   }
 
