@@ -7,6 +7,7 @@ import {
 } from "./backend_credentials.ts";
 import type { IssuedToken } from "./oauth_library.ts";
 import type { ProofKey } from "./proof_key.ts";
+import { UnreadConnectionError } from "./token_error.ts";
 
 /** Lifetime of tokens whose server does not say it. */
 const UNKNOWN_LIFETIME_MS = 5 * 60_000;
@@ -43,13 +44,13 @@ export interface TokenFailure {
   readonly pauseMs: number;
 }
 
-/** Returns a failure after another one: pauses double. */
+/** Returns a failure after another one: pauses double, except while the store is away, which a look-up does not burden. */
 export function failAgain(
   before: TokenFailure | undefined,
   error: unknown,
   now: number,
 ): TokenFailure {
-  const pauseMs = before === undefined
+  const pauseMs = before === undefined || error instanceof UnreadConnectionError
     ? FIRST_RETRY_MS
     : Math.min(LONGEST_RETRY_MS, before.pauseMs * 2);
   return { error, retryAt: now + pauseMs, pauseMs };
