@@ -9,7 +9,7 @@ import { describeClients, mergeClients } from "./client_tasks.ts";
 import type { TaskTree } from "./descriptions.ts";
 import type { CallingThread, TrafficThread } from "./traffic_thread.ts";
 
-/** Describes what is under way in a thread. @param limit See `describeClients`. */
+/** Describes what is under way in a thread. @param limit See `describeClients`; also of leases. */
 export function describeTasks(
   { clock, cooldowns, debugging, listeners, state, upstreams }: TrafficThread,
   limit: number,
@@ -27,7 +27,10 @@ export function describeTasks(
     ) => ({ ...more, until: new Date(now + remainingMs).toISOString() })),
     keySets: state.keySets(),
     providerMetadata: state.providerMetadata(),
-    leases: state.globalLimits().map(describeGlobalBudget),
+    // Every stored key may have budgets of its own.
+    leases: limit === 0
+      ? []
+      : state.globalLimits().slice(0, limit).map(describeGlobalBudget),
     watchers: debugging.tracing.watchers(),
   };
 }
@@ -86,7 +89,7 @@ export function mergeTasks(
     leases: [
       ...workers?.state.describeLeases() ?? [],
       ...trees.flatMap(({ leases }) => leases),
-    ],
+    ].slice(0, limit),
     watchers: workers?.watches.describe() ?? [],
   };
 }
