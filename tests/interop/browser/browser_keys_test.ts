@@ -57,12 +57,12 @@ Deno.test("a key is made, used, rotated and revoked on the page Keys, which show
   await form.getByLabel("Longest lifetime").fill("48h");
   await budgets.press("Enter");
   await page.getByRole("table", { name: "Teams" })
-    .getByText("5usd/month, 100requests/minute").waitFor();
-  await page.getByText("3 keys, 48h, 20usd/month").waitFor();
+    .getByText("5 usd/month, 100 requests/minute").waitFor();
+  await page.getByText("3 keys, 48h, 20 usd/month").waitFor();
   await press("Edit blue");
   await form.getByLabel("Keys that each user may make").fill("");
   await form.getByRole("button", { name: "Save" }).click();
-  await page.getByText("3 keys, 48h, 20usd/month").waitFor({
+  await page.getByText("3 keys, 48h, 20 usd/month").waitFor({
     state: "detached",
   });
   await press(/^Edit key_/);

@@ -128,7 +128,7 @@ const tasks: readonly Task[] = [
       await page.getByRole("textbox", { name: "Budget" }).fill("50usd/month");
       await user.press("Create team");
       await page.getByRole("table", { name: "Teams" })
-        .getByText("50usd/month").waitFor();
+        .getByText("50 usd/month").waitFor();
       await user.press("Create key");
       await page.getByRole("region", { name: "New key" }).waitFor();
       await page.getByRole("table", { name: "API keys" })

@@ -158,7 +158,7 @@ class Drawing {
       series: [
         {
           value: (_, at) =>
-            at === null ? "–" : new Date(at * 1000).toLocaleTimeString(),
+            at === null ? "" : new Date(at * 1000).toLocaleTimeString(),
         },
         ...series.map(({ label, color, isFilled }): uPlot.Series => ({
           label,
@@ -169,7 +169,9 @@ class Drawing {
           ...(isFilled
             ? { fill: `color-mix(in srgb, ${colorOf(color)} 14%, transparent)` }
             : {}),
-          value: (_, value) => value === null ? "–" : format(value),
+          // Without a pointer on the chart, there is no index.
+          value: (_, value, __, index) =>
+            value !== null ? format(value) : index === null ? "" : "–",
         })),
       ],
     };

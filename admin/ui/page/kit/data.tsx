@@ -51,8 +51,8 @@ export function Fact({ name, children }: FactProps) {
 export type Column<T> = readonly [
   title: string,
   cell: (row: T) => ComponentChildren,
-  /** `number` aligns figures at the right; a `wide` column has the space that is left. */
-  kind?: "number" | "wide",
+  /** `number` aligns figures at the right; a `wide` column has the space that is left, a `name` enough for most names. */
+  kind?: "number" | "wide" | "name",
 ];
 
 interface TableProps<T> {

@@ -69,6 +69,11 @@ export function Empty({ title, children, isPanel = false }: EmptyProps) {
   return isPanel ? <section class="panel">{content}</section> : content;
 }
 
+/** Says that data is on its way; invisible at first, as most of it is there at once. */
+export function Loading() {
+  return <p class="loading quiet" role="status">Loading…</p>;
+}
+
 /** An error for the user, announced to screen readers; nothing while the text is empty. */
 export function Problem(
   { children }: { readonly children: ComponentChildren },

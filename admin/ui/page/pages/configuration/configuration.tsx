@@ -14,6 +14,7 @@ import { Button, Choice } from "../../kit/inputs.tsx";
 import {
   Badge,
   Empty,
+  Loading,
   Message,
   PageHead,
   Problem,
@@ -55,6 +56,7 @@ export function Configuration({ argument, status }: PageProps) {
         )}
       />
       <Problem>{problem}</Problem>
+      {!source && problem === "" && <Loading />}
       {source && file && (
         <Draft
           key={file.name}

@@ -10,7 +10,9 @@ type Budgets = KeyObjectList["objects"][number]["budgets"];
 
 /** Returns the budgets of an object as text, for people. */
 export function describeBudgets(budgets: Budgets = []): string {
-  return budgets.map((each) => formatBudget(each) ?? "other").join(", ");
+  return budgets.map((each) =>
+    formatBudget(each)?.replace(/^[\d.]+/, "$& ") ?? "other"
+  ).join(", ");
 }
 
 /** Returns the budgets that a form can show as its text. */

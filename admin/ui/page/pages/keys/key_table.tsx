@@ -104,7 +104,7 @@ export function KeyTable({ keys, canChange, onChange, onEdit }: KeyTableProps) {
         {team ?? "–"}
         {user !== undefined && <div class="quiet">{user}</div>}
       </>
-    )],
+    ), "name"],
     ["Begins with", ({ keys }) => `${keys?.at(-1)?.prefix ?? ""}…`],
     ["Status", ({ status }) => <Badge tone={tones[status]}>{status}</Badge>],
     [

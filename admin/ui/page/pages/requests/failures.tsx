@@ -112,7 +112,7 @@ const columns: readonly Column<LoggedRequest>[] = [
     "wide",
   ],
   ["Reason", ({ reason }) => reason],
-  ["Route", ({ route }) => route ?? "–"],
+  ["Route", ({ route }) => route ?? "–", "name"],
   ["Time", ({ time }) => <Time at={time} isShort />],
 ];
 

@@ -5,7 +5,7 @@ import { Code, Table } from "../../kit/data.tsx";
 import { FactLines, FactList } from "../../kit/fact_list.tsx";
 import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
 import { Button, Find } from "../../kit/inputs.tsx";
-import { Badge, Empty, PageHead, Problem } from "../../kit/layout.tsx";
+import { Badge, Empty, Loading, PageHead, Problem } from "../../kit/layout.tsx";
 import { VirtualList } from "../../kit/virtual_list.tsx";
 import { getJson } from "../../server/api.ts";
 import { useLoaded, usePolled } from "../../server/poll.ts";
@@ -60,6 +60,7 @@ export function Topology({ argument, status }: PageProps) {
         }
       />
       <Problem>{problem}</Problem>
+      {!model && problem === "" && <Loading />}
       {model && (
         <Picture
           model={model}
