@@ -7,7 +7,6 @@ import type { PageProps } from "../../navigation/page.ts";
 import { linkTo, remember } from "../../navigation/place.ts";
 import { type Figure, Stats } from "../../kit/data.tsx";
 import { compact, dollars, latency, percent } from "../../kit/format.ts";
-import { useNextFrame } from "../../kit/frames.ts";
 import { useRef } from "../../kit/framework.ts";
 import { Button, Segments } from "../../kit/inputs.tsx";
 import { Empty, PageHead, Problem } from "../../kit/layout.tsx";
@@ -39,7 +38,6 @@ export function Traffic({ argument }: PageProps) {
   const latest = useRef<TrafficReport | undefined>(undefined);
   latest.current = data.value ?? latest.current;
   const report = latest.current;
-  const inTable = useNextFrame(report);
   return (
     <>
       <PageHead
@@ -76,13 +74,11 @@ export function Traffic({ argument }: PageProps) {
               <Numbers figures={report.figures} seconds={report.seconds} />
             </div>
             <TrafficCharts report={report} text={chosen.text} />
-            {inTable && (
-              <TrafficTable
-                report={inTable}
-                selected={name}
-                onSelect={(name) => change({ name })}
-              />
-            )}
+            <TrafficTable
+              report={report}
+              selected={name}
+              onSelect={(name) => change({ name })}
+            />
           </>
         ))}
     </>

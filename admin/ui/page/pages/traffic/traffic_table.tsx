@@ -11,6 +11,7 @@ import {
   number,
   percent,
 } from "../../kit/format.ts";
+import { useNextFrame } from "../../kit/frames.ts";
 import { useRef, useState } from "../../kit/framework.ts";
 import { Button, Segments } from "../../kit/inputs.tsx";
 import { Section } from "../../kit/layout.tsx";
@@ -29,10 +30,15 @@ interface TrafficTableProps {
   readonly onSelect: (name: string | undefined) => void;
 }
 
-/** A row for each name; a press shows the charts of that name alone. */
-export function TrafficTable(
-  { report, selected, onSelect }: TrafficTableProps,
-) {
+/** A row for each name; a press shows the charts of that name alone. Drawn after the charts, in a frame of its own. */
+export function TrafficTable(props: TrafficTableProps) {
+  const report = useNextFrame(props.report);
+  return report === undefined
+    ? null
+    : <TrafficRows {...props} report={report} />;
+}
+
+function TrafficRows({ report, selected, onSelect }: TrafficTableProps) {
   const { by } = report;
   const [sorting, sortBy] = useState<Sorting>("requests");
   const element = useRef<HTMLDivElement>(null);
