@@ -31,7 +31,9 @@ export class GrowingBuffer {
 
   /** The content; valid until the next change. */
   get view(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
+    return this.#bytes.length === this.#length
+      ? this.#bytes
+      : this.#bytes.subarray(0, this.#length);
   }
 
   append(bytes: Uint8Array): void {

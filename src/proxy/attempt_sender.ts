@@ -140,7 +140,7 @@ export class AttemptSender {
   }
 
   /** Sends to the MCP servers, the LLM provider or the endpoint of a backend. @param traceparent Place of the attempt in a trace. */
-  async #sendBody(
+  #sendBody(
     call: Call,
     upstream: Pick<AttemptTarget, "send">,
     { unread, traceparent }: {
@@ -180,7 +180,7 @@ export class AttemptSender {
       return upstream.send(request, body, cancellation);
     }
     const { authority } = exchange.originalRequest;
-    return await mcp.send(backend, backend.mcp, {
+    return mcp.send(backend, backend.mcp, {
       request,
       authority,
       slots,

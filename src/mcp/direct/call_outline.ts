@@ -2,11 +2,14 @@ import { Buffer, isUtf8 } from "node:buffer";
 import type { JsonRpcId } from "../../base/errors.ts";
 import { JsonCursor, jsonNames } from "../../base/json/json_cursor.ts";
 import { KIND } from "../../base/json/json_tokens.ts";
+import type { ByteSpan } from "../protocol/raw_messages.ts";
 import { MAX_DEPTH } from "../protocol/rpc_messages.ts";
 
 /** Longer messages are parsed: walking through them in one go would keep other requests waiting. */
 export const MAX_OUTLINED_BYTES = 128 * 1024;
 const MAX_ID_LENGTH = 128;
+/** Longer texts of `_meta` are read anew each time. */
+const MAX_KEPT_META = 2048;
 /** Integers of so few digits are exact. */
 const MAX_DIGITS = 15;
 const VERSION = '"2.0"';
@@ -18,7 +21,7 @@ export interface CallOutline {
   /** Letters, digits, `_` and `-`. */
   readonly name: string;
   /** JSON of the arguments; `undefined` without. */
-  readonly args: Uint8Array | undefined;
+  readonly args: ByteSpan | undefined;
   /** JSON of `_meta`, one character per byte; empty without. */
   readonly meta: string;
 }
@@ -36,16 +39,21 @@ export function outlineCall(bytes: Uint8Array): CallOutline | undefined {
     : undefined;
 }
 
+/** Parts of the call that was read last: most clients send the same `_meta` each time, and many calls in a row are of one tool. */
+const latest = { name: "", meta: "" };
+
 class MessageReader implements CallOutline {
   id: JsonRpcId = "";
   name = "";
-  args: Uint8Array | undefined;
+  args: ByteSpan | undefined;
   meta = "";
   readonly #text: Buffer;
   readonly #json: JsonCursor;
 
   constructor(bytes: Uint8Array) {
-    this.#text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#text = bytes instanceof Buffer
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#json = new JsonCursor(bytes, 0, bytes.length, MAX_DEPTH);
   }
 
@@ -101,19 +109,52 @@ class MessageReader implements CallOutline {
       const name = json.nameIn(paramNames);
       if (name < 0 || (found & 1 << name) !== 0) return false;
       found |= 1 << name;
-      const { at: start, kind } = json;
-      const end = json.skip();
-      if (name === 0) {
-        if (kind !== KIND.STRING) return false;
-        this.name = this.#textOf(start + 1, end - 1);
-        if (!/^[\w-]+$/.test(this.name)) return false;
-      } else {
-        if (kind !== KIND.OPEN_OBJECT) return false;
-        if (name === 1) this.args = this.#text.subarray(start, end);
-        else this.meta = this.#textOf(start, end);
-      }
+      const isRead = name === 0
+        ? this.#readName()
+        : name === 1
+        ? this.#readArguments()
+        : this.#readMeta();
+      if (!isRead) return false;
     }
     return (found & 1) === 1 && !json.hasFailed;
+  }
+
+  #readName(): boolean {
+    const { at, kind, bytes } = this.#json;
+    const start = at + 1;
+    const end = this.#json.skip() - 1;
+    if (kind !== KIND.STRING) return false;
+    if (!isAt(bytes, start, end, latest.name)) {
+      const name = this.#textOf(start, end);
+      if (!/^[\w-]+$/.test(name)) return false;
+      latest.name = name;
+    }
+    this.name = latest.name;
+    return this.name !== "";
+  }
+
+  #readArguments(): boolean {
+    const { at: start, kind, bytes } = this.#json;
+    this.args = { bytes, start, end: this.#json.skip() };
+    return kind === KIND.OPEN_OBJECT;
+  }
+
+  /** A text that begins with a whole object has the object as its value. */
+  #readMeta(): boolean {
+    const json = this.#json;
+    const { at: start, kind, bytes } = json;
+    if (kind !== KIND.OPEN_OBJECT) return false;
+    const { length } = latest.meta;
+    if (length > 0 && isAt(bytes, start, start + length, latest.meta)) {
+      json.skipKnown(length);
+      this.meta = latest.meta;
+      return true;
+    }
+    const end = json.skip();
+    this.meta = this.#textOf(start, end);
+    const isKept = !json.hasFailed && this.meta.length <= MAX_KEPT_META;
+    if (isKept) latest.meta = this.meta;
+    return true;
   }
 
   #textOf(start: number, end: number): string {

@@ -44,8 +44,9 @@ export class DirectCall {
     response: ResponseMessage | Promise<ResponseMessage>,
   ) => void;
   readonly #limit: MessageDeadline;
-  /** The response, with the part of the body that was read. */
-  #received: ResponseMessage | undefined;
+  #head: ResponseMessage | undefined;
+  /** The body, with the part of it that was read. */
+  #spooled: SpooledBody | undefined;
   #isOver = false;
 
   constructor(options: DirectCallOptions) {
@@ -61,8 +62,9 @@ export class DirectCall {
   /** Handles the call as any other from now on. */
   goOn(): void {
     if (!this.#end()) return;
-    if (this.#received !== undefined) {
-      this.#options.call.response = Promise.resolve(this.#received);
+    if (this.#head !== undefined) {
+      const received = { ...this.#head, body: this.#spooled };
+      this.#options.call.response = Promise.resolve(received);
     }
     this.#respond(Promise.try(this.#options.goOn));
   }
@@ -76,7 +78,8 @@ export class DirectCall {
       const isStream = typeOfAnswer(head);
       if (body === undefined || isStream === undefined) return this.goOn();
       const spooled = new SpooledBody(body);
-      this.#received = { ...head, body: spooled };
+      this.#head = head;
+      this.#spooled = spooled;
       for (let parts = 0; parts < MAX_PARTS; parts++) {
         const pending = spooled.readAhead();
         if (pending !== undefined) await pending;

@@ -7,6 +7,7 @@ import {
   isLogLevel,
   META,
   metaOf,
+  modernRevisions,
   passingMeta,
 } from "../protocol/revisions.ts";
 import { parseRpc } from "../protocol/rpc_messages.ts";
@@ -18,6 +19,8 @@ const MAX_LENGTH = 2048;
 export interface MetaFacts {
   /** Has nothing but `_meta`. */
   readonly params: JsonObject;
+  /** Revision of the modern era, if the request is complete in it. */
+  readonly revision: string | undefined;
   /** Capabilities of a client of the modern era that servers are to know. */
   readonly capabilities: JsonObject;
   /** Members for a server, by the era of both ends. */
@@ -26,24 +29,28 @@ export interface MetaFacts {
 
 /** Keeps what the latest texts of `_meta` say: a peer sends the same one each time. */
 class KeptMetas<T> {
-  readonly #kept = new Map<string, T>();
+  readonly #kept = new Map<string, { readonly value: T }>();
   readonly #read: (holder: JsonObject) => T;
+  /** What the absence of `_meta` says. */
+  readonly #absent: T;
 
   /** @param read Reads an object that has the `_meta`, or none. */
   constructor(read: (holder: JsonObject) => T) {
     this.#read = read;
+    this.#absent = read({});
   }
 
   /** @param text JSON, one character per byte; empty without `_meta`. */
   read(text: string): T {
+    if (text === "") return this.#absent;
     const known = this.#kept.get(text);
-    if (known !== undefined) return known;
-    const value = parseRpc(Buffer.from(text, "latin1").toString());
-    const read = this.#read(isJsonObject(value) ? { _meta: value } : {});
-    if (text.length > MAX_LENGTH) return read;
+    if (known !== undefined) return known.value;
+    const parsed = parseRpc(Buffer.from(text, "latin1").toString());
+    const value = this.#read(isJsonObject(parsed) ? { _meta: parsed } : {});
+    if (text.length > MAX_LENGTH) return value;
     if (this.#kept.size >= MAX_KEPT) this.#kept.clear();
-    this.#kept.set(text, read);
-    return read;
+    this.#kept.set(text, { value });
+    return value;
   }
 }
 
@@ -65,11 +72,17 @@ export function resultMetas(era: Era): KeptMetas<Uint8Array | undefined> {
 /** Returns the facts about parameters. */
 export function factsOf(params: JsonObject): MetaFacts {
   const meta = metaOf(params);
-  const { [META.LOG_LEVEL]: level, [META.CLIENT_CAPABILITIES]: declared } =
-    meta;
+  const {
+    [META.VERSION]: revision,
+    [META.LOG_LEVEL]: level,
+    [META.CLIENT_CAPABILITIES]: declared,
+  } = meta;
+  const isComplete = typeof revision === "string" &&
+    modernRevisions.has(revision) && isJsonObject(declared);
   const passing = passingMeta(params);
   return {
     params,
+    revision: isComplete ? revision : undefined,
     capabilities: passedCapabilities(declared, "modern"),
     passed: {
       legacy: passing,

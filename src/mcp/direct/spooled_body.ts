@@ -7,7 +7,8 @@ const nothing = new Uint8Array();
 export class SpooledBody implements Body {
   readonly length: number | undefined;
   readonly #source: Body;
-  readonly #kept = new GrowingBuffer();
+  /** Chunks before the last one. */
+  #kept: GrowingBuffer | undefined;
   /** The chunk that was read last, which is valid until the next one is read. */
   #chunk: Uint8Array | undefined;
   #pending: Promise<Uint8Array | undefined> | undefined;
@@ -25,7 +26,7 @@ export class SpooledBody implements Body {
 
   /** Bytes that were read ahead; valid until more is read. */
   get bytes(): Uint8Array {
-    if (this.#kept.length === 0) return this.#chunk ?? nothing;
+    if (this.#kept === undefined) return this.#chunk ?? nothing;
     this.#keepChunk();
     return this.#kept.view;
   }
@@ -53,7 +54,7 @@ export class SpooledBody implements Body {
     const { bytes } = this;
     if (bytes.length > 0) {
       this.#chunk = undefined;
-      this.#kept.take();
+      this.#kept = undefined;
       return bytes;
     }
     const pending = this.#pending;
@@ -72,7 +73,9 @@ export class SpooledBody implements Body {
   }
 
   #keepChunk(): void {
-    if (this.#chunk !== undefined) this.#kept.append(this.#chunk);
+    if (this.#chunk === undefined) return;
+    this.#kept ??= new GrowingBuffer();
+    this.#kept.append(this.#chunk);
     this.#chunk = undefined;
   }
 }

@@ -3,7 +3,6 @@ import type { Place } from "../catalog/server_entries.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
 import {
   acceptsEvents,
-  checkModernRequest,
   headerOf,
   type RpcRequest,
   withTrace,
@@ -15,7 +14,6 @@ import {
 } from "./endpoint_request.ts";
 import { type Era, legacyRevisions } from "../protocol/revisions.ts";
 import { writeRawResult } from "../protocol/raw_messages.ts";
-import { RpcFailure } from "../protocol/rpc_messages.ts";
 import { isModern, type ModernRequests } from "../requests/modern_requests.ts";
 import type { BegunCall } from "../servers/begun_call.ts";
 import type { ServerConnection } from "../servers/server_connection.ts";
@@ -77,9 +75,14 @@ export class DirectCalls {
     if (place === undefined || wantsProgress(facts)) return undefined;
     const revision = headerOf(headers, "mcp-protocol-version");
     const call = { request, outline, facts, place };
-    return isModern(facts.params, revision)
-      ? this.#handleModern(call)
-      : this.#handleLegacy(call, revision);
+    if (!isModern(facts.params, revision)) {
+      return this.#handleLegacy(call, revision);
+    }
+    const isConsistent = revision !== undefined &&
+      revision === facts.revision &&
+      headerOf(headers, "mcp-method") === "tools/call" &&
+      headerOf(headers, "mcp-name") === outline.name;
+    return isConsistent ? this.#handleModern(call) : undefined;
   }
 
   #factsOf(
@@ -94,14 +97,8 @@ export class DirectCalls {
   }
 
   #handleModern(call: Call): Promise<ResponseMessage> | undefined {
-    const { request, outline: { id, name }, facts, place } = call;
+    const { request, outline: { id }, facts, place } = call;
     const { headers, user, cancellation } = request;
-    try {
-      checkModernRequest("tools/call", { ...facts.params, name }, headers);
-    } catch (error) {
-      if (error instanceof RpcFailure) return undefined;
-      throw error;
-    }
     if (!this.#services.catalog.hasPlainHeaders(place)) return undefined;
     const client = { user, capabilities: facts.capabilities };
     const connection = this.#services.common.current(place.server, client);

@@ -1,6 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { ByteSpan } from "../protocol/raw_messages.ts";
 import { RPC, RpcFailure, type RpcMessage } from "../protocol/rpc_messages.ts";
 import { type Era, isAtLeast } from "../protocol/revisions.ts";
 
@@ -33,7 +34,7 @@ export interface RawCall {
   /** Name of the tool at the server: letters, digits, `_` and `-`. */
   readonly tool: string;
   /** JSON of the arguments; `undefined` without. */
-  readonly args: Uint8Array | undefined;
+  readonly args: ByteSpan | undefined;
   /** Members of `_meta` that are meant for the server, and the level of log messages. */
   readonly meta: JsonObject;
   readonly owners: readonly string[];

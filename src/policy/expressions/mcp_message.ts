@@ -51,20 +51,14 @@ export function resolveTarget(
   context: TargetContext,
   template?: string,
 ): McpMessage | undefined {
+  const role = message.tool && context.discoveryRole?.(message.tool.name);
+  if (role === undefined) return withServer(message, context, template);
   const { tool, ...rest } = message;
-  switch (tool && context.discoveryRole?.(tool.name)) {
-    case "search":
-    case "describe":
-      return { ...rest, methodName: "tools/list" };
-    case "call": {
-      const { name, arguments: args } = tool?.arguments ?? {};
-      if (typeof name !== "string") return undefined;
-      const inner = isJsonObject(args) ? { name, arguments: args } : { name };
-      return withServer({ ...rest, tool: inner }, context);
-    }
-    default:
-      return withServer(message, context, template);
-  }
+  if (role !== "call") return { ...rest, methodName: "tools/list" };
+  const { name, arguments: args } = tool?.arguments ?? {};
+  if (typeof name !== "string") return undefined;
+  const inner = isJsonObject(args) ? { name, arguments: args } : { name };
+  return withServer({ ...rest, tool: inner }, context);
 }
 
 function withServer(

@@ -20,10 +20,10 @@ const POOLED_BYTES = 2048;
  * Needs at most twice `maxBytes` and one chunk of memory, even for very small chunks.
  * @throws {GatewayError} `body_memory_full`, when all requests together hold too much.
  */
-export async function peekBody(
+export function peekBody(
   message: Bodied,
   maxBytes: number,
-): Promise<Uint8Array | undefined> {
+): Uint8Array | undefined | Promise<Uint8Array | undefined> {
   const { body, held } = message;
   if (body === undefined) return new Uint8Array();
   if (body instanceof PeekedBody && body.whole !== undefined) {
@@ -35,20 +35,38 @@ export async function peekBody(
     Buffer.allocUnsafe(Math.min(body.length ?? 0, POOLED_BYTES)),
     body.length,
   );
-  while (seen.length <= maxBytes) {
-    const next = body.read();
-    // A small body is at hand, and needs no turn of the event loop.
-    const chunk = next instanceof Promise ? await next : next;
-    if (chunk === undefined) {
-      const whole = seen.take();
-      message.body = new PeekedBody(whole, body, true, held);
-      return whole;
+  const read = () => {
+    while (seen.length <= maxBytes) {
+      const chunk = body.read();
+      if (chunk instanceof Promise) return chunk;
+      if (chunk === undefined) break;
+      take(chunk);
     }
+    return undefined;
+  };
+  const take = (chunk: Uint8Array) => {
     held?.take(chunk.length);
     seen.append(chunk);
-  }
-  message.body = new PeekedBody(seen.take(), body, false, held);
-  return undefined;
+  };
+  const finish = () => {
+    const isWhole = seen.length <= maxBytes;
+    const bytes = seen.take();
+    message.body = new PeekedBody(bytes, body, isWhole, held);
+    return isWhole ? bytes : undefined;
+  };
+  // A small body is at hand, and needs no turn of the event loop.
+  const pending = read();
+  if (pending === undefined) return finish();
+  return (async () => {
+    let next: typeof pending | undefined = pending;
+    while (next !== undefined) {
+      const chunk: Uint8Array | undefined = await next;
+      if (chunk === undefined) break;
+      take(chunk);
+      next = read();
+    }
+    return finish();
+  })();
 }
 
 /** Bytes that have been read, followed by those that have not. */

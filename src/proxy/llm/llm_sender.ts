@@ -26,20 +26,22 @@ import { sendTranslated } from "./translated_call.ts";
  * Sends a request to a provider as that expects it: its path, its model, its key in place of the client's.
  * @throws {LlmApiError} When the provider has no such operation, rejects the gateway's key, or the body cannot be read.
  */
-export function sendToProvider(call: LlmCall): Promise<ResponseMessage> {
+export async function sendToProvider(
+  call: LlmCall,
+): Promise<ResponseMessage> {
   const { request, body } = call;
   const { method, target, headers } = request;
   const isAnthropic = headers.has("anthropic-version");
   const realtime = readRealtimeOperation(request);
-  if (realtime !== undefined) return sendOperation(call, realtime);
+  if (realtime !== undefined) return await sendOperation(call, realtime);
   const operation = readOperation(method, target, isAnthropic);
   if (operation === undefined) {
     body?.cancel("unknown path");
     throw unknownPath(call, isAnthropic ? "anthropic" : "openai");
   }
   return "model" in operation
-    ? listModels(call, operation)
-    : sendOperation(call, operation);
+    ? await listModels(call, operation)
+    : await sendOperation(call, operation);
 }
 
 async function sendOperation(

@@ -7,6 +7,7 @@ import type { Slots } from "../../policy/contract/slot.ts";
  * without one, whose session ids are all that they have.
  */
 export function userOf(slots: Slots | undefined): string {
+  if (slots === undefined) return nobody;
   const identity = JSON.stringify(distinctCaller(slots));
   if (identity !== latest.identity) {
     latest = { identity, name: nameOf(identity) };
@@ -16,6 +17,8 @@ export function userOf(slots: Slots | undefined): string {
 
 /** Many requests in a row are of one caller, or of callers without identity. */
 let latest = { identity: "", name: "" };
+
+const nobody = nameOf("[]");
 
 function nameOf(identity: string): string {
   return createHash("sha256").update(identity).digest("base64url").slice(0, 22);

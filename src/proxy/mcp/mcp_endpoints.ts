@@ -132,7 +132,8 @@ export class McpEndpoints {
     }
     const { maxBufferBytes } = this.#options;
     const message = { body, held };
-    const bytes = await peekBody(message, maxBufferBytes);
+    const peeked = peekBody(message, maxBufferBytes);
+    const bytes = peeked instanceof Promise ? await peeked : peeked;
     message.body?.cancel(bytes === undefined ? "too long" : "read");
     if (bytes === undefined) throw tooLong(maxBufferBytes);
     const text = new RpcText(bytes);

@@ -9,6 +9,7 @@ import {
   type Caller,
   isPerCaller,
 } from "../../identity/backend_tokens/backend_credentials.ts";
+import type { ResponseMessage } from "../../http/message.ts";
 import type { SendHttp } from "../../mcp/servers/http/http_transport.ts";
 import { ServerFailure } from "../../mcp/servers/failures/server_failure.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
@@ -58,8 +59,11 @@ export function createSend(
   { destinationOf, tokens, maxBufferBytes, clock }: SendToServerOptions,
 ): SendHttp {
   const { credentials, tls } = backend;
-  const send: SendHttp = async (request, body, cancellation) => {
-    const target = destinationOf(backend).choose([], undefined, false);
+  const send = (
+    destination: Destination,
+    ...[request, body, cancellation]: Parameters<SendHttp>
+  ): Promise<ResponseMessage> => {
+    const target = destination.choose([], undefined, false);
     const trace = traceOfRequest.getStore();
     const seen = trace === undefined
       ? target
@@ -78,17 +82,21 @@ export function createSend(
       clock,
       trace,
     });
-    try {
-      return await credentialed.send(request, body, cancellation);
-    } catch (error) {
-      throw failureOf(server, error);
-    }
+    return credentialed.send(request, body, cancellation)
+      .catch((error: unknown) => {
+        throw failureOf(server, error);
+      });
   };
-  return (request, body, cancellation) => {
-    const unprepared = destinationOf(backend).prepare();
-    return unprepared === undefined
-      ? send(request, body, cancellation)
-      : unprepared.then(() => send(request, body, cancellation));
+  return (...call) => {
+    try {
+      const destination = destinationOf(backend);
+      const unprepared = destination.prepare();
+      return unprepared === undefined
+        ? send(destination, ...call)
+        : unprepared.then(() => send(destination, ...call));
+    } catch (error) {
+      return Promise.reject(error);
+    }
   };
 }
 

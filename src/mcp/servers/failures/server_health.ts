@@ -1,4 +1,4 @@
-import type { Clock } from "../../../base/clock.ts";
+import { type Clock, recentTime } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
 import type { ServerFailure } from "./server_failure.ts";
 
@@ -50,7 +50,7 @@ export class ServerHealth {
 
   /** The failure of a server that does not respond as it should; asking for it keeps the checks going. */
   get failure(): ServerFailure | undefined {
-    this.#usedAt = this.#options.clock.monotonic();
+    this.#usedAt = recentTime(this.#options.clock);
     if (this.#failure !== undefined) this.#schedule();
     return this.#failure;
   }

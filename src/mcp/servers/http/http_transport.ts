@@ -130,7 +130,11 @@ export class HttpTransport {
       "accept-encoding",
       "identity",
     ]);
-    if (content !== undefined) list.append("content-type", "application/json");
+    const body = bodyOf(content);
+    if (body !== undefined) {
+      list.append("content-type", "application/json");
+      list.append("content-length", String(body.length));
+    }
     for (const [name, value] of headers) {
       if (isFieldValue(value)) list.append(name, value);
     }
@@ -145,7 +149,7 @@ export class HttpTransport {
       sendInformational: () => {},
       owners,
     };
-    return this.#send(request, bodyOf(content), cancellation);
+    return this.#send(request, body, cancellation);
   }
 
   #failed(cause: unknown): ServerFailure {
@@ -241,7 +245,9 @@ const noBody: Pick<HttpReply, "messages" | "cancel"> = {
   cancel: () => {},
 };
 
-function bodyOf(content: string | Uint8Array | undefined): Body | undefined {
+function bodyOf(
+  content: string | Uint8Array | undefined,
+): BytesBody | undefined {
   if (content === undefined) return undefined;
   return typeof content === "string"
     ? textBody(content)

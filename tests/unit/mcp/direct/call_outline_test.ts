@@ -55,7 +55,8 @@ Deno.test("what passes as bytes says the same to a parser, for any change of a c
     if (outline === undefined) continue;
     passed++;
     const { id, params } = JSON.parse(text);
-    const args = JSON.parse(decoder.decode(outline.args));
+    const { bytes, start, end } = outline.args ?? assert.fail();
+    const args = JSON.parse(decoder.decode(bytes.subarray(start, end)));
     const meta = JSON.parse(Buffer.from(outline.meta, "latin1").toString());
     assert.deepEqual(
       [outline.id, outline.name, args, meta],
