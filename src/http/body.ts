@@ -61,6 +61,28 @@ export class BytesBody implements Body {
   }
 }
 
+/** A body in memory in several parts, which it does not change. */
+export class PartsBody implements Body {
+  readonly length: number;
+  readonly trailers = undefined;
+  #parts: readonly Uint8Array[];
+  #next = 0;
+
+  /** @param parts None of them is empty. */
+  constructor(parts: readonly Uint8Array[]) {
+    this.#parts = parts;
+    this.length = parts.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  read(): Uint8Array | undefined {
+    return this.#parts[this.#next++];
+  }
+
+  cancel(): void {
+    this.#parts = [];
+  }
+}
+
 /** Creates a body from a string, encoded as UTF-8. */
 export function textBody(text: string): BytesBody {
   return new BytesBody(utf8(text));

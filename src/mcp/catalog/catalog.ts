@@ -9,13 +9,15 @@ import type { ParameterHeader } from "../protocol/header_values.ts";
 import type { ListKind } from "../servers/list_items.ts";
 import { allowsTool } from "../servers/mcp_settings.ts";
 import { ServerFailure } from "../servers/failures/server_failure.ts";
+import type { McpServer } from "../servers/federated_server.ts";
+import type { ServerConnection } from "../servers/server_connection.ts";
 import { Collisions } from "./collisions.ts";
 import { exposedName, hasPrefix, originalName } from "../names/names.ts";
 import { ResourceFinder } from "./resource_finder.ts";
 import {
   type CatalogReader,
   type CatalogServer,
-  type Entry,
+  type ExposedList,
   type Place,
   SEARCH_AGE_MS,
   ServerEntries,
@@ -31,6 +33,12 @@ export interface MergedList {
   readonly failures: readonly ServerFailure[];
   readonly ttlMs: number;
   readonly isPrivate: boolean;
+}
+
+/** Whom a list is for that is at hand. */
+export interface OpenReader extends Pick<CatalogReader, "user"> {
+  /** Returns a conversation that is open. */
+  current(server: McpServer): ServerConnection | undefined;
 }
 
 /** Dependencies of a catalog. */
@@ -54,6 +62,11 @@ export class Catalog {
   readonly #guard: ToolGuard;
   readonly #entries: ServerEntries;
   readonly #collisions: Collisions;
+  /** The lists that were merged last, by kind. */
+  readonly #merged = new Map<
+    ListKind,
+    { readonly lists: readonly ExposedList[]; readonly list: MergedList }
+  >();
   /** Places where items were found last, by kind and exposed name. */
   readonly #known = new Map<string, Place>();
   /** Places of tools that their names say, which no list changes. */
@@ -73,26 +86,52 @@ export class Catalog {
       this.#servers.map((each) => this.#entries.of(each, kind, reader)),
     );
     const failures: ServerFailure[] = [];
-    const entries: Entry[] = [];
-    let ttlMs = Infinity;
-    let isPrivate = false;
+    const lists: ExposedList[] = [];
     for (const result of results) {
-      if (result.status === "rejected") {
-        if (!(result.reason instanceof ServerFailure)) throw result.reason;
+      if (result.status === "fulfilled") lists.push(result.value);
+      else if (result.reason instanceof ServerFailure) {
         failures.push(result.reason);
-        continue;
-      }
-      entries.push(...result.value.entries);
-      ttlMs = Math.min(ttlMs, result.value.list.ttlMs);
-      isPrivate ||= result.value.list.isPrivate;
+      } else throw result.reason;
     }
-    const kept = this.#collisions.without(kind, entries);
+    return this.#merge(kind, lists, failures);
+  }
+
+  /** Returns the list if all servers have listed and none has failed: the same object while nothing changes. */
+  current(kind: ListKind, reader: OpenReader): MergedList | undefined {
+    const lists: ExposedList[] = [];
+    for (const each of this.#servers) {
+      const open = reader.current(each.server);
+      const list = open && this.#entries.current(each, kind, open, reader.user);
+      if (list === undefined) return undefined;
+      lists.push(list);
+    }
+    const latest = this.#merged.get(kind);
+    const isSame = latest !== undefined &&
+      lists.every(({ entries }, index) =>
+        entries === latest.lists[index]?.entries
+      );
+    if (isSame) return latest.list;
+    const list = this.#merge(kind, lists, []);
+    this.#merged.set(kind, { lists, list });
+    return list;
+  }
+
+  #merge(
+    kind: ListKind,
+    lists: readonly ExposedList[],
+    failures: readonly ServerFailure[],
+  ): MergedList {
+    const kept = this.#collisions.without(
+      kind,
+      lists.flatMap(({ entries }) => entries),
+    );
+    const ttlMs = Math.min(...lists.map(({ list }) => list.ttlMs));
     return {
       items: kept.map(({ item }) => item),
       servers: kept.map(({ server }) => server.name),
       failures,
       ttlMs: failures.length > 0 || ttlMs === Infinity ? 0 : ttlMs,
-      isPrivate,
+      isPrivate: lists.some(({ list }) => list.isPrivate),
     };
   }
 

@@ -35,6 +35,13 @@ export interface Entry extends Place {
   readonly item: JsonObject;
 }
 
+/** The items of a list of a server that clients may use. */
+export interface ExposedList {
+  /** The same object as long as the list is valid, and the same tools are approved. */
+  readonly entries: readonly Entry[];
+  readonly list: ServerList;
+}
+
 /** For finding an item, a list may be older than for showing it. */
 export const SEARCH_AGE_MS = 60_000;
 
@@ -56,9 +63,7 @@ export class ServerEntries {
     kind: ListKind,
     reader: CatalogReader,
     maxAgeMs?: number,
-  ): Promise<
-    { readonly entries: readonly Entry[]; readonly list: ServerList }
-  > {
+  ): Promise<ExposedList> {
     const { server } = each;
     const entriesOfList = this.#entries;
     const list = await this.listOf(each, kind, reader, maxAgeMs);
@@ -73,6 +78,19 @@ export class ServerEntries {
       this.#tools.set(server, new Set(entries.map(({ exposed }) => exposed)));
     }
     return { entries, list };
+  }
+
+  /** Returns the same, if the list and the judgement of its items are at hand. */
+  current(
+    { server, lists }: CatalogServer,
+    kind: ListKind,
+    { view }: ServerConnection,
+    user: string,
+  ): ExposedList | undefined {
+    if (server.health.failure !== undefined) return undefined;
+    const list = lists.current(kind, view, user);
+    const entries = list && this.#entries.get(list);
+    return entries && { entries, list };
   }
 
   /** Returns the whole list of a server. @throws {ServerFailure} */

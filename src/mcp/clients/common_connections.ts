@@ -20,12 +20,20 @@ export class CommonConnections {
     return await this.#open.get(key, server, () => server.connect(client));
   }
 
+  /** Returns the same, if it is open. */
+  ready(
+    server: McpServer,
+    client: ConnectingClient,
+  ): ServerConnection | undefined {
+    return this.#open.current(keyOf(server, client), server);
+  }
+
   /** Returns the same, if it is open and may be used for calls of several clients. */
   current(
     server: McpServer,
     client: ConnectingClient,
   ): ServerConnection | undefined {
-    const open = this.#open.current(keyOf(server, client), server);
+    const open = this.ready(server, client);
     return open?.isShareable === true ? open : undefined;
   }
 

@@ -5,6 +5,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogServer } from "../catalog/server_entries.ts";
 import type { TaskIds } from "./task_ids.ts";
 import type { McpServer } from "../servers/federated_server.ts";
+import type { KeptLists } from "./kept_lists.ts";
 import type { McpSealPurpose } from "./list_cursors.ts";
 import type { Methods } from "./methods.ts";
 import type { CommonConnections } from "./common_connections.ts";
@@ -14,6 +15,8 @@ export interface EndpointServices {
   readonly servers: readonly CatalogServer[];
   readonly catalog: Catalog;
   readonly methods: Methods;
+  /** `undefined` where clients search for tools. */
+  readonly lists: KeptLists | undefined;
   readonly common: CommonConnections;
   readonly seal: Seal<McpSealPurpose>;
   readonly tasks: TaskIds;

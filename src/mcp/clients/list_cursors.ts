@@ -6,8 +6,8 @@ import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
 /** Purposes of the values that an endpoint gives to clients. */
 export type McpSealPurpose = "session" | "cursor" | "input" | "task";
 
-/** Some clients read only the first page, so that it is long. */
-const PAGE_ITEMS = 1000;
+/** Items of a page. Some clients read only the first page, so that it is long. */
+export const PAGE_ITEMS = 1000;
 
 /** A part of a list. */
 interface Page {

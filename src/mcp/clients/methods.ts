@@ -1,19 +1,16 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Place } from "../catalog/server_entries.ts";
 import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
-import { listFacts, type ListKind, listKinds } from "../servers/list_items.ts";
+import { kindOfMethod, type ListKind } from "../servers/list_items.ts";
 import type { RequestSide } from "../servers/server_connection.ts";
 import type { Client } from "./client.ts";
 import { invalid, RequestSender, textOf, unknown } from "./request_sender.ts";
 import { ToolCalls, type ToolCallsOptions, unavailable } from "./tool_calls.ts";
+import { listResult } from "./kept_lists.ts";
 import type { ListCursors } from "./list_cursors.ts";
 
 /** Age of a list that only the configuration changes. */
 const STATIC_TTL_MS = 3_600_000;
-
-const kindOfMethod = new Map<string, ListKind>(
-  listKinds.map((kind) => [listFacts[kind].method, kind]),
-);
 
 /** Dependencies of the methods. */
 export interface MethodsOptions extends ToolCallsOptions {
@@ -110,11 +107,8 @@ export class Methods {
       cursor,
     );
     return {
-      [kind]: page.items,
+      ...listResult(kind, page.items, ttlMs),
       ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
-      ttlMs,
-      // Rules of routes hide items from some users.
-      cacheScope: "private",
       ...unavailable(failures),
     };
   }

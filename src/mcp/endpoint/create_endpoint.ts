@@ -7,6 +7,7 @@ import type { CatalogServer } from "../catalog/server_entries.ts";
 import type { RelayRequest } from "./endpoint_request.ts";
 import { McpEndpoint } from "./federating_endpoint.ts";
 import { Changes } from "../clients/endpoint_services.ts";
+import { KeptLists } from "../clients/kept_lists.ts";
 import { ListCursors, type McpSealPurpose } from "../clients/list_cursors.ts";
 import { ConnectTools } from "../clients/connect_tools.ts";
 import { Methods } from "../clients/methods.ts";
@@ -79,6 +80,8 @@ export function createEndpoint(options: EndpointOptions): McpEndpoint {
   const services = {
     servers,
     catalog,
+    // A client that searches for tools has another list.
+    lists: search === undefined ? new KeptLists(catalog) : undefined,
     methods: new Methods({
       catalog,
       cursors: new ListCursors(seal),

@@ -12,7 +12,7 @@ import {
   isJson,
   readMessages,
 } from "./endpoint_request.ts";
-import { type Era, legacyRevisions } from "../protocol/revisions.ts";
+import type { Era } from "../protocol/revisions.ts";
 import { writeRawResult } from "../protocol/raw_messages.ts";
 import { isModern, type ModernRequests } from "../requests/modern_requests.ts";
 import type { BegunCall } from "../servers/begun_call.ts";
@@ -132,17 +132,9 @@ export class DirectCalls {
     const { request, outline: { id }, place } = call;
     const { headers, user, owners, sees } = request;
     const sessionId = headerOf(headers, "mcp-session-id");
-    const isKnown = revision === undefined ||
-      legacyRevisions.includes(revision);
-    const facts = sessionId === undefined || !isKnown
-      ? undefined
-      : this.#sessions.read(sessionId, user);
-    if (facts === undefined || facts.worker !== this.#services.worker) {
-      return undefined;
-    }
-    const session = this.#sessions.use(facts);
+    const session = this.#sessions.find(sessionId, revision, user);
+    if (session?.canRun(id) !== true) return undefined;
     const connection = session.current(place.server);
-    if (!session.canRun(id)) return undefined;
     const begun = this.#begin(call, connection, "legacy");
     if (begun === undefined) return undefined;
     const accepts = acceptsEvents(headers);

@@ -50,6 +50,7 @@ import {
 } from "./endpoint_request.ts";
 import { newNonce, type SessionFacts } from "../sessions/session_id.ts";
 import { DirectCalls } from "./direct_calls.ts";
+import { DirectLists } from "./direct_lists.ts";
 import { ClientSessions } from "../sessions/client_sessions.ts";
 
 /** One MCP endpoint in front of several servers, for clients of both eras (Streamable HTTP). */
@@ -57,7 +58,8 @@ export class McpEndpoint {
   readonly #services: EndpointServices;
   readonly #sessions: ClientSessions;
   readonly #modern: ModernRequests;
-  readonly #direct: DirectCalls;
+  readonly #calls: DirectCalls;
+  readonly #lists: DirectLists;
   readonly #relay: RelayRequest | undefined;
   readonly #home: number | undefined;
 
@@ -74,16 +76,19 @@ export class McpEndpoint {
     this.#home = relay && home;
     this.#sessions = new ClientSessions(services);
     this.#modern = new ModernRequests(services);
-    this.#direct = new DirectCalls(services, this.#sessions, this.#modern);
+    this.#calls = new DirectCalls(services, this.#sessions, this.#modern);
+    this.#lists = new DirectLists(services, this.#sessions);
     this.#relay = relay;
   }
 
   /** Handles a request; failures are responses. */
   handle(request: EndpointRequest): Promise<ResponseMessage> {
     const home = this.#home ?? this.#services.worker;
-    return home === this.#services.worker
-      ? this.#direct.handle(request) ?? this.#handle(request)
-      : this.#handleAt(home, request);
+    if (home !== this.#services.worker) return this.#handleAt(home, request);
+    const response = this.#calls.handle(request) ?? this.#lists.handle(request);
+    return response === undefined
+      ? this.#handle(request)
+      : Promise.resolve(response);
   }
 
   async #handleAt(

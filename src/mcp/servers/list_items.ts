@@ -51,6 +51,11 @@ export const listKinds: readonly ListKind[] = [
   "resourceTemplates",
 ];
 
+/** Lists by the method that requests them. */
+export const kindOfMethod: ReadonlyMap<string, ListKind> = new Map(
+  listKinds.map((kind) => [listFacts[kind].method, kind]),
+);
+
 const MAX_KEY_LENGTH = 2048;
 const texts: readonly string[] = ["title", "description", "mimeType"];
 

@@ -61,10 +61,10 @@ export class ServerLists {
     user: string,
     maxAgeMs?: number,
   ): Promise<ServerList> {
-    const common = `${kind}\n${connection.view}`;
-    const own = `${common}\n${user}`;
-    const known = this.#fresh(common, maxAgeMs) ?? this.#fresh(own, maxAgeMs);
+    const known = this.current(kind, connection.view, user, maxAgeMs);
     if (known !== undefined) return known;
+    const common = commonKey(kind, connection.view);
+    const own = ownKey(common, user);
     const generation = this.#generation;
     const pending = this.#pending.get(own) ??
       fetchList(kind, server, connection, this.#clock)
@@ -77,6 +77,18 @@ export class ServerLists {
         .finally(() => this.#pending.delete(own));
     this.#pending.set(own, pending);
     return await pending;
+  }
+
+  /** Returns the same, if it is known and valid. */
+  current(
+    kind: ListKind,
+    view: string,
+    user: string,
+    maxAgeMs?: number,
+  ): ServerList | undefined {
+    const common = commonKey(kind, view);
+    return this.#fresh(common, maxAgeMs) ??
+      this.#fresh(ownKey(common, user), maxAgeMs);
   }
 
   /** Returns the arguments of a tool that the server wants in headers; lists the tools if they are not known. @throws {ServerFailure} */
@@ -138,6 +150,15 @@ export class ServerLists {
       this.#kept.delete(oldest);
     }
   }
+}
+
+/** Returns the key of a list that all users have. */
+function commonKey(kind: ListKind, view: string): string {
+  return `${kind}\n${view}`;
+}
+
+function ownKey(common: string, user: string): string {
+  return `${common}\n${user}`;
 }
 
 /** Reads all pages of a list. @throws {ServerFailure} Also for a list without end. */

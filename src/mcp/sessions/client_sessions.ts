@@ -1,5 +1,6 @@
 import { recentTime } from "../../base/clock.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
+import { legacyRevisions } from "../protocol/revisions.ts";
 import { ClientSession } from "./client_session.ts";
 import {
   isTooOld,
@@ -64,6 +65,22 @@ export class ClientSessions {
     }
     this.#opened.set(id, facts);
     return facts;
+  }
+
+  /** Returns the session of a request, if this worker has it; `undefined` for anything else that the headers say. */
+  find(
+    id: string | undefined,
+    revision: string | undefined,
+    user: string,
+  ): ClientSession | undefined {
+    const isKnown = revision === undefined ||
+      legacyRevisions.includes(revision);
+    const facts = id === undefined || !isKnown
+      ? undefined
+      : this.read(id, user);
+    return facts?.worker === this.#services.worker
+      ? this.use(facts)
+      : undefined;
   }
 
   /** Returns a session, which may have begun in another process. */
