@@ -31,7 +31,7 @@ export interface MetaFacts {
 class KeptMetas<T> {
   readonly #kept = new Map<string, { readonly value: T }>();
   readonly #read: (holder: JsonObject) => T;
-  /** What the absence of `_meta` says. */
+  /** Value without `_meta`. */
   readonly #absent: T;
 
   /** @param read Reads an object that has the `_meta`, or none. */

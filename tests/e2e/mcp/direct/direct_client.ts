@@ -30,7 +30,8 @@ export async function connect(origin: string, era: Era) {
     params: object,
     session?: string,
     signal?: AbortSignal,
-  ) => sendTo(`${origin}/mcp`, era, { method, params, session, signal });
+    id?: string | number,
+  ) => sendTo(`${origin}/mcp`, era, { method, params, session, signal, id });
   const session = era === "modern" ? undefined : await begin(send);
   const respond = (name: string, args: object, signal?: AbortSignal) => {
     const params = { name: `a_${name}`, arguments: args };
@@ -42,6 +43,8 @@ export async function connect(origin: string, era: Era) {
     /** Resolves with the text of the response. */
     call: async (name: string, signal?: AbortSignal) =>
       await (await respond(name, {}, signal)).text(),
+    list: async (id: string | number) =>
+      await (await send("tools/list", {}, session, undefined, id)).text(),
     cancel: async () => {
       const params = { requestId: 7 };
       await (await send("notifications/cancelled", params, session)).text();
@@ -64,11 +67,12 @@ async function begin(
 function sendTo(
   url: string,
   era: Era,
-  { method, params, session, signal }: {
+  { method, params, session, signal, id = 7 }: {
     readonly method: string;
     readonly params: object & { readonly name?: string };
     readonly session: string | undefined;
     readonly signal: AbortSignal | undefined;
+    readonly id?: string | number | undefined;
   },
 ): Promise<Response> {
   const own: Record<string, string> = era === "legacy"
@@ -92,7 +96,7 @@ function sendTo(
     },
     body: JSON.stringify({
       jsonrpc: "2.0",
-      ...(!method.startsWith("notifications/") && { id: 7 }),
+      ...(!method.startsWith("notifications/") && { id }),
       method,
       params: era === "legacy" ? params : { ...params, _meta: meta },
     }),
