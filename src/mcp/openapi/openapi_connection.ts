@@ -130,14 +130,15 @@ export class OpenApiConnection implements ServerConnection {
         credential,
         () => `part-${crypto.randomUUID()}`,
       );
-      return resultOf(tool.call, await this.#exchange(request, side));
+      const response = await this.#exchange(String(name), request, side);
+      return resultOf(tool.call, response);
     } catch (error) {
       if (!(error instanceof ArgumentError)) throw error;
       return errorResult(error.message);
     }
   }
 
-  async #exchange(request: RestRequest, side: RequestSide) {
+  async #exchange(tool: string, request: RestRequest, side: RequestSide) {
     const { settings: { name, timeouts }, clock } = this.#options;
     const limit = new MessageLimit(
       side.cancellation,
@@ -151,7 +152,7 @@ export class OpenApiConnection implements ServerConnection {
       response?.body?.cancel(reason)
     );
     try {
-      response = await this.#send(request, side, limit);
+      response = await this.#send(tool, request, side, limit);
       return await readResponse(response, () => limit.restart());
     } catch (error) {
       if (cancellation.cancelled) throw cancellation.reason;
@@ -167,6 +168,7 @@ export class OpenApiConnection implements ServerConnection {
   }
 
   async #send(
+    tool: string,
     { method, target, headers, body }: RestRequest,
     { owners, meta }: RequestSide,
     { cancellation }: MessageLimit,
@@ -191,6 +193,7 @@ export class OpenApiConnection implements ServerConnection {
       },
       body === undefined ? undefined : new BytesBody(body),
       cancellation,
+      { tool },
     );
   }
 }

@@ -5,13 +5,19 @@ import {
   GatewayError,
   type GatewayErrorCode,
 } from "../../base/errors.ts";
+import { isJsonObject } from "../../base/json.ts";
 import {
   type Caller,
   isPerCaller,
 } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import type { SendHttp } from "../../mcp/servers/http/http_transport.ts";
+import { RpcText } from "../../mcp/direct/rpc_text.ts";
+import type {
+  SendHttp,
+  SentMessage,
+} from "../../mcp/servers/http/http_transport.ts";
 import { ServerFailure } from "../../mcp/servers/failures/server_failure.ts";
+import { mcpMessageOf } from "../../policy/expressions/mcp_message.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import type { Backend, McpTargetServer } from "../../snapshot/snapshot.ts";
 import type {
@@ -61,13 +67,13 @@ export function createSend(
   const { credentials, tls } = backend;
   const send = (
     destination: Destination,
-    ...[request, body, cancellation]: Parameters<SendHttp>
+    ...[request, body, cancellation, message]: Parameters<SendHttp>
   ): Promise<ResponseMessage> => {
     const target = destination.choose([], undefined, false);
     const trace = traceOfRequest.getStore();
     const seen = trace === undefined
       ? target
-      : tracedTarget(target, server, trace);
+      : tracedTarget(target, server, toolOf(message), trace);
     if (credentials === undefined) {
       return seen.send(request, body, cancellation);
     }
@@ -104,13 +110,19 @@ export function createSend(
 function tracedTarget(
   target: AttemptTarget,
   server: string,
+  tool: string | undefined,
   trace: Pick<PolicyTrace, "report">,
 ): Pick<AttemptTarget, "send"> {
+  const call = {
+    server,
+    ...(tool !== undefined && { tool }),
+    endpoint: target.label,
+  };
   const report = (outcome: { status: number } | { error: string }) =>
     trace.report({
       type: "policyEvent",
       kind: "mcpServer",
-      details: { server, endpoint: target.label, ...outcome },
+      details: { ...call, ...outcome },
     });
   return {
     async send(request, body, cancellation) {
@@ -124,6 +136,15 @@ function tracedTarget(
       }
     },
   };
+}
+
+/** Returns the name that a server knows a tool by, if a message calls one. */
+function toolOf(message: SentMessage | undefined): string | undefined {
+  if (message === undefined) return undefined;
+  if (typeof message === "object" && "tool" in message) return message.tool;
+  const { value } = new RpcText(message);
+  const call = isJsonObject(value) ? mcpMessageOf(value) : undefined;
+  return call?.tool?.name;
 }
 
 /** Clients get the problem: it does not name the authorization server. */

@@ -15,11 +15,18 @@ import {
 import { ServerFailure } from "../failures/server_failure.ts";
 import type { McpAddress } from "../mcp_settings.ts";
 
-/** Sends a request to the server; resolves with the head of the response. */
+/** Message of a request to a server as JSON, or the tool that the request stands for. */
+export type SentMessage = string | Uint8Array | { readonly tool: string };
+
+/**
+ * Sends a request to the server; resolves with the head of the response.
+ * @param message `undefined` for a request that carries none.
+ */
 export type SendHttp = (
   request: UpstreamRequest,
   body: Body | undefined,
   cancellation: Cancellation,
+  message?: SentMessage,
 ) => Promise<ResponseMessage>;
 
 /** Limit of one message of a server. */
@@ -149,7 +156,7 @@ export class HttpTransport {
       sendInformational: () => {},
       owners,
     };
-    return this.#send(request, body, cancellation);
+    return this.#send(request, body, cancellation, content);
   }
 
   #failed(cause: unknown): ServerFailure {

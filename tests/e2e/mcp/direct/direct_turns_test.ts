@@ -70,7 +70,7 @@ Deno.test("a server that loses each session fails the call, and names itself", a
 });
 
 for (const era of eras) {
-  Deno.test(`the trace of ${era} calls shows the server, also of those that pass as bytes`, async () => {
+  Deno.test(`the trace of ${era} calls shows server and tool, also of those that pass as bytes`, async () => {
     await using stack = new AsyncDisposableStack();
     const { server, url } = startServer(era, "json");
     stack.defer(() => server.shutdown());
@@ -78,18 +78,24 @@ for (const era of eras) {
     const client = await connect(gateway.origin, era);
     await client.call("plain");
 
-    const shown = await Promise.all(["plain", "link"].map(async (tool) => {
+    const shown = [];
+    for (const tool of ["plain", "link"]) {
       const stream = await gateway.watch();
       await client.call(tool);
-      return (await eventsOf(stream)).flatMap(({ message }) =>
-        message.type === "policyEvent" && message.kind === "mcpServer"
-          ? [message.details]
-          : []
+      shown.push(
+        (await eventsOf(stream)).flatMap(({ message }) =>
+          message.type === "policyEvent" && message.kind === "mcpServer"
+            ? [message.details]
+            : []
+        ),
       );
-    }));
+    }
 
     const endpoint = new URL(url).host;
     const call = { server: "a", endpoint, status: 200 };
-    assert.deepEqual(shown, [[call], [call]]);
+    assert.deepEqual(
+      shown,
+      ["plain", "link"].map((tool) => [{ tool, ...call }]),
+    );
   });
 }
