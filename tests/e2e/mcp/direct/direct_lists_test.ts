@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { startTestGateway } from "../../../harness/gateway/gateway.ts";
 import { callModern, listTools } from "../../../harness/mcp/modern_call.ts";
 import { messageOf, open } from "./direct_client.ts";
-import { eras, startServer } from "./direct_server.ts";
+import { eras, startServer, TOOLS } from "./direct_server.ts";
 
 for (const era of eras) {
   Deno.test(`${era} clients get the same bytes of a list each time, with the id of the request`, async () => {
@@ -15,7 +15,7 @@ for (const era of eras) {
 
     const whole = (id: unknown) =>
       first.json.replace('"id":1', () => `"id":${JSON.stringify(id)}`);
-    assert.equal(first.result.tools.length, 24);
+    assert.equal(first.result.tools.length, 2 * TOOLS);
     assert.equal(second, whole(2));
     assert.equal(third, whole('"'));
   });
@@ -39,8 +39,8 @@ Deno.test("a list that is at hand has no tools of a server that has failed since
 
   const { result } = await callModern(url, "tools/list");
 
-  assert.equal(before.length, 24);
-  assert.equal(result.tools.length, 12);
+  assert.equal(before.length, 2 * TOOLS);
+  assert.equal(result.tools.length, TOOLS);
   assert.equal(result._meta["gateway/unavailableServers"][0].name, "b");
   await alive.server.shutdown();
 });
@@ -67,6 +67,6 @@ Deno.test("rules hide tools of a list that is at hand from each client anew", as
     counts.push(await listed(team));
   }
 
-  assert.deepEqual(counts, [12, 1, 12, 1]);
+  assert.deepEqual(counts, [TOOLS, 1, TOOLS, 1]);
   await server.shutdown();
 });

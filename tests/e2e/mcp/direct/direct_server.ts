@@ -32,6 +32,9 @@ const results: Readonly<Record<string, string>> = {
   broken: '{"content":[{"type":"text","text":tru}]}',
 };
 
+/** Number of tools of a server. */
+export const TOOLS = Object.keys(results).length;
+
 /** Form of the answers of a server: a message, or a stream of events. */
 export type Form = "json" | "sse";
 
