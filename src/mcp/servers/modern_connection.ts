@@ -14,8 +14,8 @@ import { finishModernTask, needsTasks, takesTasks } from "./awaited_tasks.ts";
 import { BegunCall } from "./begun_call.ts";
 import type { ModernLink } from "./server_links.ts";
 import { MessageLimit } from "./failures/message_limit.ts";
-import type { ConnectionOptions } from "./legacy_connection.ts";
 import {
+  type ConnectionOptions,
   type InputRequest,
   type InputRequests,
   type Listener,

@@ -1,4 +1,5 @@
 import type { Cancellation } from "../../base/cancellation.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ByteSpan } from "../protocol/raw_messages.ts";
@@ -6,6 +7,7 @@ import { RPC, RpcFailure, type RpcMessage } from "../protocol/rpc_messages.ts";
 import { type Era, isAtLeast } from "../protocol/revisions.ts";
 
 import type { BegunCall } from "./begun_call.ts";
+import type { McpServerSettings } from "./mcp_settings.ts";
 import type { RequestSender } from "./server_links.ts";
 
 /** Declarations of a server. */
@@ -163,4 +165,14 @@ export function passNotification(
   } else {
     notify(method, params);
   }
+}
+
+/** Dependencies of a conversation with a server. */
+export interface ConnectionOptions {
+  readonly settings: McpServerSettings;
+  readonly clock: Clock;
+  /** Capabilities of the client that the server is to know. */
+  readonly capabilities: JsonObject;
+  /** Cancelled when the gateway does not need the server any more. */
+  readonly closing: Cancellation;
 }

@@ -1,6 +1,6 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { LegacyConnection } from "../legacy_connection.ts";
+import { LegacyConnection } from "../legacy/legacy_connection.ts";
 import type { McpAddress } from "../mcp_settings.ts";
 import { MessageLimit } from "../failures/message_limit.ts";
 import { aboutOf, discoverRequest, rejectsRevision } from "../era_probe.ts";

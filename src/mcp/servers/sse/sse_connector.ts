@@ -1,5 +1,5 @@
 import { HttpTransport, type SendHttp } from "../http/http_transport.ts";
-import { LegacyConnection } from "../legacy_connection.ts";
+import { LegacyConnection } from "../legacy/legacy_connection.ts";
 import type { McpAddress } from "../mcp_settings.ts";
 import type { ServerConnection } from "../server_connection.ts";
 import type {

@@ -4,7 +4,7 @@ import { writeRequest } from "../../protocol/rpc_messages.ts";
 import type { Era } from "../../protocol/revisions.ts";
 import { DuplexLegacyLink, DuplexModernLink } from "../duplex/duplex_links.ts";
 import { aboutOf, discoverRequest, rejectsRevision } from "../era_probe.ts";
-import { LegacyConnection } from "../legacy_connection.ts";
+import { LegacyConnection } from "../legacy/legacy_connection.ts";
 import { MessageLimit } from "../failures/message_limit.ts";
 import { ModernConnection } from "../modern_connection.ts";
 import type { ServerAbout } from "../server_connection.ts";

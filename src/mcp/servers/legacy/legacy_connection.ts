@@ -1,32 +1,21 @@
 import { Buffer } from "node:buffer";
-import { Cancellation } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
-import type { JsonRpcId } from "../../base/errors.ts";
+import { Cancellation } from "../../../base/cancellation.ts";
+import { type JsonObject } from "../../../base/json.ts";
 import {
-  isJsonObject,
-  type JsonObject,
-  stringMember,
-} from "../../base/json.ts";
-import {
-  RPC,
   RpcFailure,
   type RpcMessage,
-  writeError,
   writeNotification,
   writeRequest,
-  writeResult,
-} from "../protocol/rpc_messages.ts";
+} from "../../protocol/rpc_messages.ts";
+import { withMeta } from "../../protocol/revisions.ts";
+import { ServerQuestions } from "./server_questions.ts";
+import { initialize } from "./initialize.ts";
+import { MessageLimit } from "../failures/message_limit.ts";
+import { writeRawCall } from "../../protocol/raw_messages.ts";
+import { BegunCall } from "../begun_call.ts";
+import type { LegacyLink } from "../server_links.ts";
 import {
-  gatewayInfo,
-  LEGACY_REVISION,
-  legacyRevisions,
-  withMeta,
-} from "../protocol/revisions.ts";
-import { MessageLimit } from "./failures/message_limit.ts";
-import { writeRawCall } from "../protocol/raw_messages.ts";
-import { BegunCall } from "./begun_call.ts";
-import type { LegacyLink } from "./server_links.ts";
-import {
+  type ConnectionOptions,
   type Listener,
   type ListenFilter,
   passNotification,
@@ -35,28 +24,14 @@ import {
   type ServerAbout,
   type ServerConnection,
   type ServerSession,
-} from "./server_connection.ts";
-import { ServerFailure, SessionLost } from "./failures/server_failure.ts";
-import type { McpServerSettings } from "./mcp_settings.ts";
-
-/** Dependencies of a conversation with a server. */
-export interface ConnectionOptions {
-  readonly settings: McpServerSettings;
-  readonly clock: Clock;
-  /** Capabilities of the client that the server is to know. */
-  readonly capabilities: JsonObject;
-  /** Cancelled when the gateway does not need the server any more. */
-  readonly closing: Cancellation;
-}
+} from "../server_connection.ts";
+import { ServerFailure, SessionLost } from "../failures/server_failure.ts";
 
 /** Time for a message whose answer nobody waits for. */
 const NOTIFY_MS = 5000;
 const CLOSE_MS = 1000;
 /** A server that does not open its stream in this time gets the request without it. */
 const OPEN_MS = 500;
-/** Requests of the server that are answered at a time during one of the gateway; a flood of them must not fill the memory. */
-const MAX_ANSWERING = 64;
-
 /** A session at a server of a revision with `initialize`; it is renewed when the server has forgotten it. */
 export class LegacyConnection implements ServerConnection {
   readonly #options: ConnectionOptions;
@@ -174,17 +149,11 @@ export class LegacyConnection implements ServerConnection {
     listener: Listener,
     onOpen: () => void,
   ): Promise<void> {
-    const answering = new Set<JsonRpcId>();
+    const questions = this.#questions((requests) => listener.ask(requests));
     for await (const message of link.listen(listener.cancellation, onOpen)) {
       if (message.kind === "notification") {
         listener.notify(message.method, message.params);
-      } else if (message.kind === "request") {
-        void this.#answer(
-          message,
-          answering,
-          (requests) => listener.ask(requests),
-        );
-      }
+      } else if (message.kind === "request") void questions.answer(message);
     }
   }
 
@@ -268,11 +237,11 @@ export class LegacyConnection implements ServerConnection {
       readonly ask: RequestSide["ask"];
     },
   ): Promise<JsonObject> {
-    const answering = new Set<JsonRpcId>();
+    const questions = this.#questions(ask);
     for await (const message of messages) {
       limit.restart();
       if (message.kind === "request") {
-        void this.#answer(message, answering, ask);
+        void questions.answer(message);
       } else if (message.kind === "notification") {
         passNotification(message, id, side);
       } else if (message.id === id) {
@@ -302,44 +271,8 @@ export class LegacyConnection implements ServerConnection {
     stop();
   }
 
-  /** Answers a request of the server, unless it sends too many; never rejects, for nobody waits. */
-  async #answer(
-    request: Extract<RpcMessage, { kind: "request" }>,
-    answering: Set<JsonRpcId>,
-    ask: RequestSide["ask"],
-  ): Promise<void> {
-    const { id } = request;
-    if (answering.has(id) || answering.size >= MAX_ANSWERING) return;
-    answering.add(id);
-    try {
-      await this.#post(await this.#answerTo(request, ask));
-    } finally {
-      answering.delete(id);
-    }
-  }
-
-  async #answerTo(
-    { id, method, params }: Extract<RpcMessage, { kind: "request" }>,
-    ask: RequestSide["ask"],
-  ): Promise<string> {
-    try {
-      if (method === "ping") {
-        return writeResult(id, {});
-      }
-      const { _meta: _, ...own } = params;
-      const isEmpty = Object.keys(own).length === 0;
-      const results = await ask({
-        request: { method, ...(!isEmpty && { params: own }) },
-      });
-      return writeResult(id, results["request"] ?? {});
-    } catch (error) {
-      return writeError(
-        id,
-        error instanceof RpcFailure
-          ? error
-          : { code: RPC.INTERNAL_ERROR, message: "The client cannot be asked" },
-      );
-    }
+  #questions(ask: RequestSide["ask"]): ServerQuestions {
+    return new ServerQuestions(ask, (text) => this.#post(text));
   }
 
   /** Sends a message whose fate does not matter to the request under way. */
@@ -363,52 +296,23 @@ export class LegacyConnection implements ServerConnection {
   }
 
   async #initialize(): Promise<void> {
-    const { settings, capabilities } = this.#options;
+    const { settings } = this.#options;
     const link = this.#createLink();
     const limit = this.#limit(settings.timeouts.connectMs);
     const { cancellation } = limit;
     try {
       const id = ++this.#nextId;
-      const text = writeRequest(id, "initialize", {
-        protocolVersion: LEGACY_REVISION,
-        capabilities,
-        clientInfo: gatewayInfo,
-      });
-      const result = await findResult(link, text, id, cancellation);
-      const revision = result && stringMember(result, "protocolVersion");
-      if (result === undefined || revision === undefined) {
-        throw this.#invalid("sent no valid answer to initialize");
-      }
-      if (!legacyRevisions.includes(revision)) {
-        throw this.#invalid("speaks a revision that the gateway does not know");
-      }
-      link.revision = revision;
-      const initialized = writeNotification("notifications/initialized", {});
-      await link.post(initialized, cancellation);
+      const about = await initialize(link, id, this.#options, cancellation);
       if (this.#isClosed) await link.end(cancellation);
       this.#link = link;
-      const { capabilities: own, instructions } = result;
-      this.#about = {
-        era: "legacy",
-        capabilities: isJsonObject(own) ? own : {},
-        instructions: typeof instructions === "string"
-          ? instructions
-          : undefined,
-      };
+      this.#about = about;
     } catch (error) {
       // The server forgets the session by itself, if it does not learn of its end.
       this.#end(link).catch(() => {});
-      if (!(error instanceof RpcFailure || error instanceof SessionLost)) {
-        throw error;
-      }
-      throw this.#invalid("rejects initialize");
+      throw error;
     } finally {
       limit.end();
     }
-  }
-
-  #invalid(problem: string): ServerFailure {
-    return this.#failure("unreachable", problem);
   }
 
   #failure(kind: ServerFailure["kind"], problem: string): ServerFailure {
@@ -458,16 +362,3 @@ const anything: JsonObject = {
   completions: {},
   logging: {},
 };
-
-async function findResult(
-  link: LegacyLink,
-  text: string,
-  id: number,
-  cancellation: Cancellation,
-): Promise<JsonObject | undefined> {
-  for await (const message of link.exchange(text, id, cancellation)) {
-    if (message.kind === "error") throw RpcFailure.of(message.error);
-    if (message.kind === "result" && message.id === id) return message.result;
-  }
-  return undefined;
-}
