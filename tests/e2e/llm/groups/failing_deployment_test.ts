@@ -11,8 +11,9 @@ const AT_ONCE = 20;
 
 type Answer = () => Response;
 
-const fails = (status: number, message = "no", headers = {}): Answer => () =>
-  Response.json({ error: { message } }, { status, headers });
+function fails(status: number, message = "no", headers = {}): Answer {
+  return () => Response.json({ error: { message } }, { status, headers });
+}
 
 const streamed = { headers: { "content-type": "text/event-stream" } };
 
