@@ -36,6 +36,16 @@ export function createSensitiveHeaders(
   ]);
 }
 
+/** Reports whether the value of a header must not be shown: it is in the list, or secret by its name, such as `x-door-secret`. @param name In lower case. */
+export function isSecretHeader(
+  name: string,
+  sensitiveHeaders: SensitiveHeaders,
+): boolean {
+  return sensitiveHeaders.has(name) || secretHeader.test(name);
+}
+
+const secretHeader = /secret|passw|credential|private|api[-_]?key|token$/;
+
 /** Returns the members of an object with their values redacted: metadata of an API key may hold a secret, such as one for a backend. */
 export function redactValues(
   object: Readonly<Record<string, unknown>>,

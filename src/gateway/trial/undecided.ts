@@ -1,4 +1,8 @@
-import { headersReadBy, type SensitiveHeaders } from "../../base/redaction.ts";
+import {
+  headersReadBy,
+  isSecretHeader,
+  type SensitiveHeaders,
+} from "../../base/redaction.ts";
 import type { Rejection } from "../../policy/contract/rejection.ts";
 import type { ReplayableRequest } from "../../proxy/exchange/replayable_request.ts";
 
@@ -22,7 +26,9 @@ function readsUnknown(
   { hasQuery, method, body }: ReplayableRequest,
   sensitiveHeaders: SensitiveHeaders,
 ): boolean {
-  if (headersReadBy(rule).some((name) => sensitiveHeaders.has(name))) {
+  if (
+    headersReadBy(rule).some((name) => isSecretHeader(name, sensitiveHeaders))
+  ) {
     return true;
   }
   if (/\btool\s*\.\s*arguments\b/.test(rule)) return true;

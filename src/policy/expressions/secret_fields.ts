@@ -1,4 +1,5 @@
 import {
+  isSecretHeader,
   type SensitiveHeaders,
   sensitiveParameters,
 } from "../../base/redaction.ts";
@@ -11,7 +12,7 @@ export function isSecretField(
 ): boolean {
   const name = path.at(-1)?.toLowerCase() ?? "";
   return path[0] === "request" && path[1] === "headers"
-    ? sensitiveHeaders.has(name) || secretName.test(name.replaceAll("-", "_"))
+    ? isSecretHeader(name, sensitiveHeaders)
     : sensitiveParameters.has(name) || secretName.test(name);
 }
 

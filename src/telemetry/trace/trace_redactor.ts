@@ -1,4 +1,8 @@
-import { hideSignatures, REDACTION_MARKER } from "../../base/redaction.ts";
+import {
+  hideSignatures,
+  isSecretHeader,
+  REDACTION_MARKER,
+} from "../../base/redaction.ts";
 import { formsOf, fromUtf8, secretsOf } from "./secret_forms.ts";
 import type { TraceHeaders } from "./trace_state.ts";
 import type { JsonValue } from "../../base/json.ts";
@@ -68,7 +72,7 @@ export class TraceRedactor {
   /** Remembers the values in sensitive places. */
   learn(headers: Fields, target = ""): void {
     headers.forEach((name, value) => {
-      if (!this.#names.headers.has(name.toLowerCase())) return;
+      if (!isSecretHeader(name.toLowerCase(), this.#names.headers)) return;
       for (const secret of secretsOf(name.toLowerCase(), value)) {
         this.#remember(secret);
       }
@@ -108,7 +112,7 @@ export class TraceRedactor {
 
   /** Redacts the value of a field, whose name is in lower case; UTF-8 is decoded. */
   header(name: string, value: string): string {
-    if (this.#names.headers.has(name)) return REDACTION_MARKER;
+    if (isSecretHeader(name, this.#names.headers)) return REDACTION_MARKER;
     return fromUtf8(this.text(value));
   }
 
