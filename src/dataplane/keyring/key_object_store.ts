@@ -78,13 +78,16 @@ export class KeyObjectStore {
       const place = await kv.read(placeOf(kind, id));
       const old = typeof place.value === "number" ? place.value : undefined;
       const before = readHead(last.value);
-      const draft = edit(
-        old === undefined ? undefined : await readEntry(kv, old),
-        before,
-      );
+      const object = old === undefined ? undefined : await readEntry(kv, old);
+      if (old !== undefined && object === undefined) {
+        // Another change may have moved the object since its place was read.
+        const { version } = await kv.read(placeOf(kind, id));
+        if (version !== place.version) return "conflict";
+      }
+      const draft = edit(object, before);
       if ("problem" in draft) return draft;
       const sequence = before.sequence + 1;
-      const object = { ...draft, sequence };
+      const changed = { ...draft, sequence };
       const tag = crypto.randomUUID();
       if (isLate()) return "conflict";
       const isWritten = await kv.commit([
@@ -101,10 +104,10 @@ export class KeyObjectStore {
         ...old === undefined ? [] : [{ key: entryOf(old), listedIn: objects }],
         {
           key: entryOf(sequence),
-          next: { value: object, listed: { prefix: objects, time: sequence } },
+          next: { value: changed, listed: { prefix: objects, time: sequence } },
         },
       ]);
-      return isWritten ? { object } : "conflict";
+      return isWritten ? { object: changed } : "conflict";
     });
   }
 

@@ -160,3 +160,36 @@ Deno.test("a store that is restored from a copy does not bring revoked keys back
     /An object that was revoked came back with the store: revoked again/,
   );
 });
+
+testFleet(
+  "rotations of a key at the same time all happen, and a revocation ends all of its keys",
+  async (first, second) => {
+    const { object: { id }, secret } = await create(first, "key");
+    await untilStatus(second.origin, secret, 200);
+    const rotate = {
+      kind: "key",
+      do: "rotate",
+      id,
+      overlapMs: 60_000,
+    } as const;
+
+    const rotated = await Promise.all(
+      Array.from(
+        { length: 20 },
+        (_, index) => run(index % 2 === 0 ? first : second, rotate),
+      ),
+    );
+    const [answer] = await Promise.all([
+      run(second, { kind: "key", do: "revoke", id }),
+      ...[first, second].map(({ gateway }) =>
+        gateway.dataPlane.call("keyring", rotate)
+      ),
+    ]);
+
+    assert.equal(answer.object.status, "revoked");
+    const keys = [secret, ...rotated.map((each) => each.secret)];
+    for (const { origin } of [first, second]) {
+      for (const key of keys) await untilStatus(origin, key, 401);
+    }
+  },
+);
