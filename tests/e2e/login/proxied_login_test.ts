@@ -103,6 +103,24 @@ Deno.test("a refresh token gets new tokens for its client only", async () => {
   assert.equal(opened.status, 200);
 });
 
+Deno.test("requests at the same time with one refresh token share one renewal at the provider", async () => {
+  await using server = await startProxiedGateway();
+  const client = await server.registerClient();
+  const { body } = await server.redeem(client, await server.code(client));
+  const before = server.idpRequests.length;
+
+  const all = await Promise.all(
+    [1, 2, 3].map(() => server.refresh(client, body.refresh_token)),
+  );
+
+  assert.deepEqual(all.map(({ status }) => status), [200, 200, 200]);
+  assert.equal(server.idpRequests.length, before + 1);
+  for (const { body } of all) {
+    const opened = await initializeMcp(server.gateway, body.access_token);
+    assert.equal(opened.status, 200);
+  }
+});
+
 Deno.test("a refresh token that is used again after its successor ends the grant", async () => {
   await using server = await startProxiedGateway();
   const client = await server.registerClient();

@@ -1,4 +1,7 @@
-import type { Cancellation } from "../../../base/cancellation.ts";
+import {
+  type Cancellation,
+  unlessCancelled,
+} from "../../../base/cancellation.ts";
 import { describeError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { DocumentUnavailableError } from "../../documents/remote_document.ts";
@@ -35,15 +38,26 @@ const DEFAULT_SECONDS = 3600;
 /** Time after which providers end unused refresh tokens. */
 export const GRANT_MS = 90 * 24 * 60 * 60_000;
 
+/** Time for which a renewal is shared, and number of those. */
+const SHARED_MS = 10_000;
+const MAX_SHARED = 1000;
+
 /** A form whose client has signed it, or only names itself. */
 export interface SignedForm {
   readonly form: OAuthParameters;
   readonly isSigned: boolean;
 }
 
+interface Renewal {
+  readonly tokens: Promise<ProviderTokens>;
+  readonly untilMs: number;
+}
+
 /** Issues tokens to clients that a user has granted access in a browser. */
 export class GrantTokens {
   readonly #services: AuthorizationServices;
+  /** By grant, number of the refresh token, and scope; the oldest first. */
+  readonly #renewals = new Map<string, Renewal>();
 
   constructor(services: AuthorizationServices) {
     this.#services = services;
@@ -88,7 +102,7 @@ export class GrantTokens {
     { issuer }: ServerUrls,
     cancellation: Cancellation,
   ): Promise<OAuthReply> {
-    const { seal, grants, provider, clock } = this.#services;
+    const { seal, grants, clock } = this.#services;
     const grant = openRefreshToken(
       seal,
       requiredParameter(form, "refresh_token"),
@@ -105,17 +119,42 @@ export class GrantTokens {
       throw new OAuthError("invalid_scope", "the scope is malformed");
     }
     await this.#useToken(grant);
-    const tokens = await provider.refresh(
-      grant.providerToken,
-      scope,
-      cancellation,
-    ).catch((error) => this.#releaseToken(grant, error));
+    const tokens = await this.#renew(grant, scope, cancellation);
     const now = clock.now();
     await grants.touch(idOf(grant), now, now + GRANT_MS);
     return this.#reply(
       { ...tokens, refreshToken: tokens.refreshToken ?? grant.providerToken },
       { ...grant, number: grant.number + 1 },
     );
+  }
+
+  /**
+   * Gets tokens of the provider. Connections of one client renew at the same time, and many providers accept a token only once, so
+   * all get the tokens of the first, for some seconds.
+   */
+  async #renew(
+    grant: RefreshGrant,
+    scope: string | undefined,
+    cancellation: Cancellation,
+  ): Promise<ProviderTokens> {
+    const { clock } = this.#services;
+    const key = JSON.stringify([grant.grant, grant.number, scope]);
+    const now = clock.now();
+    forgetBefore(this.#renewals, now);
+    const known = this.#renewals.get(key);
+    if (known !== undefined) {
+      return await unlessCancelled(known.tokens, cancellation);
+    }
+    const { provider } = this.#services;
+    const tokens = provider.refresh(grant.providerToken, scope, cancellation)
+      .catch((error) => this.#releaseToken(grant, error));
+    this.#renewals.set(key, { tokens, untilMs: now + SHARED_MS });
+    try {
+      return await tokens;
+    } catch (error) {
+      this.#renewals.delete(key);
+      throw error;
+    }
   }
 
   /** Public clients get a new refresh token each time. One that is used again was stolen, from whom is unknown (RFC 9700 section 4.14.2). */
@@ -263,6 +302,13 @@ export function idOf(
   { grant: id, startedAt }: Pick<RefreshGrant, "grant" | "startedAt">,
 ): GrantId {
   return { id, startedAt };
+}
+
+function forgetBefore(renewals: Map<string, Renewal>, nowMs: number): void {
+  for (const [key, { untilMs }] of renewals) {
+    if (nowMs < untilMs && renewals.size < MAX_SHARED) return;
+    renewals.delete(key);
+  }
 }
 
 function invalidGrant(detail: string): OAuthError {
