@@ -132,7 +132,7 @@ Deno.test("clients get no token of the provider, and theirs is for one MCP serve
   const { body } = await server.redeem(client, await server.code(client));
   const token = String(body.access_token);
 
-  const changed = token.slice(0, -4) + (token.endsWith("AAAA") ? "B" : "A") +
+  const changed = token.slice(0, -4) + (token.at(-4) === "A" ? "B" : "A") +
     token.slice(-3);
   const { origin } = new URL(server.gateway.url);
   const elsewhere = await fetch(
