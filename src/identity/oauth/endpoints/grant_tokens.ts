@@ -1,7 +1,4 @@
-import {
-  type Cancellation,
-  unlessCancelled,
-} from "../../../base/cancellation.ts";
+import { Cancellation, unlessCancelled } from "../../../base/cancellation.ts";
 import { describeError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { DocumentUnavailableError } from "../../documents/remote_document.ts";
@@ -137,24 +134,26 @@ export class GrantTokens {
     scope: string | undefined,
     cancellation: Cancellation,
   ): Promise<ProviderTokens> {
-    const { clock } = this.#services;
     const key = JSON.stringify([grant.grant, grant.number, scope]);
-    const now = clock.now();
-    forgetBefore(this.#renewals, now);
-    const known = this.#renewals.get(key);
-    if (known !== undefined) {
-      return await unlessCancelled(known.tokens, cancellation);
-    }
-    const { provider } = this.#services;
-    const tokens = provider.refresh(grant.providerToken, scope, cancellation)
+    forgetBefore(this.#renewals, this.#services.clock.now());
+    const { tokens } = this.#renewals.get(key) ??
+      this.#beginRenewal(key, grant, scope);
+    return await unlessCancelled(tokens, cancellation);
+  }
+
+  #beginRenewal(
+    key: string,
+    { providerToken, ...grant }: RefreshGrant,
+    scope: string | undefined,
+  ): Renewal {
+    const { clock, provider } = this.#services;
+    // Others wait for it too, so it goes on when the first of them leaves.
+    const tokens = provider.refresh(providerToken, scope, new Cancellation())
       .catch((error) => this.#releaseToken(grant, error));
-    this.#renewals.set(key, { tokens, untilMs: now + SHARED_MS });
-    try {
-      return await tokens;
-    } catch (error) {
-      this.#renewals.delete(key);
-      throw error;
-    }
+    tokens.catch(() => this.#renewals.delete(key));
+    const renewal = { tokens, untilMs: clock.now() + SHARED_MS };
+    this.#renewals.set(key, renewal);
+    return renewal;
   }
 
   /** Public clients get a new refresh token each time. One that is used again was stolen, from whom is unknown (RFC 9700 section 4.14.2). */
@@ -171,7 +170,7 @@ export class GrantTokens {
 
   /** Lets the client retry with a refresh token that the provider has not accepted. */
   async #releaseToken(
-    { grant, number }: RefreshGrant,
+    { grant, number }: Pick<RefreshGrant, "grant" | "number">,
     error: unknown,
   ): Promise<never> {
     const { grants, clock } = this.#services;
