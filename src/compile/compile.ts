@@ -24,8 +24,7 @@ import { attachPolicies } from "./attach/attach_policies.ts";
 import { checkPatterns, loadPatternsOf } from "./routes/check_patterns.ts";
 import { findDeniedHost } from "./backends/backend_egress.ts";
 import { compileBackends } from "./backends/compile_backends.ts";
-import { checkPolicies } from "./policies/check_policies.ts";
-import { checkReferences } from "./backends/check_references.ts";
+import { checkPolicies, checkReferences } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
 import {
   credentialNames,
@@ -131,7 +130,7 @@ function* check(
   context: Context,
 ): Generator<void, readonly ResourceDiagnostic[]> {
   yield* checkPolicies(resources, context);
-  yield* checkPatterns(resources, context.report);
+  yield* checkPatterns(resources, context);
   return context.report.diagnostics;
 }
 

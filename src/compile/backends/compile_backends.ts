@@ -9,7 +9,6 @@ import type { Backend, Endpoint } from "../../snapshot/snapshot.ts";
 import { comparePrecedence, namespacedName } from "../resolve/references.ts";
 import { PemReferenceError } from "../resolve/certificates.ts";
 import { loadCa } from "../resolve/certificates.ts";
-import type { Report } from "../memory/report.ts";
 import { findDeniedHost, loopbackPortsOf } from "./backend_egress.ts";
 import {
   compileBalancing,
@@ -100,18 +99,6 @@ function* compileTlsPolicies(
     yield;
   }
   return tls;
-}
-
-/** Suggests the backend that was probably intended by an unknown name. */
-export function suggestBackend(
-  name: string,
-  backends: ReadonlyMap<string, Backend>,
-  report: Report,
-): string | undefined {
-  return report.suggest(
-    name,
-    () => [...backends.values()].map(({ name }) => name),
-  );
 }
 
 interface Target {

@@ -1,16 +1,28 @@
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type { CompileMemory, ResultTable } from "../memory/compile_memory.ts";
-import type {
-  CheckOptions,
-  PolicyKind,
-  PolicyProblem,
+import {
+  type CheckOptions,
+  type PolicyKind,
+  type PolicyProblem,
+  type References,
+  type SecretAccess,
+  UnusableReferenceError,
 } from "../../policy/contract/policy_kind.ts";
 import type { BackendFilter, HttpFilter } from "../../api/rules/http_filter.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
+import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
+import { POLICY_API_GROUP } from "../../api/schema/group.ts";
+import { describeError } from "../../base/errors.ts";
+import type { Backend } from "../../snapshot/snapshot.ts";
 import type { Named, Report } from "../memory/report.ts";
+import {
+  type Inputs,
+  mayRefer,
+  readSecretValue,
+} from "../resolve/references.ts";
 
 /** Checks the policies of a configuration, each one once, however many routes it is attached to. */
 export class PolicyChecks {
@@ -126,7 +138,7 @@ function check(
 }
 
 /** Reports a problem of the policy at `site`. */
-export function reportProblem(
+function reportProblem(
   { resource, path }: Site,
   { path: within, message, suggestion, offset, isWarning }: PolicyProblem,
   report: Report,
@@ -134,4 +146,99 @@ export function reportProblem(
   const found = { path: [...path, ...within], message, suggestion, offset };
   if (isWarning) report.warning(resource, found);
   else report.error(resource, found);
+}
+
+/** Dependencies of resolving the references of policies. */
+export interface ReferenceContext {
+  readonly policies: PolicyRegistry;
+  readonly backends: ReadonlyMap<string, Backend>;
+  readonly inputs: Inputs;
+  readonly hasStore?: boolean;
+  readonly mayHaveBackend?: (name: string) => boolean;
+  readonly report: Report;
+}
+
+/** Reports references of policies to backends and stores that do not exist or cannot be used, whether the policies are attached or not. */
+export function checkReferences(
+  { gatewayPolicies }: ResourceSet,
+  context: ReferenceContext,
+): void {
+  for (const policy of gatewayPolicies) {
+    const { traffic = {} } = policy.spec;
+    const references = referencesFrom(policy.metadata.namespace, context);
+    for (const kind of context.policies.kinds) {
+      const path = ["spec", "traffic", kind.name];
+      for (const problem of kind.checkReferences(traffic, references)) {
+        if (problem.isConsequence) continue;
+        reportProblem({ resource: policy, path }, problem, context.report);
+      }
+    }
+  }
+}
+
+function referencesFrom(
+  namespace: string,
+  { backends, inputs, report, ...options }: ReferenceContext,
+): References {
+  const { hasStore = false, mayHaveBackend = () => false } = options;
+  const keyOf = (ref: PolicyBackendRef) =>
+    `${ref.namespace ?? namespace}/${ref.name}`;
+  return {
+    hasStore,
+    denialOf: (target) => inputs.read(({ egress }) => egress.denialOf(target)),
+    readSecret: secretsFor(namespace, inputs),
+    backend(ref) {
+      const backend = backends.get(keyOf(ref));
+      if (backend === undefined) return undefined;
+      if (!mayCall(namespace, ref, inputs)) return undefined;
+      const { key, port, protocol, tls } = backend;
+      return { key, port, protocol, hasTls: tls !== undefined };
+    },
+    missing: (ref, path) =>
+      mayCall(namespace, ref, inputs)
+        ? {
+          path: [...path, "name"],
+          message: `Cannot find backend "${keyOf(ref)}"`,
+          suggestion: report.suggest(
+            ref.name,
+            () => [...backends.values()].map(({ name }) => name),
+          ),
+          ...(mayHaveBackend(ref.name) && { isConsequence: true }),
+        }
+        : {
+          path: [...path, "namespace"],
+          message: `Cannot refer to backend "${
+            keyOf(ref)
+          }": no ReferenceGrant of "${ref.namespace}" allows it`,
+        },
+  };
+}
+
+/** Reports whether policies of a namespace may call a backend themselves: one of another needs a `ReferenceGrant` there. */
+export function mayCall(
+  own: string,
+  { group, kind, name, namespace = own }: PolicyBackendRef,
+  inputs: Inputs,
+): boolean {
+  const to = { group, kind, namespace, name };
+  return mayRefer(referrerOf(own), to, inputs);
+}
+
+function referrerOf(namespace: string) {
+  return { group: POLICY_API_GROUP, kind: "GatewayPolicy", namespace };
+}
+
+/** Returns access to Secrets for policies of a namespace. */
+export function secretsFor(
+  namespace: string,
+  inputs: Inputs,
+): SecretAccess["readSecret"] {
+  const from = referrerOf(namespace);
+  return (ref, entry) => {
+    try {
+      return readSecretValue(from, { ...ref, entry }, inputs);
+    } catch (error) {
+      throw new UnusableReferenceError(describeError(error), { cause: error });
+    }
+  };
 }

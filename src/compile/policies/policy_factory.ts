@@ -1,21 +1,12 @@
 import { type Attached, backendOf } from "../attach/lookups.ts";
-import {
-  type Inputs,
-  mayRefer,
-  namespacedName,
-  readSecretValue,
-} from "../resolve/references.ts";
+import { type Inputs, namespacedName } from "../resolve/references.ts";
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
-import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
-import { POLICY_API_GROUP } from "../../api/schema/group.ts";
-import { describeError } from "../../base/errors.ts";
 import { type Alternative, anyOf } from "../../policy/contract/alternatives.ts";
 import type { RunningPolicy } from "../../policy/contract/policy.ts";
 import {
   type PolicyKind,
   type PolicyOptions,
   type PolicyProblem,
-  type SecretAccess,
   UnusableReferenceError,
 } from "../../policy/contract/policy_kind.ts";
 import type {
@@ -25,7 +16,7 @@ import type {
 import type { CompileMemory, ResultTable } from "../memory/compile_memory.ts";
 import type { Named } from "../memory/report.ts";
 import type { EffectivePolicy, PolicyLayer } from "./effective_policy.ts";
-import type { PolicyChecks } from "./check_policies.ts";
+import { mayCall, type PolicyChecks, secretsFor } from "./check_policies.ts";
 
 /** The listener port where a policy runs, and the resource that configures it. */
 interface PolicySite {
@@ -216,35 +207,6 @@ function withAlternatives(
   return policies.map((policy) =>
     own.has(policy) ? merged.shift() ?? policy : policy
   );
-}
-
-/** Reports whether policies of a namespace may call a backend themselves: one of another needs a `ReferenceGrant` there. */
-export function mayCall(
-  own: string,
-  { group, kind, name, namespace = own }: PolicyBackendRef,
-  inputs: Inputs,
-): boolean {
-  const to = { group, kind, namespace, name };
-  return mayRefer(referrerOf(own), to, inputs);
-}
-
-function referrerOf(namespace: string) {
-  return { group: POLICY_API_GROUP, kind: "GatewayPolicy", namespace };
-}
-
-/** Returns access to Secrets for policies of a namespace. */
-export function secretsFor(
-  namespace: string,
-  inputs: Inputs,
-): SecretAccess["readSecret"] {
-  const from = referrerOf(namespace);
-  return (ref, entry) => {
-    try {
-      return readSecretValue(from, { ...ref, entry }, inputs);
-    } catch (error) {
-      throw new UnusableReferenceError(describeError(error), { cause: error });
-    }
-  };
 }
 
 /** Creates a policy; one with a reference that cannot be used denies every request. */

@@ -4,7 +4,7 @@ import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { loadPatterns } from "../../base/pattern.ts";
 import { type PatternCondition, patternOf } from "../../route/route_match.ts";
-import { createHiding } from "../../api/redact_configuration.ts";
+import type { Hide } from "../../base/redaction.ts";
 import type { Named, Report } from "../memory/report.ts";
 
 /** Loads the engine for regular expressions when a route has one; `checkPatterns` and route tables need it. */
@@ -16,10 +16,9 @@ export async function loadPatternsOf(
 
 /** Reports invalid regular expressions in the matches of routes, attached or not. */
 export function* checkPatterns(
-  resources: ResourceSet,
-  report: Report,
+  resources: Pick<ResourceSet, "httpRoutes">,
+  { hide, report }: { readonly hide: Hide; readonly report: Report },
 ): Generator<void> {
-  const hide = createHiding(resources.environment);
   for (const { route, path, condition } of patternsOf(resources)) {
     yield;
     const { problem } = patternOf(condition);

@@ -7,7 +7,6 @@ import {
 } from "../../api/schema/group.ts";
 import type { Backend, WebUiAccess } from "../../snapshot/snapshot.ts";
 import { type Attached, backendOf } from "../attach/lookups.ts";
-import { suggestBackend } from "../backends/compile_backends.ts";
 import { serviceBackendKey } from "../backends/service_backends.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
 import { type Inputs, mayRefer } from "../resolve/references.ts";
@@ -84,7 +83,10 @@ function resolveGatewayBackend(
     invalidBackends.has(key) ? invalidBackends.get(key) ?? "" : undefined
   );
   if (denial === undefined) {
-    const suggestion = suggestBackend(name, attached.all.backends, report);
+    const suggestion = report.suggest(
+      name,
+      () => [...attached.all.backends.values()].map(({ name }) => name),
+    );
     const problem = `Backend "${key}" not found`;
     return unresolved(NOT_FOUND, "name", problem, suggestion);
   }
