@@ -7,7 +7,7 @@ import { PolicyChecks } from "./policies/check_policies.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";
 import type { Report } from "./memory/report.ts";
 import type { BackendContext } from "./backends/backend_context.ts";
-import type { CertificateMemory } from "./backends/client_certificates.ts";
+import type { CertificateMemory } from "./resolve/certificates.ts";
 import { CompileMemory, type ResultTable } from "./memory/compile_memory.ts";
 import type { Attached } from "./attach/lookups.ts";
 import { type Inputs, readFileOf } from "./resolve/references.ts";

@@ -13,10 +13,7 @@ import type {
 } from "../snapshot/snapshot.ts";
 import { describe, type Description } from "./describe/describe.ts";
 import { describeOutcomes, type Outcomes } from "./outcomes/outcomes.ts";
-import {
-  presentingBackends,
-  readClientCertificates,
-} from "./backends/client_certificates.ts";
+import { readClientCertificates } from "./resolve/certificates.ts";
 import { compileEndpoints } from "./backends/service_backends.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { namespacedName } from "./resolve/references.ts";
@@ -206,6 +203,23 @@ function* findCredentials(
   const credentials = unite(fromEnvironment, fromPolicies);
   yield;
   return credentials;
+}
+
+/** Returns the backends that get a client certificate, by a key for each gateway. */
+function presentingBackends(
+  listeners: readonly CompiledListener[],
+): ReadonlyMap<string, Backend> {
+  const found = new Map<string, Backend>();
+  for (const { site: { gateway }, rules } of listeners) {
+    if (gateway.spec.tls?.backend === undefined) continue;
+    for (const { route: { backends, mirrors } } of rules) {
+      for (const { backend } of [...backends, ...mirrors]) {
+        if (backend === undefined) continue;
+        found.set(`${backend.key} from ${namespacedName(gateway)}`, backend);
+      }
+    }
+  }
+  return found;
 }
 
 function byParent(

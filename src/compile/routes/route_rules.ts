@@ -6,7 +6,8 @@ import type {
   RouteRetry,
   RouteTimeouts,
 } from "../../api/resources/http_route.ts";
-import type { Retry } from "../../snapshot/snapshot.ts";
+import type { ClientCertificate } from "../../http/client/upstream.ts";
+import type { Backend, Retry } from "../../snapshot/snapshot.ts";
 import { namespacedName } from "../resolve/references.ts";
 import { type Attached, policiesAt } from "../attach/lookups.ts";
 import { nameOfTarget, type PolicyTarget } from "../attach/attach_policies.ts";
@@ -15,6 +16,7 @@ import { describeLater, routeFields } from "../describe/describe_effective.ts";
 import {
   type CompiledRule,
   type EffectivePolicy,
+  type Forwarding,
   layersWith,
   mergePolicies,
   type OnConflict,
@@ -22,7 +24,6 @@ import {
   type PolicyLevel,
   type Rule,
 } from "../policies/effective_policy.ts";
-import { presenting } from "../backends/client_certificates.ts";
 import {
   compileForwarding,
   type ForwardingContext,
@@ -235,4 +236,29 @@ function warnWithoutBackend(
     : "no backend has a weight above 0";
   const message = `Cannot forward requests: ${cause}, so they get 500`;
   report.warning(route, { path: ["spec", "rules", index], message });
+}
+
+/** Returns the forwarding of a rule by a gateway that presents a certificate to backends with TLS. */
+function presenting(
+  clientCertificate: ClientCertificate | undefined,
+  forwarding: Forwarding,
+): Forwarding {
+  if (clientCertificate === undefined) return forwarding;
+  const present = (backend: Backend): Backend => {
+    const { tls } = backend;
+    return tls === undefined || tls === "invalid"
+      ? backend
+      : { ...backend, tls: { ...tls, clientCertificate } };
+  };
+  return {
+    ...forwarding,
+    backends: forwarding.backends.map((each) => ({
+      ...each,
+      backend: each.backend && present(each.backend),
+    })),
+    mirrors: forwarding.mirrors.map((each) => ({
+      ...each,
+      backend: present(each.backend),
+    })),
+  };
 }
