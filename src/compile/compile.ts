@@ -1,7 +1,4 @@
-import {
-  resourceKey,
-  type ResourceSet,
-} from "../api/resources/resource_set.ts";
+import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
@@ -19,7 +16,6 @@ import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { namespacedName } from "./resolve/references.ts";
 import { attachPolicies } from "./attach/attach_policies.ts";
 import { checkPatterns, loadPatternsOf } from "./routes/check_patterns.ts";
-import { findDeniedHost } from "./backends/backend_egress.ts";
 import { compileBackends } from "./backends/compile_backends.ts";
 import { checkPolicies, checkReferences } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
@@ -33,7 +29,11 @@ import type {
   CompiledModel,
 } from "./policies/effective_policy.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
-import { type ListenerSite, listListeners } from "./attach/listener_sites.ts";
+import {
+  byParent,
+  type ListenerSite,
+  listListeners,
+} from "./attach/listener_sites.ts";
 import { checkRules } from "./routes/check_rules.ts";
 import { begin, type CompileOptions, type Context } from "./context.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
@@ -89,17 +89,17 @@ function* compileInSteps(
 ): Generator<void, Compiled> {
   const context = begin(resources, options);
   const ofParts = yield* check(resources, context);
-  const backends = yield* compileBackends(resources, context);
-  const clientCertificates = resolve(resources, backends, context);
+  const resolved = yield* resolve(resources, context);
   yield;
-  const attached = yield* attach(resources, backends, context);
-  context.attached.fill({ ...attached, backends, clientCertificates });
+  const attached = yield* attach(resources, context);
+  context.attached.fill({ ...resolved, ...attached });
   const listeners = yield* compileRules(resources, attached.listeners, context);
   const ports = compilePorts(listeners, context);
   yield;
   const { policies, report: { diagnostics } } = context;
   const sources = { diagnostics, listeners };
   const outcomes = yield* describeOutcomes(resources, sources);
+  const { backends } = resolved;
   const model = { resources, policies, ports, listeners, backends };
   return {
     snapshot: {
@@ -143,38 +143,23 @@ function isIndependent(
     (kind !== "Gateway" || path.length > 3);
 }
 
-/** Reads certificates, and checks what refers to backends. */
-function resolve(
-  resources: ResourceSet,
-  backends: ReadonlyMap<string, Backend>,
-  context: Context,
-) {
+/** Compiles backends and client certificates, and checks what refers to backends. */
+function* resolve(resources: ResourceSet, context: Context) {
+  const compiled = yield* compileBackends(resources, context);
   const clientCertificates = readClientCertificates(
     resources.gateways,
     context,
   );
+  const { backends } = compiled;
   checkReferences(resources, { ...context, backends });
-  return clientCertificates;
+  return { ...compiled, clientCertificates };
 }
 
 /** Attaches policies to their targets and listeners to their gateways. */
-function* attach(
-  resources: ResourceSet,
-  backends: ReadonlyMap<string, Backend>,
-  context: Context,
-) {
+function* attach(resources: ResourceSet, context: Context) {
   const policies = yield* attachPolicies(resources, context.report);
   const listeners = listListeners(resources, context);
-  const invalidBackends = new Map(
-    resources.gatewayBackends.map((backend) =>
-      [namespacedName(backend), backend] as const
-    ).filter(([key]) => !backends.has(key)).map(([key, backend]) => [
-      key,
-      findDeniedHost(backend, context.inputs)?.denial,
-    ]),
-  );
-  const sites = byParent(resources, listeners);
-  return { policies, listeners, invalidBackends, sites };
+  return { policies, listeners, sites: byParent(resources, listeners) };
 }
 
 /** Compiles the routes of every listener. */
@@ -219,17 +204,6 @@ function presentingBackends(
       }
     }
   }
-  return found;
-}
-
-function byParent(
-  { gateways, listenerSets }: ResourceSet,
-  sites: readonly ListenerSite[],
-): ReadonlyMap<string, readonly ListenerSite[]> {
-  const found = new Map<string, ListenerSite[]>(
-    [...gateways, ...listenerSets].map((parent) => [resourceKey(parent), []]),
-  );
-  for (const site of sites) found.get(resourceKey(site.owner))?.push(site);
   return found;
 }
 

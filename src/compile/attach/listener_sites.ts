@@ -10,7 +10,10 @@ import {
   type Listener as ListenerSpec,
 } from "../../api/resources/gateway_resource.ts";
 import type { ListenerSet } from "../../api/resources/listener_set.ts";
-import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import {
+  resourceKey,
+  type ResourceSet,
+} from "../../api/resources/resource_set.ts";
 import { nearest } from "../../api/schema/suggest.ts";
 import type { PolicyTarget } from "./attach_policies.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
@@ -73,6 +76,18 @@ export function listListeners(
     }
   }
   return distinct;
+}
+
+/** Returns the listeners by the key of their gateway or listener set, also of those without any. */
+export function byParent(
+  { gateways, listenerSets }: ResourceSet,
+  sites: readonly ListenerSite[],
+): ReadonlyMap<string, readonly ListenerSite[]> {
+  const found = new Map<string, ListenerSite[]>(
+    [...gateways, ...listenerSets].map((parent) => [resourceKey(parent), []]),
+  );
+  for (const site of sites) found.get(resourceKey(site.owner))?.push(site);
+  return found;
 }
 
 /** Identifies the port of a listener, which all gateways share unless each has proxies of its own. */

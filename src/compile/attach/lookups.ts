@@ -10,7 +10,7 @@ import { levelOf, type PolicyTarget } from "./attach_policies.ts";
 export type Attached = View<{
   /** By `Backend.key`. */
   readonly backends: ReadonlyMap<string, Backend>;
-  /** Keys of backends that exist and cannot be used, each with the reason if its host is denied; their errors are reported. */
+  /** See `CompiledBackends`. */
   readonly invalidBackends: ReadonlyMap<string, string | undefined>;
   readonly clientCertificates: ReadonlyMap<Gateway, ClientCertificate>;
   /** Policies by the key of their level, the winner of a conflict first; see `levelOf`. */

@@ -7,16 +7,19 @@ import { describeError } from "../../base/errors.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import type { Backend, Endpoint } from "../../snapshot/snapshot.ts";
 import { comparePrecedence, namespacedName } from "../resolve/references.ts";
-import { PemReferenceError } from "../resolve/certificates.ts";
-import { loadCa } from "../resolve/certificates.ts";
-import { findDeniedHost, loopbackPortsOf } from "./backend_egress.ts";
+import { loadCa, PemReferenceError } from "../resolve/certificates.ts";
+import {
+  type BackendContext,
+  findDeniedHost,
+  type InvalidBackend,
+  loopbackPortsOf,
+} from "./backend_context.ts";
 import {
   compileBalancing,
   compileHealthCheck,
   compileLookups,
   compileTimeouts,
 } from "./compile_balancing.ts";
-import type { BackendContext } from "./backend_context.ts";
 import { compileCredentials } from "./compile_credentials.ts";
 import { UnusableCredentials } from "./credential_values.ts";
 import { compileLlm } from "./llm_backends.ts";
@@ -27,16 +30,24 @@ import {
   serviceBackendKey,
 } from "./service_backends.ts";
 
-/** Compiles every backend, and every service that routes refer to, with the TLS policy that applies, in steps; returns them by their key. */
+/** Backends by their key. */
+export interface CompiledBackends {
+  readonly backends: ReadonlyMap<string, Backend>;
+  /** Those that exist and cannot be used, each with the reason if its host is denied; their errors are reported. */
+  readonly invalidBackends: ReadonlyMap<string, string | undefined>;
+}
+
+/** Compiles every backend, and every service that routes refer to, with the TLS policy that applies, in steps. */
 export function* compileBackends(
   { gatewayBackends, backendTlsPolicies, httpRoutes }: ResourceSet,
   context: BackendContext,
-): Generator<void, ReadonlyMap<string, Backend>> {
+): Generator<void, CompiledBackends> {
   const known = new Map(
     gatewayBackends.map((backend) => [namespacedName(backend), backend]),
   );
   const tls = yield* compileTlsPolicies(backendTlsPolicies, known, context);
   const backends = new Map<string, Backend>();
+  const invalidBackends = new Map<string, string | undefined>();
   for (const [key, resource] of known) {
     const own = tls.get(`GatewayBackend/${key}`);
     const compile = () => compileBackend(resource, own, context);
@@ -45,10 +56,8 @@ export function* compileBackends(
       [resource, own],
       compile,
     );
-    if (backend !== undefined) backends.set(key, backend);
-    for (const { transport } of backend?.mcp?.servers ?? []) {
-      for (const own of backendsOf(transport)) backends.set(own.key, own);
-    }
+    if ("denial" in backend) invalidBackends.set(key, backend.denial);
+    else addBackend(backend, backends);
     yield;
   }
   const { references } = context;
@@ -65,10 +74,18 @@ export function* compileBackends(
     const inputs = [service, port, isGrpc, own];
     const compile = () => compileService(referenced, own);
     const backend = context.backendMemory.recallFrom(name, inputs, compile);
-    if (backend !== undefined) backends.set(name, backend);
+    if (!("denial" in backend)) backends.set(name, backend);
     yield;
   }
-  return backends;
+  return { backends, invalidBackends };
+}
+
+/** Adds a backend, and those of its MCP servers. */
+function addBackend(backend: Backend, backends: Map<string, Backend>): void {
+  backends.set(backend.key, backend);
+  for (const { transport } of backend.mcp?.servers ?? []) {
+    for (const own of backendsOf(transport)) backends.set(own.key, own);
+  }
 }
 
 /** Returns the TLS settings by target, such as `Service/default/web#https`. Of two policies with a target, the older applies. */
@@ -110,7 +127,7 @@ function compileBackend(
   resource: GatewayBackend,
   tls: Backend["tls"],
   context: BackendContext,
-): Backend | undefined {
+): Backend | InvalidBackend {
   const { metadata, spec } = resource;
   const { endpoints: hosts = spec.static && [spec.static], llm, mcp } = spec;
   const [first] = hosts ?? [];
@@ -123,12 +140,13 @@ function compileBackend(
   if (denied !== undefined) {
     const message = `Cannot connect to "${denied.host}": ${denied.denial}`;
     context.report.error(resource, { path: denied.path, message });
-    return undefined;
+    return { denial: denied.denial };
   }
   const balancing = compileBalancing(resource, context.report);
+  if (address === undefined) return { denial: undefined };
   const loopbackPorts = loopbackPortsOf(hosts, context.inputs);
-  const healthCheck = address && compileHealthCheck(spec.healthCheck, address);
-  return address && {
+  const healthCheck = compileHealthCheck(spec.healthCheck, address);
+  return {
     ...address,
     ...(hosts && hosts.length > 1 && { hosts }),
     ...(balancing && { balancing }),

@@ -15,10 +15,9 @@ import type { BackendCredentials } from "../../identity/backend_tokens/backend_c
 import type { Backend, McpDocument } from "../../snapshot/snapshot.ts";
 import { namespacedName, readFileOf } from "../resolve/references.ts";
 import { loadCa } from "../resolve/certificates.ts";
-import type { BackendContext } from "./backend_context.ts";
 import { compileCredentials } from "./compile_credentials.ts";
 import { UnusableCredentials } from "./credential_values.ts";
-import { loopbackPortsOf } from "./backend_egress.ts";
+import { type BackendContext, loopbackPortsOf } from "./backend_context.ts";
 import { type CompiledTransport, compileProgram } from "./mcp_programs.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
