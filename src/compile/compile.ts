@@ -19,15 +19,8 @@ import { checkPatterns, loadPatternsOf } from "./routes/check_patterns.ts";
 import { compileBackends } from "./backends/compile_backends.ts";
 import { checkPolicies, checkReferences } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
-import {
-  credentialNames,
-  environmentNames,
-  unite,
-} from "./describe/credential_names.ts";
-import type {
-  CompiledListener,
-  CompiledModel,
-} from "./policies/effective_policy.ts";
+import { findCredentials } from "./describe/credential_names.ts";
+import type { CompiledListener } from "./policies/effective_policy.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
 import {
   byParent,
@@ -171,23 +164,6 @@ function* compileRules(
   const listeners = yield* compileListeners(resources, sites, context);
   yield* checkRules(listeners, context.report);
   return listeners;
-}
-
-/** Finds the header fields and query parameters that carry credentials. */
-function* findCredentials(
-  { resources, policies, listeners }: CompiledModel,
-): Generator<void, Snapshot["credentials"]> {
-  const fromEnvironment = environmentNames(resources, policies.schemas);
-  yield;
-  const fromPolicies = credentialNames(
-    listeners.flatMap(({ effective, rules }) => [
-      ...effective,
-      ...rules.flatMap((rule) => rule.effective),
-    ]),
-  );
-  const credentials = unite(fromEnvironment, fromPolicies);
-  yield;
-  return credentials;
 }
 
 /** Returns the backends that get a client certificate, by a key for each gateway. */

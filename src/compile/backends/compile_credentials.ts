@@ -9,20 +9,19 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type {
   BackendCredentials,
+  ClientAuthentication,
   ClientCredentials,
   IdentityAssertion,
   JwtBearer,
   TokenClient,
   TokenExchange,
+  UserLogin,
 } from "../../identity/backend_tokens/backend_credentials.ts";
 import { tokenTypes } from "../../identity/backend_tokens/token_source.ts";
+import type { UserLoginResource } from "../../api/resources/credentials/login_schema.ts";
+import { describeError } from "../../base/errors.ts";
+import { readPrivateKey } from "../../identity/keys/private_key.ts";
 import type { BackendContext } from "./backend_context.ts";
-import { compileLogin } from "./compile_login.ts";
-import {
-  assertReachable,
-  compileAuthentication,
-  proofOf,
-} from "./client_authentication.ts";
 import { compileIdentity, type SignatureScope } from "./compile_identity.ts";
 import { CredentialValues, UnusableCredentials } from "./credential_values.ts";
 
@@ -165,5 +164,130 @@ class ClientCompiler {
     const fingerprint = createHash("sha256")
       .update(JSON.stringify([compiled, own])).digest("base64url");
     return { ...compiled, fingerprint };
+  }
+}
+
+/** Backend of a login. */
+interface LoginPlace {
+  /** Of the backend or the MCP server. */
+  readonly key: string;
+  readonly values: CredentialValues;
+  readonly context: BackendContext;
+  /** Default of `resource`. */
+  readonly service: string | undefined;
+}
+
+/** Compiles a login of users at a service. @throws {UnusableCredentials} */
+function compileLogin(
+  oauth: UserLoginResource,
+  { key, values, context, service }: LoginPlace,
+): UserLogin {
+  const field = "oauth";
+  if (!context.inputs.read(({ connectsUsers }) => connectsUsers)) {
+    throw new UnusableCredentials(
+      [field],
+      'users cannot log in without "config.connections"',
+    );
+  }
+  const { issuer, clientId, scopes, parameters = {} } = oauth;
+  const { resource = service, tokenEndpoint, revocationEndpoint } = oauth;
+  if (resource === undefined) {
+    const problem = '"resource" is required, the URL of the service';
+    throw new UnusableCredentials([field, "resource"], problem);
+  }
+  const { authorizationEndpoint: authorization } = oauth;
+  for (const url of [resource, issuer, tokenEndpoint, revocationEndpoint]) {
+    if (url !== undefined) assertReachable([field], url, context);
+  }
+  const identity = {
+    resource,
+    issuer,
+    authorization,
+    tokenEndpoint,
+    clientId,
+    ...proofOf(oauth),
+  };
+  return {
+    kind: field,
+    fingerprint: createHash("sha256").update(JSON.stringify(identity))
+      .digest("base64url"),
+    backend: key,
+    resource,
+    issuer,
+    endpoints: authorization === undefined || tokenEndpoint === undefined
+      ? undefined
+      : {
+        authorization,
+        token: tokenEndpoint,
+        revocation: revocationEndpoint,
+      },
+    client: clientId === undefined ? undefined : {
+      clientId,
+      authentication: compileAuthentication([field], oauth, values),
+    },
+    caCertificates: values.certificatesOf(
+      [field, "tls", "caCertificateRefs"],
+      oauth.tls?.caCertificateRefs,
+    ),
+    ...proofOf(oauth),
+    scopes,
+    parameters,
+  };
+}
+
+/** Checks that a server may be asked. @throws {UnusableCredentials} */
+function assertReachable(
+  path: DiagnosticPath,
+  url: string,
+  { inputs }: BackendContext,
+): void {
+  const { hostname, username } = new URL(url);
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const denial = inputs.read(({ egress }) =>
+    egress.denialOf({ host, port: 0 })
+  );
+  const problem = username === "" ? denial : "a URL cannot have credentials";
+  if (problem !== undefined) throw new UnusableCredentials(path, problem);
+}
+
+/** Compiles whether tokens always have to be bound to a key. */
+function proofOf(
+  { dpop }: Pick<TokenClientResource, "dpop">,
+): { readonly requiresProof?: true } {
+  return dpop === "Required" ? { requiresProof: true } : {};
+}
+
+/** Compiles how a client authenticates. @throws {UnusableCredentials} */
+function compileAuthentication(
+  place: DiagnosticPath,
+  { clientSecret, authMethod, privateKey, keyId, signingAlgorithm }: Pick<
+    TokenClientResource,
+    | "clientSecret"
+    | "authMethod"
+    | "privateKey"
+    | "keyId"
+    | "signingAlgorithm"
+  >,
+  values: CredentialValues,
+): ClientAuthentication {
+  if (clientSecret !== undefined) {
+    const path = [...place, "clientSecret"];
+    return {
+      method: "secret",
+      secret: values.read(path, "clientSecret", clientSecret),
+      place: authMethod,
+    };
+  }
+  if (privateKey === undefined) return { method: "none" };
+  const path = [...place, "privateKey"];
+  const pem = values.read(path, "privateKey", privateKey);
+  try {
+    return {
+      method: "privateKey",
+      ...readPrivateKey(pem, signingAlgorithm),
+      keyId,
+    };
+  } catch (error) {
+    throw new UnusableCredentials(path, describeError(error));
   }
 }

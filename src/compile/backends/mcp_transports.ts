@@ -5,6 +5,7 @@ import {
   type OpenApiResource,
   type StdioResource,
 } from "../../api/resources/mcp_backend.ts";
+import { parseDuration } from "../../api/schema/duration.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import { describeReadError } from "../../base/regular_file.ts";
@@ -12,15 +13,30 @@ import { addressOfUrl } from "../../base/wire/host_port.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type { BackendCredentials } from "../../identity/backend_tokens/backend_credentials.ts";
-import type { Backend, McpDocument } from "../../snapshot/snapshot.ts";
+import type {
+  Backend,
+  McpDocument,
+  McpTransport,
+} from "../../snapshot/snapshot.ts";
 import { namespacedName, readFileOf } from "../resolve/references.ts";
 import { loadCa } from "../resolve/certificates.ts";
 import { compileCredentials } from "./compile_credentials.ts";
 import { UnusableCredentials } from "./credential_values.ts";
 import { type BackendContext, loopbackPortsOf } from "./backend_context.ts";
-import { type CompiledTransport, compileProgram } from "./mcp_programs.ts";
+
+const DEFAULT_MEMORY = 1 << 30;
+const DEFAULT_PROCESSES = 32;
+const DEFAULT_IDLE = "10m";
+/** Shorter values are no secrets, and would blot out half of a log. */
+const MIN_SECRET_LENGTH = 6;
 
 type Headers = readonly (readonly [name: string, value: string])[];
+
+/** A transport, and its address for humans; see `McpServerStatus`. */
+export interface CompiledTransport {
+  readonly address: string;
+  readonly transport: McpTransport;
+}
 
 /** Compiles how the gateway reaches a server; reports what cannot be used. */
 export class TransportCompiler {
@@ -238,4 +254,40 @@ export class TransportCompiler {
     const path = [...this.#path, ...field];
     this.#context.report.error(this.#resource, { path, message });
   }
+}
+
+/** Compiles a program that speaks over stdio. */
+function compileProgram(
+  {
+    command,
+    args = [],
+    env = {},
+    cwd,
+    share,
+    maxProcesses = DEFAULT_PROCESSES,
+    maxMemoryBytes = DEFAULT_MEMORY,
+    idleTimeout = DEFAULT_IDLE,
+  }: StdioResource,
+): CompiledTransport {
+  const secrets = [...Object.values(env), ...args].filter(({ length }) =>
+    length >= MIN_SECRET_LENGTH
+  );
+  return {
+    address: `stdio:${command.slice(command.lastIndexOf("/") + 1)}`,
+    transport: {
+      kind: "stdio",
+      command: {
+        command,
+        args,
+        env,
+        cwd,
+        // A secret may contain another one.
+        secrets: secrets.toSorted((a, b) => b.length - a.length),
+        isShared: share === "All",
+        maxProcesses,
+        maxMemoryBytes,
+        idleMs: parseDuration(idleTimeout),
+      },
+    },
+  };
 }

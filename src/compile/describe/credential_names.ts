@@ -1,6 +1,9 @@
 import type { CredentialLocation } from "../../policy/contract/credential_location.ts";
 import type { CredentialNames } from "../../snapshot/snapshot.ts";
-import type { EffectivePolicy } from "../policies/effective_policy.ts";
+import type {
+  CompiledModel,
+  EffectivePolicy,
+} from "../policies/effective_policy.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { GenericSchema } from "../../api/schema/schema.ts";
 import { headersReadBy } from "../../base/redaction.ts";
@@ -11,8 +14,28 @@ import {
 import type { PolicySchemas } from "../../api/resources/gateway_policy_schema.ts";
 import { gatewayBackendSchema } from "../../api/resources/gateway_backend.ts";
 
-/** Returns the headers and parameters that carry credentials, so that nobody shows their values. */
-export function credentialNames(
+/** Finds the headers, query parameters and contents that carry credentials, so that nobody shows their values. */
+export function* findCredentials(
+  { resources, policies, listeners }: Pick<
+    CompiledModel,
+    "resources" | "policies" | "listeners"
+  >,
+): Generator<void, CredentialNames> {
+  const fromEnvironment = environmentNames(resources, policies.schemas);
+  yield;
+  const fromPolicies = credentialNames(
+    listeners.flatMap(({ effective, rules }) => [
+      ...effective,
+      ...rules.flatMap((rule) => rule.effective),
+    ]),
+  );
+  const credentials = unite(fromEnvironment, fromPolicies);
+  yield;
+  return credentials;
+}
+
+/** Returns the headers and parameters in which policies look for credentials. */
+function credentialNames(
   effective: Iterable<EffectivePolicy>,
 ): CredentialNames {
   const headers = new Set<string>();
@@ -30,7 +53,7 @@ export function credentialNames(
 }
 
 /** The names of both. */
-export function unite(a: CredentialNames, b: CredentialNames): CredentialNames {
+function unite(a: CredentialNames, b: CredentialNames): CredentialNames {
   return {
     headers: a.headers.union(b.headers),
     parameters: a.parameters.union(b.parameters),
@@ -42,7 +65,7 @@ export function unite(a: CredentialNames, b: CredentialNames): CredentialNames {
  * The headers and query parameters whose values the environment gave, in routes and policies: a key for a backend, one that a route is
  * matched by, or one that an expression compares. Also what the environment gave for bodies.
  */
-export function environmentNames(
+function environmentNames(
   { environment = [], httpRoutes, gatewayPolicies, gatewayBackends }:
     ResourceSet,
   policies: PolicySchemas,
