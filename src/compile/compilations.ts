@@ -9,7 +9,7 @@ import type { Report } from "./memory/report.ts";
 import type { BackendContext } from "./backends/backend_context.ts";
 import type { CertificateMemory } from "./resolve/certificates.ts";
 import { CompileMemory, type ResultTable } from "./memory/compile_memory.ts";
-import type { Attached } from "./attach/lookups.ts";
+import type { Attached } from "./attach/attach_policies.ts";
 import { type Inputs, readFileOf } from "./resolve/references.ts";
 
 /** Parts of a compilation that remember. */

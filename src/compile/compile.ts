@@ -20,7 +20,7 @@ import { compileBackends } from "./backends/compile_backends.ts";
 import { checkPolicies, checkReferences } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
 import { findCredentials } from "./describe/credential_names.ts";
-import type { CompiledListener } from "./policies/effective_policy.ts";
+import type { CompiledListener } from "./policies/compiled_rules.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
 import {
   byParent,

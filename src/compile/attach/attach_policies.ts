@@ -3,10 +3,28 @@ import {
   isInlinePolicy,
   type PolicyTargetRef,
 } from "../../api/resources/gateway_policy_schema.ts";
+import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import type { ClientCertificate } from "../../http/client/upstream.ts";
+import type { Backend } from "../../snapshot/snapshot.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { comparePrecedence, namespacedName } from "../resolve/references.ts";
+import type { View } from "../memory/compile_memory.ts";
 import type { Report } from "../memory/report.ts";
+import type { ListenerSite } from "./listener_sites.ts";
+
+/** The output of the passes `resolve` and `attach`, on which results depend. */
+export type Attached = View<{
+  /** By `Backend.key`. */
+  readonly backends: ReadonlyMap<string, Backend>;
+  /** See `CompiledBackends`. */
+  readonly invalidBackends: ReadonlyMap<string, string | undefined>;
+  readonly clientCertificates: ReadonlyMap<Gateway, ClientCertificate>;
+  /** Policies by the key of their level, the winner of a conflict first; see `levelOf`. */
+  readonly policies: ReadonlyMap<string, readonly GatewayPolicy[]>;
+  /** By the key of their gateway or listener set. */
+  readonly sites: ReadonlyMap<string, readonly ListenerSite[]>;
+}>;
 
 /** Target of a policy: a resource, or a named section (listener, rule) of it. */
 export interface PolicyTarget {
@@ -18,7 +36,7 @@ export interface PolicyTarget {
 }
 
 /** Returns the key of the policies of one level; `phase` is that of `spec.phase`, or `inline` for those of the route itself. */
-export function levelOf(
+function levelOf(
   target: PolicyTarget,
   phase?: "PreRouting" | "inline",
 ): string {
@@ -31,6 +49,16 @@ export function nameOfTarget(
 ): string {
   const { namespace, name } = resource.metadata;
   return targetKey(kind, namespace, { name, sectionName: section });
+}
+
+/** Returns the policies of one level; `phase` as `levelOf`. */
+export function policiesAt(
+  attached: Attached,
+  target: PolicyTarget,
+  phase?: "PreRouting" | "inline",
+): readonly GatewayPolicy[] {
+  const key = levelOf(target, phase);
+  return attached.read(({ policies }) => policies.get(key)) ?? [];
 }
 
 /** Finds the target of every policy; a target that is not there gets a warning. */

@@ -3,7 +3,7 @@ import type { HttpRoute, ParentRef } from "../../api/resources/http_route.ts";
 import { nearest } from "../../api/schema/suggest.ts";
 import { intersectHostnames } from "../../route/hostname.ts";
 import type { ListenerSite } from "./listener_sites.ts";
-import type { Attached } from "./lookups.ts";
+import type { Attached } from "./attach_policies.ts";
 import type { Inputs } from "../resolve/references.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
 

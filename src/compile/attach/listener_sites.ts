@@ -15,7 +15,6 @@ import {
   type ResourceSet,
 } from "../../api/resources/resource_set.ts";
 import { nearest } from "../../api/schema/suggest.ts";
-import type { PolicyTarget } from "./attach_policies.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
 
 /** A listener and its position in its resource. */
@@ -149,18 +148,6 @@ export function reportDisagreement(
 /** Returns the path of a listener in its resource. */
 export function pathOf({ index }: ListenerSite): (string | number)[] {
   return ["spec", "listeners", index];
-}
-
-/** Returns the targets of policies that apply to a listener, the most specific first. */
-export function targetsOf(
-  { gateway, owner, spec }: ListenerSite,
-): readonly PolicyTarget[] {
-  const own = { kind: owner.kind, resource: owner };
-  return [
-    { ...own, section: spec.name },
-    own,
-    ...(owner === gateway ? [] : [{ kind: gateway.kind, resource: gateway }]),
-  ];
 }
 
 const known = new WeakMap<ListenerSite["owner"], readonly ListenerSite[]>();

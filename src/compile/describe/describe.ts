@@ -17,9 +17,9 @@ import type {
 import type {
   CompiledListener,
   CompiledModel,
-  EffectivePolicy,
   ServedRule,
-} from "../policies/effective_policy.ts";
+} from "../policies/compiled_rules.ts";
+import type { EffectivePolicy } from "../policies/effective_policy.ts";
 import { namespacedName } from "../resolve/references.ts";
 import {
   createRedaction,

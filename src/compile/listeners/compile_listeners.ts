@@ -9,23 +9,20 @@ import {
 } from "../../route/route_table.ts";
 import type { Listener, Route } from "../../snapshot/snapshot.ts";
 import { attachRoute } from "../attach/attach_routes.ts";
+import type {
+  CompiledListener,
+  ServedRule,
+} from "../policies/compiled_rules.ts";
 import {
-  type CompiledListener,
   type EffectivePolicy,
-  mergePolicies,
-  type ServedRule,
+  mergeForListener,
 } from "../policies/effective_policy.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { ForwardingContext } from "../routes/compile_forwarding.ts";
-import { type ListenerSite, targetsOf } from "../attach/listener_sites.ts";
+import type { ListenerSite } from "../attach/listener_sites.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
 import { comparePrecedence } from "../resolve/references.ts";
-import {
-  compileRule,
-  levelAt,
-  prepareRules,
-  reportConflict,
-} from "../routes/route_rules.ts";
+import { compileRule, prepareRules } from "../routes/route_rules.ts";
 import type { HttpMatch } from "../../api/rules/http_match.ts";
 import type { RunningPolicy } from "../../policy/contract/policy.ts";
 import type {
@@ -54,7 +51,7 @@ export function* compileListeners(
   const listeners: CompiledListener[] = [];
   for (const site of sites) {
     const served = rules.get(site) ?? [];
-    const effective = gatewayPolicies(site, context);
+    const effective = mergeForListener(site, context);
     const listener = yield* createListener(
       site,
       { served, effective, context },
@@ -94,20 +91,6 @@ function compileRoute(
       return { ...compiled, hostnames, entry };
     }),
   }));
-}
-
-/** Merges the policies that run before routing: those of the listener are more specific than those of its gateway. */
-function gatewayPolicies(
-  site: ListenerSite,
-  context: ForwardingContext,
-): readonly EffectivePolicy[] {
-  return mergePolicies(
-    targetsOf(site).map((target) =>
-      levelAt(context.attached, target, "PreRouting")
-    ),
-    context.policies.running("gateway"),
-    reportConflict(context),
-  );
 }
 
 function* createListener(

@@ -5,7 +5,7 @@ import {
   type ResourceSet,
 } from "../../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
-import type { CompiledListener } from "../policies/effective_policy.ts";
+import type { CompiledListener } from "../policies/compiled_rules.ts";
 import { areSame } from "../memory/compile_memory.ts";
 import {
   type Condition,

@@ -2,81 +2,20 @@ import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts
 import type {
   HttpRoute,
   HttpRouteRule,
+  RouteRetry,
+  RouteTimeouts,
 } from "../../api/resources/http_route.ts";
-import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
-import type {
-  Backend,
-  BackendGroup,
-  GroupChoice,
-  Listener,
-  Mirror,
-  PersistentSessions,
-  Port,
-  Route,
-  WeightedBackend,
-} from "../../snapshot/snapshot.ts";
-import type { RouteEntry } from "../../route/route_table.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 import type { PolicyKind } from "../../policy/contract/policy_kind.ts";
-import type { Named } from "../memory/report.ts";
-
-/** The destinations of the requests that match a rule. */
-export interface Forwarding {
-  readonly backends: readonly WeightedBackend[];
-  readonly totalWeight: number;
-  /** As `Route.groups`. */
-  readonly groups: readonly BackendGroup[] | undefined;
-  /** As `Route.replaysFailures`. */
-  readonly replaysFailures: boolean;
-  /** As `Route.choice`. */
-  readonly choice?: GroupChoice | undefined;
-  readonly mirrors: readonly Mirror[];
-  readonly sessions?: PersistentSessions;
-}
-
-/** A rule of a route: the part that is the same for every listener. */
-export interface Rule {
-  readonly route: HttpRoute;
-  readonly spec: HttpRouteRule;
-  /** Index in `spec.rules`. */
-  readonly index: number;
-  readonly forwarding: Forwarding;
-  /** Filters, timeouts and retries as they stand in the rule. */
-  readonly own: TrafficPolicy;
-}
-
-/** A rule with the policies of one listener merged in. */
-export interface CompiledRule {
-  readonly rule: Rule;
-  readonly route: Route;
-  readonly effective: readonly EffectivePolicy[];
-}
-
-/** A compiled listener with the resource it comes from. */
-export interface CompiledListener {
-  readonly site: ListenerSite;
-  readonly listener: Listener;
-  /** Gateway phase. */
-  readonly effective: readonly EffectivePolicy[];
-  readonly rules: readonly ServedRule[];
-}
-
-/** A rule and the hostnames for which a listener serves it. */
-export interface ServedRule extends CompiledRule {
-  readonly hostnames: readonly string[];
-  /** Its place in the route table. */
-  readonly entry: RouteEntry<Route>;
-}
-
-/** The result of compilation, before it becomes a snapshot. */
-export interface CompiledModel {
-  readonly resources: ResourceSet;
-  readonly policies: PolicyRegistry;
-  readonly ports: readonly Port[];
-  readonly listeners: readonly CompiledListener[];
-  readonly backends: ReadonlyMap<string, Backend>;
-}
+import type { Named, Report } from "../memory/report.ts";
+import {
+  type Attached,
+  nameOfTarget,
+  policiesAt,
+  type PolicyTarget,
+} from "../attach/attach_policies.ts";
+import type { PolicyChecks } from "./check_policies.ts";
 
 /** Policy configuration from one place. */
 export interface PolicyLayer {
@@ -88,7 +27,7 @@ export interface PolicyLayer {
 }
 
 /** The layers of one level of attachment, the winner of a conflict first. */
-export type PolicyLevel = readonly PolicyLayer[];
+type PolicyLevel = readonly PolicyLayer[];
 
 /** Merged configurations of one kind. */
 export interface EffectivePolicy {
@@ -98,11 +37,149 @@ export interface EffectivePolicy {
 }
 
 /** Told of a layer that has no effect because another of the same level has the same kind. */
-export type OnConflict = (
+type OnConflict = (
   loser: PolicyLayer,
   winner: PolicyLayer,
   kind: string,
 ) => void;
+
+/** Dependencies of merging policies. */
+interface MergeContext {
+  readonly policies: PolicyRegistry;
+  readonly checks: PolicyChecks;
+  readonly attached: Attached;
+  readonly report: Report;
+}
+
+/** A rule with what stands in it. */
+export interface OwnRule {
+  readonly route: HttpRoute;
+  readonly spec: HttpRouteRule;
+  /** Filters, timeouts and retries as they stand in the rule. */
+  readonly own: TrafficPolicy;
+}
+
+/** Configuration that applies to a rule at a listener. */
+interface MergedRule {
+  readonly effective: readonly EffectivePolicy[];
+  readonly timeouts: RouteTimeouts;
+  readonly retry: RouteRetry | undefined;
+}
+
+/** Merges the policies of a rule of a listener; the least specific are those of the gateway, then listener set, listener, route, rule, inline, filters. */
+export function mergeForRule(
+  rule: OwnRule,
+  site: ListenerSite,
+  context: MergeContext,
+): MergedRule {
+  const levels = levelsOf(rule, site, context.attached);
+  const onConflict = reportConflict(context.report);
+  const effective = mergePolicies(
+    levels,
+    context.policies.running("route"),
+    onConflict,
+  );
+  const timeouts = mergeTimeouts(levels, onConflict);
+  const retry = mergeRetry(levels, onConflict);
+  warnWithoutIdentity(effective, site, context);
+  return { effective, timeouts, retry };
+}
+
+/** Merges the policies that run before routing: those of the listener are more specific than those of its gateway. */
+export function mergeForListener(
+  site: ListenerSite,
+  { attached, policies, report }: MergeContext,
+): readonly EffectivePolicy[] {
+  return mergePolicies(
+    earlyLevels(site, attached),
+    policies.running("gateway"),
+    reportConflict(report),
+  );
+}
+
+function earlyLevels(site: ListenerSite, attached: Attached): PolicyLevel[] {
+  return targetsOf(site).map((target) =>
+    levelAt(attached, target, "PreRouting")
+  );
+}
+
+/** Returns the levels of policies, the most specific first. */
+function levelsOf(
+  { route, spec, own }: OwnRule,
+  site: ListenerSite,
+  attached: Attached,
+): PolicyLevel[] {
+  const ofRoute: PolicyTarget = { kind: route.kind, resource: route };
+  const { name: section } = spec;
+  return [
+    [{ resource: route, traffic: own, scope: nameOfTarget(ofRoute) }],
+    levelAt(attached, ofRoute, "inline"),
+    section === undefined ? [] : levelAt(attached, { ...ofRoute, section }),
+    levelAt(attached, ofRoute),
+    ...targetsOf(site).map((target) => levelAt(attached, target)),
+  ];
+}
+
+/** Returns the targets of policies that apply to a listener, the most specific first. */
+function targetsOf(
+  { gateway, owner, spec }: ListenerSite,
+): readonly PolicyTarget[] {
+  const own = { kind: owner.kind, resource: owner };
+  return [
+    { ...own, section: spec.name },
+    own,
+    ...(owner === gateway ? [] : [{ kind: gateway.kind, resource: gateway }]),
+  ];
+}
+
+/** Returns the policies that are attached to a target; `phase` is `spec.phase`. */
+function levelAt(
+  attached: Attached,
+  target: PolicyTarget,
+  phase?: "PreRouting" | "inline",
+): PolicyLevel {
+  const scope = nameOfTarget(target);
+  return policiesAt(attached, target, phase).map((resource) => ({
+    resource,
+    traffic: resource.spec.traffic ?? {},
+    scope,
+  }));
+}
+
+/** Returns a function that warns about policies without effect. */
+function reportConflict(report: Report): OnConflict {
+  return (loser, winner, kind) => {
+    const { namespace, name } = winner.resource.metadata;
+    const message =
+      `Cannot apply "${kind}": policy "${namespace}/${name}" has it for the same target and takes precedence`;
+    report.warning(loser.resource, {
+      path: ["spec", "traffic", kind],
+      message,
+    });
+  };
+}
+
+function mergeTimeouts(
+  levels: readonly PolicyLevel[],
+  onConflict: OnConflict,
+): RouteTimeouts {
+  const layers = layersWith(levels, "timeouts", onConflict);
+  return layers.reduceRight<RouteTimeouts>(
+    (merged, { traffic }) => ({ ...merged, ...traffic.timeouts }),
+    {},
+  );
+}
+
+function mergeRetry(
+  levels: readonly PolicyLevel[],
+  onConflict: OnConflict,
+): RouteRetry | undefined {
+  const layers = layersWith(levels, "retry", onConflict);
+  return layers.reduceRight<RouteRetry | undefined>(
+    (merged, { traffic }) => ({ ...merged, ...traffic.retry }),
+    undefined,
+  );
+}
 
 /**
  * Decides kind by kind what applies.
@@ -110,7 +187,7 @@ export type OnConflict = (
  * @param levels The most specific first.
  * @param kinds In the order in which they run; that is the order of the result too.
  */
-export function mergePolicies(
+function mergePolicies(
   levels: readonly PolicyLevel[],
   kinds: readonly PolicyKind[],
   onConflict: OnConflict,
@@ -126,7 +203,7 @@ export function mergePolicies(
 }
 
 /** Returns the configurations of a field that is no policy of its own, such as `timeouts`: the winner of each level, the most specific first. */
-export function layersWith(
+function layersWith(
   levels: readonly PolicyLevel[],
   field: string,
   onConflict: OnConflict,
@@ -155,4 +232,31 @@ function winners(
 
 function having(level: PolicyLevel, kind: string): PolicyLayer[] {
   return level.filter(({ traffic }) => traffic[kind] !== undefined);
+}
+
+/** Warns of policies that read an identity which no policy of the route or its gateway verifies. */
+function warnWithoutIdentity(
+  effective: readonly EffectivePolicy[],
+  site: ListenerSite,
+  { attached, checks, policies, report }: MergeContext,
+): void {
+  const early = earlyLevels(site, attached).flat();
+  const isVerified = (name: string) =>
+    policies.kinds.some((kind) =>
+      kind.identity?.name === name &&
+      (effective.some((each) => each.kind === kind) ||
+        early.some(({ traffic }) => traffic[kind.name] !== undefined))
+    );
+  for (const { kind, layers } of effective) {
+    for (const { resource, traffic } of layers) {
+      for (const problem of checks.problemsOf(kind, traffic)) {
+        const { unlessVerified, path: within } = problem;
+        if (unlessVerified === undefined || isVerified(unlessVerified)) {
+          continue;
+        }
+        const path = ["spec", "traffic", kind.name, ...within];
+        report.warning(resource, { ...problem, path, needsPolicy: true });
+      }
+    }
+  }
 }

@@ -1,4 +1,4 @@
-import { type Attached, backendOf } from "../attach/lookups.ts";
+import type { Attached } from "../attach/attach_policies.ts";
 import { type Inputs, namespacedName } from "../resolve/references.ts";
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import { type Alternative, anyOf } from "../../policy/contract/alternatives.ts";
@@ -6,7 +6,6 @@ import type { RunningPolicy } from "../../policy/contract/policy.ts";
 import {
   type PolicyKind,
   type PolicyOptions,
-  type PolicyProblem,
   UnusableReferenceError,
 } from "../../policy/contract/policy_kind.ts";
 import type {
@@ -59,14 +58,6 @@ export class PolicyFactory {
   /** Resolves when the policies that the running configuration does not have can be used. */
   async ready(): Promise<void> {
     await Promise.all(this.#created.added().map(({ lease }) => lease.ready()));
-  }
-
-  /** As `PolicyChecks.problemsOf`. */
-  problemsOf(
-    kind: PolicyKind,
-    traffic: TrafficPolicy,
-  ): readonly PolicyProblem[] {
-    return this.#options.checks.problemsOf(kind, traffic);
   }
 
   /** Returns the policies that run for a listener's port, in order. */
@@ -181,7 +172,7 @@ export class PolicyFactory {
       connectionOf(ref) {
         const key = `${ref.namespace ?? namespace}/${ref.name}`;
         const backend = mayCall(namespace, ref, inputs)
-          ? backendOf(key, attached)
+          ? attached.read(({ backends }) => backends.get(key))
           : undefined;
         if (backend === undefined || backend.tls === "invalid") {
           return undefined;

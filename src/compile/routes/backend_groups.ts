@@ -10,7 +10,7 @@ import type {
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
 import type { Report } from "../memory/report.ts";
-import type { Forwarding } from "../policies/effective_policy.ts";
+import type { Forwarding } from "../policies/compiled_rules.ts";
 
 /** A rule, and where its problems are reported. */
 interface PlacedRule {

@@ -14,11 +14,14 @@ import type {
   PersistentSessions,
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
-import { trafficOfFilter } from "../policies/check_policies.ts";
+import {
+  type PolicyChecks,
+  trafficOfFilter,
+} from "../policies/check_policies.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
-import type { Forwarding } from "../policies/effective_policy.ts";
-import { type Attached, policiesAt } from "../attach/lookups.ts";
+import type { Forwarding } from "../policies/compiled_rules.ts";
+import { type Attached, policiesAt } from "../attach/attach_policies.ts";
 import { type Inputs, namespacedName } from "../resolve/references.ts";
 import type { Report } from "../memory/report.ts";
 import { groupBackends } from "./backend_groups.ts";
@@ -36,6 +39,7 @@ export interface ForwardingContext {
   readonly policies: PolicyRegistry;
   readonly inputs: Inputs;
   readonly attached: Attached;
+  readonly checks: PolicyChecks;
   readonly factory: PolicyFactory;
   readonly report: Report;
   /** As `ResourceSet.environment`. */

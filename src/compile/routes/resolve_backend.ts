@@ -6,7 +6,7 @@ import {
   WEB_UI_KIND,
 } from "../../api/schema/group.ts";
 import type { Backend, WebUiAccess } from "../../snapshot/snapshot.ts";
-import { type Attached, backendOf } from "../attach/lookups.ts";
+import type { Attached } from "../attach/attach_policies.ts";
 import { serviceBackendKey } from "../backends/service_backends.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
 import { type Inputs, mayRefer } from "../resolve/references.ts";
@@ -40,6 +40,10 @@ function unresolved(
   suggestion?: string,
 ): Unresolved {
   return { backend: undefined, reason, field, problem, suggestion };
+}
+
+function backendOf(key: string, attached: Attached): Backend | undefined {
+  return attached.read(({ backends }) => backends.get(key));
 }
 
 /** Finds the backend of a reference. Another namespace has to allow it with a `ReferenceGrant` (Gateway API, `HTTPBackendRef`). */
