@@ -18,7 +18,7 @@ import {
   mergeForListener,
 } from "../policies/effective_policy.ts";
 import { describeLater } from "../describe/describe_effective.ts";
-import type { ForwardingContext } from "../routes/compile_forwarding.ts";
+import type { ForwardingContext } from "../routes/backend_references.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
 import { comparePrecedence } from "../resolve/references.ts";

@@ -1,54 +1,25 @@
+import { createHmac } from "node:crypto";
 import type {
-  BackendFilter,
-  RequestMirror,
-} from "../../api/rules/http_filter.ts";
-import type {
-  BackendRef,
   HttpRoute,
   HttpRouteRule,
 } from "../../api/resources/http_route.ts";
+import type { SessionPersistence } from "../../api/rules/session_persistence.ts";
+import { optionalDuration, parseDuration } from "../../api/schema/duration.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type {
-  Mirror,
+  BackendGroup,
+  GroupChoice,
   PersistentSessions,
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
-import {
-  type PolicyChecks,
-  trafficOfFilter,
-} from "../policies/check_policies.ts";
-import { describeLater } from "../describe/describe_effective.ts";
-import type { PolicyFactory } from "../policies/policy_factory.ts";
-import type { Forwarding } from "../policies/compiled_rules.ts";
-import { type Attached, policiesAt } from "../attach/attach_policies.ts";
-import { type Inputs, namespacedName } from "../resolve/references.ts";
 import type { Report } from "../memory/report.ts";
-import { groupBackends } from "./backend_groups.ts";
+import type { Forwarding } from "../policies/compiled_rules.ts";
+import { namespacedName } from "../resolve/references.ts";
 import {
-  findWebUi,
-  resolveBackend,
-  type Unresolved,
-} from "./resolve_backend.ts";
-import { createHmac } from "node:crypto";
-import type { SessionPersistence } from "../../api/rules/session_persistence.ts";
-import { optionalDuration } from "../../api/schema/duration.ts";
-
-/** Dependencies of resolving references. */
-export interface ForwardingContext {
-  readonly policies: PolicyRegistry;
-  readonly inputs: Inputs;
-  readonly attached: Attached;
-  readonly checks: PolicyChecks;
-  readonly factory: PolicyFactory;
-  readonly report: Report;
-  /** As `ResourceSet.environment`. */
-  readonly environment: readonly string[] | undefined;
-  /** As `CompileOptions.sessionSecret`. */
-  readonly sessionSecret?: string | undefined;
-  /** See `ResourceSet`. */
-  readonly isolatesErrors?: boolean;
-}
+  compileBackendRef,
+  compileMirror,
+  type ForwardingContext,
+} from "./backend_references.ts";
 
 /**
  * Resolves the backends of a rule. An unresolved reference keeps its weight: "the proportion of requests that would otherwise have
@@ -93,99 +64,76 @@ export function compileForwarding(
   };
 }
 
-function compileBackendRef(
-  route: HttpRoute,
-  ref: BackendRef,
-  path: DiagnosticPath,
-  context: ForwardingContext,
-): WeightedBackend {
-  const resolved = findWebUi(route, ref) ??
-    resolveBackend(route, ref, context);
-  const { weight, priority = 0 } = ref;
-  const { backend } = resolved;
-  if (backend !== undefined) {
-    const own = backendPolicies(route, ref, context);
-    return { weight, priority, backend, problem: undefined, ...own };
+/** A rule, and where its problems are reported. */
+interface PlacedRule {
+  readonly route: HttpRoute;
+  readonly rule: HttpRouteRule;
+  readonly path: DiagnosticPath;
+  readonly report: Report;
+}
+
+/** Groups several backends by priority, and compiles how requests choose among them. */
+function groupBackends(
+  backends: readonly WeightedBackend[],
+  placed: PlacedRule,
+): Pick<Forwarding, "groups" | "replaysFailures" | "choice"> {
+  if (backends.length < 2) {
+    warnWithoutGroup(placed);
+    return { groups: undefined, replaysFailures: false };
   }
-  const effect = "its share of requests gets 500";
-  reportUnresolved(route, path, { resolved, effect }, context);
-  const { problem } = resolved;
-  const kinds = context.policies.running("backend");
-  const describePolicies = describeLater([], kinds);
-  return { weight, priority, backend, problem, policies: [], describePolicies };
+  const byPriority = Map.groupBy(backends, ({ priority }) => priority);
+  const groups = [...byPriority].toSorted(([a], [b]) => a - b)
+    .map(([, backends]): BackendGroup => ({ backends }));
+  const isLlm = backends.every(({ backend }) => backend?.llm !== undefined);
+  const replaysFailures = groups.length > 1 || isLlm;
+  assertLlm(backends, placed);
+  return { groups, replaysFailures, choice: choiceOf(placed.rule, isLlm) };
 }
 
-function reportUnresolved(
-  route: HttpRoute,
-  path: DiagnosticPath,
-  { resolved: { problem, field, suggestion, reason, isRejected }, effect }: {
-    readonly resolved: Unresolved;
-    readonly effect: string;
-  },
-  { report, isolatesErrors = false }: ForwardingContext,
-): void {
-  // The error of the backend keeps the configuration from serving anything.
-  if (isRejected === true && !isolatesErrors) return;
-  report.warning(route, {
-    path: [...path, field],
-    message: `${problem}; ${effect}`,
-    suggestion,
-    reason,
-  });
-}
-
-function backendPolicies(
-  route: HttpRoute,
-  ref: BackendRef,
-  { policies: registry, attached, factory, environment }: ForwardingContext,
-): Pick<WeightedBackend, "policies" | "describePolicies"> {
-  const { namespace } = route.metadata;
-  const resource = {
-    metadata: { namespace: ref.namespace ?? namespace, name: ref.name },
-  };
-  const own = ref.kind === "GatewayBackend"
-    ? policiesAt(attached, { kind: ref.kind, resource })
-    : [];
-  const layers = [
-    ...(ref.filters ?? []).map((filter: BackendFilter) =>
-      trafficOfFilter(filter)
-    ),
-    ...own.slice(0, 1).map(({ spec }) => spec.backend ?? {}),
-  ];
-  const kinds = registry.running("backend");
-  const policies = layers.flatMap((traffic) =>
-    kinds.map((kind) =>
-      factory.create(kind, traffic, { listenerPort: 0, resource: route })
-    )
-  ).filter((policy) => policy !== undefined);
-  const configured = kinds.map(({ name }) => ({
-    name,
-    layers: layers.map((traffic) => ({ traffic })),
-  }));
+function choiceOf(
+  { loadBalancing, failover, hedging }: HttpRouteRule,
+  isLlm: boolean,
+): GroupChoice {
   return {
-    policies,
-    describePolicies: describeLater(configured, kinds, environment),
+    policy: loadBalancing?.policy ?? "Weighted",
+    isLlm,
+    leavesFilters: failover?.on?.includes("ContentFilter") === true,
+    hedgeMs: hedging && parseDuration(hedging.delay),
   };
 }
 
-function compileMirror(
-  route: HttpRoute,
-  mirror: RequestMirror,
-  path: DiagnosticPath,
-  context: ForwardingContext,
-): Mirror[] {
-  const resolved = resolveBackend(route, mirror.backendRef, context);
-  if (resolved.backend !== undefined) {
-    return [{ backend: resolved.backend, fraction: fractionOf(mirror) }];
+const groupFields = ["loadBalancing", "failover", "hedging"] as const;
+
+function warnWithoutGroup({ route, rule, path, report }: PlacedRule): void {
+  for (const field of groupFields) {
+    if (rule[field] === undefined) continue;
+    const message = `"${field}" has no effect: it needs at least two backends`;
+    report.warning(route, { path: [...path, field], message });
   }
-  const effect = "nothing is mirrored";
-  reportUnresolved(route, path, { resolved, effect }, context);
-  return [];
 }
 
-function fractionOf({ percent, fraction }: RequestMirror): number {
-  if (percent !== undefined) return percent / 100;
-  return fraction === undefined ? 1 : fraction.numerator / fraction.denominator;
+/** Reports backends without prices, rate limits or answers. */
+function assertLlm(
+  backends: readonly WeightedBackend[],
+  { route, rule: { loadBalancing, failover }, path, report }: PlacedRule,
+): void {
+  const other = backends.find(({ backend }) =>
+    backend !== undefined && backend.llm === undefined
+  );
+  if (other?.backend === undefined) return;
+  const { name } = other.backend;
+  const { policy } = loadBalancing ?? {};
+  if (policy === "LowestCost" || policy === "MostQuota") {
+    const message =
+      `"${policy}" needs LLM providers: backend "${name}" has no "llm"`;
+    const problem = { path: [...path, "loadBalancing", "policy"], message };
+    report.error(route, problem);
+  }
+  if (failover?.on?.includes("ContentFilter") === true) {
+    const message =
+      `"ContentFilter" needs LLM providers: backend "${name}" has no "llm"`;
+    report.error(route, { path: [...path, "failover", "on"], message });
+  }
 }
 
 /**

@@ -21,10 +21,8 @@ import {
   mergeForRule,
   type PolicyLayer,
 } from "../policies/effective_policy.ts";
-import {
-  compileForwarding,
-  type ForwardingContext,
-} from "./compile_forwarding.ts";
+import type { ForwardingContext } from "./backend_references.ts";
+import { compileForwarding } from "./compile_forwarding.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 
 /** Resolves the backends of the rules of a route. */

@@ -1,28 +1,53 @@
-import type { RequestMirror } from "../../api/rules/http_filter.ts";
+import type {
+  BackendFilter,
+  RequestMirror,
+} from "../../api/rules/http_filter.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
+import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
+import {
+  type PolicyChecks,
+  trafficOfFilter,
+} from "../policies/check_policies.ts";
+import { describeLater } from "../describe/describe_effective.ts";
+import type { PolicyFactory } from "../policies/policy_factory.ts";
 import type { BackendRef, HttpRoute } from "../../api/resources/http_route.ts";
 import {
   GATEWAY_API_GROUP,
   POLICY_API_GROUP,
   WEB_UI_KIND,
 } from "../../api/schema/group.ts";
-import type { Backend, WebUiAccess } from "../../snapshot/snapshot.ts";
-import type { Attached } from "../attach/attach_policies.ts";
+import type {
+  Backend,
+  Mirror,
+  WebUiAccess,
+  WeightedBackend,
+} from "../../snapshot/snapshot.ts";
+import { type Attached, policiesAt } from "../attach/attach_policies.ts";
 import { serviceBackendKey } from "../backends/service_backends.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
 import { type Inputs, mayRefer } from "../resolve/references.ts";
 
-/** Dependencies of resolving references to backends. */
-export interface ResolveContext {
+/** Dependencies of compiling the backends of rules. */
+export interface ForwardingContext {
+  readonly policies: PolicyRegistry;
   readonly inputs: Inputs;
   readonly attached: Attached;
+  readonly checks: PolicyChecks;
+  readonly factory: PolicyFactory;
   readonly report: Report;
+  /** As `ResourceSet.environment`. */
+  readonly environment: readonly string[] | undefined;
+  /** As `CompileOptions.sessionSecret`. */
+  readonly sessionSecret?: string | undefined;
+  /** See `ResourceSet`. */
+  readonly isolatesErrors?: boolean;
 }
 
 /** The backend of a reference, or why it has none. */
-export type Resolved = { readonly backend: Backend } | Unresolved;
+type Resolved = { readonly backend: Backend } | Unresolved;
 
 /** A reference that does not resolve, and why. */
-export interface Unresolved {
+interface Unresolved {
   readonly backend: undefined;
   readonly problem: string;
   readonly reason: ConditionReason;
@@ -46,11 +71,108 @@ function backendOf(key: string, attached: Attached): Backend | undefined {
   return attached.read(({ backends }) => backends.get(key));
 }
 
+/** Compiles a reference to a backend. An unresolved one keeps its weight, and gets 500. */
+export function compileBackendRef(
+  route: HttpRoute,
+  ref: BackendRef,
+  path: DiagnosticPath,
+  context: ForwardingContext,
+): WeightedBackend {
+  const resolved = findWebUi(route, ref) ??
+    resolveBackend(route, ref, context);
+  const { weight, priority = 0 } = ref;
+  const { backend } = resolved;
+  if (backend !== undefined) {
+    const own = backendPolicies(route, ref, context);
+    return { weight, priority, backend, problem: undefined, ...own };
+  }
+  const effect = "its share of requests gets 500";
+  reportUnresolved(route, path, { resolved, effect }, context);
+  const { problem } = resolved;
+  const kinds = context.policies.running("backend");
+  const describePolicies = describeLater([], kinds);
+  return { weight, priority, backend, problem, policies: [], describePolicies };
+}
+
+function reportUnresolved(
+  route: HttpRoute,
+  path: DiagnosticPath,
+  { resolved: { problem, field, suggestion, reason, isRejected }, effect }: {
+    readonly resolved: Unresolved;
+    readonly effect: string;
+  },
+  { report, isolatesErrors = false }: ForwardingContext,
+): void {
+  // The error of the backend keeps the configuration from serving anything.
+  if (isRejected === true && !isolatesErrors) return;
+  report.warning(route, {
+    path: [...path, field],
+    message: `${problem}; ${effect}`,
+    suggestion,
+    reason,
+  });
+}
+
+function backendPolicies(
+  route: HttpRoute,
+  ref: BackendRef,
+  { policies: registry, attached, factory, environment }: ForwardingContext,
+): Pick<WeightedBackend, "policies" | "describePolicies"> {
+  const { namespace } = route.metadata;
+  const resource = {
+    metadata: { namespace: ref.namespace ?? namespace, name: ref.name },
+  };
+  const own = ref.kind === "GatewayBackend"
+    ? policiesAt(attached, { kind: ref.kind, resource })
+    : [];
+  const layers = [
+    ...(ref.filters ?? []).map((filter: BackendFilter) =>
+      trafficOfFilter(filter)
+    ),
+    ...own.slice(0, 1).map(({ spec }) => spec.backend ?? {}),
+  ];
+  const kinds = registry.running("backend");
+  const policies = layers.flatMap((traffic) =>
+    kinds.map((kind) =>
+      factory.create(kind, traffic, { listenerPort: 0, resource: route })
+    )
+  ).filter((policy) => policy !== undefined);
+  const configured = kinds.map(({ name }) => ({
+    name,
+    layers: layers.map((traffic) => ({ traffic })),
+  }));
+  return {
+    policies,
+    describePolicies: describeLater(configured, kinds, environment),
+  };
+}
+
+/** Compiles a mirror; returns nothing when its backend cannot be resolved. */
+export function compileMirror(
+  route: HttpRoute,
+  mirror: RequestMirror,
+  path: DiagnosticPath,
+  context: ForwardingContext,
+): Mirror[] {
+  const resolved = resolveBackend(route, mirror.backendRef, context);
+  if (resolved.backend !== undefined) {
+    return [{ backend: resolved.backend, fraction: fractionOf(mirror) }];
+  }
+  const effect = "nothing is mirrored";
+  reportUnresolved(route, path, { resolved, effect }, context);
+  return [];
+}
+
+function fractionOf({ percent, fraction }: RequestMirror): number {
+  if (percent !== undefined) return percent / 100;
+  return fraction === undefined ? 1 : fraction.numerator / fraction.denominator;
+}
+
 /** Finds the backend of a reference. Another namespace has to allow it with a `ReferenceGrant` (Gateway API, `HTTPBackendRef`). */
-export function resolveBackend(
+function resolveBackend(
   route: HttpRoute,
   ref: RequestMirror["backendRef"],
-  context: ResolveContext,
+  context: ForwardingContext,
 ): Resolved {
   const { group, kind, name } = ref;
   const isService = kind === "Service" && group === "";
@@ -75,7 +197,7 @@ export function resolveBackend(
 function resolveGatewayBackend(
   key: string,
   { name, port }: RequestMirror["backendRef"],
-  { attached, report }: ResolveContext,
+  { attached, report }: ForwardingContext,
 ): Resolved {
   const backend = backendOf(key, attached);
   if (backend !== undefined) {
@@ -105,7 +227,7 @@ const NOT_FOUND = "BackendNotFound";
 function resolveService(
   key: string,
   port: number | undefined,
-  { inputs, attached }: ResolveContext,
+  { inputs, attached }: ForwardingContext,
 ): Resolved {
   const service = inputs.read(({ references }) => references.services.get(key));
   if (service === undefined) {
@@ -123,7 +245,7 @@ function resolveService(
 }
 
 /** Returns the web UI when a reference of kind `WebUI` names it by its access, `read-only` or `read-write`; `undefined` for other references. */
-export function findWebUi(
+function findWebUi(
   { metadata }: HttpRoute,
   { group, kind, name }: BackendRef,
 ): Resolved | undefined {
