@@ -1,30 +1,8 @@
 import { setImmediate, setTimeout } from "node:timers";
-import { type Clock, systemClock } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 
 /** Length of a slice: short enough not to delay requests noticeably, long enough that yielding, which takes two milliseconds or more, costs little. */
 const SLICE_MS = 5;
-/** Items between two looks at the clock. */
-const ITEMS_PER_LOOK = 8;
-
-/** Maps items like `Array.map`, yielding to the event loop every few milliseconds, so that thousands of items do not delay requests. */
-export async function mapInSlices<Item, Result>(
-  items: Iterable<Item>,
-  map: (item: Item) => Result,
-  clock: Pick<Clock, "monotonic"> = systemClock,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  let startedAt = clock.monotonic();
-  for (const item of items) {
-    results.push(map(item));
-    if (
-      results.length % ITEMS_PER_LOOK > 0 ||
-      clock.monotonic() - startedAt < SLICE_MS
-    ) continue;
-    await yieldToEventLoop();
-    startedAt = clock.monotonic();
-  }
-  return results;
-}
 
 /** Runs stepwise work, yielding to the event loop every few milliseconds. */
 export async function runInSlices<Result>(

@@ -1,25 +1,23 @@
-import { isCloudIdentity } from "../../identity/backend_tokens/backend_credentials.ts";
 import { formatHostPort } from "../../base/wire/host_port.ts";
 import {
   createSensitiveHeaders,
   REDACTION_MARKER,
-  redactUrl,
 } from "../../base/redaction.ts";
-import { mapInSlices } from "../../base/slices.ts";
-import { httpMatchSchema } from "../../api/rules/http_match.ts";
-import type { LlmTarget } from "../../llm/llm_target.ts";
+import { systemClock } from "../../base/clock.ts";
+import { runInSlices } from "../../base/slices.ts";
 import type {
-  Backend,
-  McpTarget,
-  McpTransport,
-  Port,
-} from "../../snapshot/snapshot.ts";
+  GatewayPolicy,
+  PolicySchemas,
+} from "../../api/resources/gateway_policy_schema.ts";
+import { httpMatchSchema } from "../../api/rules/http_match.ts";
+import type { Backend, Port } from "../../snapshot/snapshot.ts";
 import type {
   CompiledListener,
   CompiledModel,
   ServedRule,
 } from "../policies/compiled_rules.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
+import { describeBackend } from "./describe_backend.ts";
 import { namespacedName } from "../resolve/references.ts";
 import {
   createRedaction,
@@ -39,44 +37,73 @@ export const emptyDescription: Description = {
 };
 
 /**
- * Describes a compiled configuration, a part at a time, for it may be large; secrets are redacted, private keys do not appear.
+ * Describes a compiled configuration, yielding to requests, for it may be large; secrets are redacted, private keys do not appear.
  */
 export async function describe(
+  model: CompiledModel,
+  sensitiveHeaders: Iterable<string>,
+) {
+  return await runInSlices(
+    describeInSteps(model, sensitiveHeaders),
+    systemClock,
+  );
+}
+
+function* describeInSteps(
   { resources, ports, listeners, backends, policies }: CompiledModel,
   sensitiveHeaders: Iterable<string>,
 ) {
-  const { schemas } = policies;
   const redact = createRedaction({
     sensitiveHeaders: createSensitiveHeaders(sensitiveHeaders),
     environment: resources.environment ?? [],
   });
-  const served = listeners.flatMap(({ listener, rules }) =>
+  const routes = listeners.flatMap(({ listener, rules }) =>
     rules.map((rule) => ({ rule, listener: listener.key }))
   );
   return {
     binds: ports.map(describePort),
-    listeners: await mapInSlices(
+    listeners: yield* mapInSteps(
       listeners,
       (listener) => describeListener(listener, redact),
     ),
-    routes: await mapInSlices(
-      served,
+    routes: yield* mapInSteps(
+      routes,
       ({ rule, listener }) => describeRule(rule, listener, redact),
     ),
-    backends: await mapInSlices(
+    backends: yield* mapInSteps(
       [...backends.values(), ...webUisOf(listeners)],
       describeBackend,
     ),
-    policies: await mapInSlices(
+    policies: yield* mapInSteps(
       resources.gatewayPolicies,
-      (policy) => ({
-        key: namespacedName(policy),
-        targetRefs: policy.spec.targetRefs,
-        phase: policy.spec.phase,
-        traffic: redact(schemas.traffic, policy.spec.traffic),
-        backend: redact(schemas.backend, policy.spec.backend),
-      }),
+      (policy) => describeResource(policy, policies.schemas, redact),
     ),
+  };
+}
+
+function* mapInSteps<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item) => Result,
+): Generator<void, Result[]> {
+  const results: Result[] = [];
+  for (const item of items) {
+    results.push(map(item));
+    yield;
+  }
+  return results;
+}
+
+function describeResource(
+  policy: GatewayPolicy,
+  schemas: PolicySchemas,
+  redact: Redact,
+) {
+  return {
+    key: namespacedName(policy),
+    targetRefs: policy.spec.targetRefs,
+    phase: policy.spec.phase,
+    traffic: redact(schemas.traffic, policy.spec.traffic),
+    backend: redact(schemas.backend, policy.spec.backend),
   };
 }
 
@@ -183,138 +210,4 @@ function describePolicy({ kind, layers }: EffectivePolicy, redact: Redact) {
       `${resource.kind}/${resource.metadata.namespace}/${resource.metadata.name}`,
     config: redact(kind.schema, traffic[kind.name]),
   }));
-}
-
-function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
-  return {
-    provider: name,
-    ...place,
-    credentials: authorization && REDACTION_MARKER,
-    model: llm.model,
-    aliases: Object.fromEntries(llm.aliases),
-    // Values may come from the environment.
-    defaults: Object.keys(llm.changes.defaults),
-    overrides: Object.keys(llm.changes.overrides),
-    unsupported: llm.unsupported,
-    api: llm.speaksResponses ? "Responses" : "ChatCompletions",
-    promptCaching: llm.marksCaches ? "Auto" : "Client",
-  };
-}
-
-/** Describes servers without the header fields that they get, which have credentials. */
-function describeMcp({ servers, discovery }: McpTarget) {
-  return {
-    discovery,
-    servers: servers.map(({ settings, transport }) => ({
-      name: settings.name,
-      ...describeTransport(transport),
-      prefix: settings.prefix,
-      tools: settings.tools,
-      timeouts: settings.timeouts,
-    })),
-  };
-}
-
-function describeTransport(transport: McpTransport) {
-  if (transport.kind === "stdio") {
-    const { command, secrets: _, args, env, ...limits } = transport.command;
-    return {
-      target: command,
-      // Both may come from the environment of the gateway.
-      args: args.length,
-      env: Object.keys(env),
-      ...limits,
-    };
-  }
-  const { key: backend } = transport.backend;
-  if (transport.kind !== "openapi") {
-    return { backend, target: shownUrl(transport.address) };
-  }
-  const { api: { authority, basePath }, document, operations } = transport;
-  return {
-    backend,
-    target: `${authority}${basePath}`,
-    openapi: {
-      ...operations,
-      document: "text" in document ? "File" : shownUrl(document),
-    },
-  };
-}
-
-/** Returns a URL without its query, which may have a secret. */
-function shownUrl(
-  { authority, path }: { readonly authority: string; readonly path: string },
-): string {
-  return `${authority}${path.split("?", 1)[0]}`;
-}
-
-/** Describes credentials without secrets, and without parameters, which may be some. */
-function describeCredentials(credentials: Backend["credentials"]) {
-  if (credentials === undefined || credentials.kind === "key") {
-    return credentials && { kind: credentials.kind };
-  }
-  if (credentials.kind === "oauth") {
-    const { kind, resource, issuer, client, scopes } = credentials;
-    return {
-      kind,
-      resource: redactUrl(resource),
-      issuer: issuer && redactUrl(issuer),
-      clientId: client?.clientId,
-      authentication: client?.authentication.method,
-      scopes,
-    };
-  }
-  if (isCloudIdentity(credentials)) {
-    const { fingerprint: _, backend: __, ...identity } = credentials;
-    return { ...identity, clientSecret: undefined };
-  }
-  const { kind, server, clientId, authentication } = credentials;
-  const { scope, resource, audience } = credentials.parameters;
-  return {
-    kind,
-    [server.kind]: redactUrl(server.url),
-    clientId,
-    authentication: authentication.method,
-    scope,
-    resource,
-    audience,
-  };
-}
-
-/** Describes all but the expression, which may contain secrets. */
-function describeBalancing(balancing: Backend["balancing"]) {
-  if (balancing === undefined) return undefined;
-  const { hashKey: _hashKey, ...shown } = balancing;
-  return shown;
-}
-
-function describeBackend(backend: Backend) {
-  const { key, name, host, port, protocol, tls } = backend;
-  if (backend.webUi !== undefined) return { key, name, webUi: backend.webUi };
-  // Its servers have addresses, and backends of their own.
-  if (backend.mcp !== undefined) {
-    return { key, name, mcp: describeMcp(backend.mcp) };
-  }
-  return {
-    key,
-    name,
-    target: formatHostPort(host, port),
-    protocol,
-    endpoints: backend.hosts?.map(({ host, port }) =>
-      formatHostPort(host, port)
-    ),
-    loadBalancing: describeBalancing(backend.balancing),
-    healthCheck: backend.healthCheck,
-    dns: backend.lookups,
-    credentials: describeCredentials(backend.credentials),
-    llm: backend.llm && describeLlm(backend.llm),
-    maxConnections: backend.maxConnections,
-    maxPendingRequests: backend.maxPendingRequests,
-    connectTimeoutMs: backend.connectTimeoutMs,
-    firstByteTimeoutMs: backend.firstByteTimeoutMs,
-    idleTimeoutMs: backend.idleTimeoutMs,
-    tls: typeof tls === "object"
-      ? { ...tls, caCertificates: tls.caCertificates?.length ?? "System" }
-      : tls,
-  };
 }

@@ -1,36 +1,12 @@
 import assert from "node:assert/strict";
 import {
   DeferredLists,
-  mapInSlices,
   runInSlices,
   runToEnd,
   Turnstile,
   yieldToEventLoop,
 } from "../../../src/base/slices.ts";
 import { FakeClock } from "../../harness/time/fake_clock.ts";
-
-Deno.test("mapInSlices maps like Array.map", async () => {
-  const items = Array.from({ length: 1000 }, (_, index) => index);
-
-  assert.deepEqual(
-    await mapInSlices(new Set(items), (item) => item * 2),
-    items.map((item) => item * 2),
-  );
-});
-
-Deno.test("mapInSlices yields to the event loop every few milliseconds", async () => {
-  const clock = new FakeClock();
-  const seen: string[] = [];
-  setImmediate(() => seen.push("other"));
-
-  await mapInSlices(Array(100).keys(), (item) => {
-    clock.advance(1);
-    seen.push(`item ${item}`);
-  }, clock);
-
-  const other = seen.indexOf("other");
-  assert(other > 0 && other < 100, `after ${other} items`);
-});
 
 function* stepsOf(count: number, onStep: (step: number) => void) {
   for (let step = 0; step < count; step++) {
