@@ -60,18 +60,16 @@ export function begin(
   const report = new Report();
   const parts = compilations.begin(report, environment);
   const readFile = readOnce(options.readFile);
-  const references = new References(resources);
-  const loopbackPorts = allowedLoopbackPorts(resources, options);
   const { egress = openEgress } = options;
-  parts.inputs.fill({
-    readFile,
-    references,
-    loopbackPorts,
+  const allowed = {
+    loopbackPorts: allowedLoopbackPorts(resources, options),
     egress,
     programDenial: programDenial(resources, options),
     cloudDenial: cloudDenial(resources, options),
     connectsUsers: options.connectsUsers ?? false,
-  });
+  };
+  const references = new References(resources);
+  parts.inputs.fill({ ...allowed, readFile, references });
   return {
     ...options,
     ...parts,

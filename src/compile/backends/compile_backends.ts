@@ -142,9 +142,9 @@ function compileBackend(
     context.report.error(resource, { path: denied.path, message });
     return { denial: denied.denial };
   }
+  const loopbackPorts = loopbackPortsOf(hosts, context.inputs);
   const balancing = compileBalancing(resource, context.report);
   if (address === undefined) return { denial: undefined };
-  const loopbackPorts = loopbackPortsOf(hosts, context.inputs);
   const healthCheck = compileHealthCheck(spec.healthCheck, address);
   return {
     ...address,

@@ -53,15 +53,6 @@ export function compileRule(
       key: `${namespacedName(route)}/${index}`,
       name: route.metadata.name,
       policies: context.factory.createAll(effective, site.spec.port),
-      describePolicies: describeLater(
-        [
-          ...effective.map(({ kind: { name }, layers }) => ({ name, layers })),
-          { name: "timeouts", layers: layersOf({ timeouts }) },
-          { name: "retry", layers: layersOf({ retry }) },
-        ],
-        [...context.policies.running("route"), ...routeFields],
-        context.environment,
-      ),
       ...presenting(
         context.attached.read(({ clientCertificates }) =>
           clientCertificates.get(site.gateway)
@@ -71,6 +62,15 @@ export function compileRule(
       requestTimeoutMs: optionalDuration(timeouts.request),
       backendTimeoutMs: optionalDuration(timeouts.backendRequest),
       retry: retry && compileRetry(retry),
+      describePolicies: describeLater(
+        [
+          ...effective.map(({ kind: { name }, layers }) => ({ name, layers })),
+          { name: "timeouts", layers: layersOf({ timeouts }) },
+          { name: "retry", layers: layersOf({ retry }) },
+        ],
+        [...context.policies.running("route"), ...routeFields],
+        context.environment,
+      ),
     },
   };
 }
