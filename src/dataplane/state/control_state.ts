@@ -134,8 +134,9 @@ export class ControlState {
         warnOfLoginLoss: () => this.#logins.warnOfLoss(),
         spendCode: (code, untilMs) => grants.spend(code, untilMs),
         spendProof: (...proof) => this.#logins.proofs.spend(...proof),
-        readSession: (key) => this.#logins.sessions.read(key),
-        replaceSession: (...change) => this.#logins.sessions.replace(...change),
+        readLoginRecord: (key) => this.#logins.records.read(key),
+        replaceLoginRecord: (...change) =>
+          this.#logins.records.replace(...change),
         releaseCode: (code) => grants.release(code),
         addGrant: (grant, untilMs) => grants.add(grant, untilMs),
         touchGrant: (...use) => grants.touch(...use),

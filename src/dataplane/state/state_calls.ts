@@ -83,9 +83,9 @@ export interface StateCalls extends DocumentCalls {
   releaseToken(grant: string, number: number, untilMs: number): void;
   /** See `ProofStore.spend`. */
   spendProof(key: string, id: string, untilMs: number): boolean;
-  /** Those of `LoginState.sessions`. */
-  readSession(key: Deno.KvKey): KvEntry;
-  replaceSession(
+  /** Those of `LoginState.records`. */
+  readLoginRecord(key: Deno.KvKey): KvEntry;
+  replaceLoginRecord(
     key: Deno.KvKey,
     version: string | null,
     next: Replacement,

@@ -89,9 +89,9 @@ function createLogins(control: Control): LoginState {
     proofs: {
       spend: (key, id, untilMs) => control.call("spendProof", key, id, untilMs),
     },
-    sessions: {
-      read: (key) => control.call("readSession", key),
-      replace: (...change) => control.call("replaceSession", ...change),
+    records: {
+      read: (key) => control.call("readLoginRecord", key),
+      replace: (...change) => control.call("replaceLoginRecord", ...change),
     },
     secret: () => control.call("loginSecret"),
     warnOfLoss: () => control.notify("warnOfLoginLoss"),

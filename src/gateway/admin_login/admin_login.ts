@@ -223,7 +223,7 @@ export async function createAdminLogin(
     names,
     binding: `admin ${JSON.stringify([issuer, clientId, scopes])}`,
     secrets: async () => [cookieSecret ?? await logins.secret()],
-    records: logins.sessions,
+    records: logins.records,
     clock,
     idleMs: parseDuration(adminLogin.idleTimeout),
     absoluteMs: parseDuration(adminLogin.absoluteTimeout),

@@ -21,6 +21,8 @@ export interface VaultOptions {
   readonly randomId: () => string;
   /** Records are kept so long after their last change. */
   readonly maxAgeMs: number;
+  /** A process that does not end its renewal within this time, as another one sees it, has crashed; default 15 s. */
+  readonly leaseMs?: number;
 }
 
 /** Checks and renews a value. */
@@ -58,16 +60,15 @@ export class UnopenedError extends VaultError {
   }
 }
 
-/** A process that does not end its renewal within this time, as another one sees it, has crashed. */
 const LEASE_MS = 15_000;
-/** A renewal that takes longer has failed, before anybody takes over. */
-const RENEWAL_MS = 10_000;
+/** A renewal that takes longer than this part of a lease has failed, before anybody takes over. */
+const RENEWAL_SHARE = 2 / 3;
+/** Leases that a caller waits for, a crash and a renewal; then it gets an error. */
+const MAX_LEASES = 2;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 /** Attempts to write a new value while the store fails. */
 const MAX_WRITES = 10;
-/** A crash and a renewal; then the caller gets an error. */
-const WAIT_MS = 30_000;
 
 /** A record in the store. */
 interface VaultRecord {
@@ -96,9 +97,11 @@ interface SeenLease {
  */
 export class Vault {
   readonly #options: VaultOptions;
+  readonly #leaseMs: number;
 
   constructor(options: VaultOptions) {
     this.#options = options;
+    this.#leaseMs = options.leaseMs ?? LEASE_MS;
   }
 
   /**
@@ -109,7 +112,7 @@ export class Vault {
    */
   async obtain(id: VaultId, renewal: Renewal): Promise<JsonObject> {
     const { clock, randomId } = this.#options;
-    const giveUpAt = clock.monotonic() + WAIT_MS;
+    const giveUpAt = clock.monotonic() + MAX_LEASES * this.#leaseMs;
     const lease = randomId();
     let seen: SeenLease | undefined;
     for (let attempts = 0; clock.monotonic() < giveUpAt; attempts++) {
@@ -205,7 +208,7 @@ export class Vault {
           : undefined;
       }
       const isOver = lease === own || lease === seen?.lease &&
-          clock.monotonic() - (seen?.since ?? 0) >= LEASE_MS;
+          clock.monotonic() - (seen?.since ?? 0) >= this.#leaseMs;
       if (lease !== undefined && !isOver) {
         step = { kind: "wait", lease };
         return undefined;
@@ -227,7 +230,7 @@ export class Vault {
     const { cancellation, lift } = createDeadline(
       new Cancellation(),
       clock,
-      RENEWAL_MS,
+      RENEWAL_SHARE * this.#leaseMs,
       () => new VaultError("Cannot renew a token in time"),
     );
     let next: JsonObject;

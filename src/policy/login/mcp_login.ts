@@ -40,6 +40,7 @@ import {
 import type { ConfiguredClient } from "../../identity/oauth/clients/token_clients.ts";
 import type { AssertionIssuer } from "../../identity/oauth/endpoints/machine_tokens.ts";
 import { fingerprintOf } from "../../identity/oauth/clients/oauth_client.ts";
+import type { VaultKeys } from "../../identity/vault/vault_seal.ts";
 import { TokenError } from "../../identity/tokens/token.ts";
 import { ProviderClient } from "../../identity/oauth/provider/provider_client.ts";
 import { Seal } from "../../identity/oauth/protocol/seal.ts";
@@ -246,10 +247,11 @@ export class McpLogin {
     const { clock } = services;
     const { logins } = servicesIn(services, loginServices);
     const [current, ...older] = secrets.stateSecrets;
-    const seal = new Seal([
+    const keys: VaultKeys = [
       current ?? await logins.secret().catch(storeUnavailable),
       ...older,
-    ]);
+    ];
+    const seal = new Seal(keys);
     const grants = withClientErrors(logins.grants);
     const tokens = new AccessTokens({ seal, grants, clock });
     const { proofs } = logins;
@@ -258,6 +260,8 @@ export class McpLogin {
       seal,
       provider: this.#provider,
       grants,
+      keys,
+      records: logins.records,
       tokens,
       verify: (token) => this.#options.tokens.verify(token),
       documents: this.#documents,

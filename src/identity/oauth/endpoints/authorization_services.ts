@@ -8,6 +8,8 @@ import type { GrantStore } from "../grants/grant_store.ts";
 import type { ClientRules } from "../clients/client_rules.ts";
 import type { OAuthClient } from "../clients/oauth_client.ts";
 import type { ProviderClient } from "../provider/provider_client.ts";
+import type { KvRecords } from "../../../kv/kv_records.ts";
+import type { VaultKeys } from "../../vault/vault_seal.ts";
 import type { Seal } from "../protocol/seal.ts";
 
 /** Addresses of the authorization server as the client sees it. */
@@ -25,6 +27,9 @@ export interface AuthorizationServices {
   readonly seal: Seal;
   readonly provider: ProviderClient;
   readonly grants: GrantStore;
+  /** Renewed tokens, sealed with `keys`, are in records that other workers and replicas have too. */
+  readonly records: KvRecords;
+  readonly keys: VaultKeys;
   readonly tokens: AccessTokens;
   /** Clients that authenticate. */
   readonly clients: TokenClients;

@@ -1,4 +1,4 @@
-import { Cancellation, unlessCancelled } from "../../../base/cancellation.ts";
+import type { Cancellation } from "../../../base/cancellation.ts";
 import { describeError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { DocumentUnavailableError } from "../../documents/remote_document.ts";
@@ -7,13 +7,16 @@ import { fingerprintOf } from "../clients/oauth_client.ts";
 import {
   type AuthorizationCode,
   CODE_MS,
+  GRANT_MS,
+  idOf,
   openCode,
   openRefreshToken,
   type RefreshGrant,
   sealRefreshToken,
 } from "../grants/authorization_code.ts";
+import { GrantRenewals } from "../grants/grant_renewals.ts";
 import type { GrantId } from "../grants/grant_record.ts";
-import { OAuthError } from "../protocol/oauth_error.ts";
+import { invalidGrant, OAuthError } from "../protocol/oauth_error.ts";
 import {
   isScope,
   type OAuthParameters,
@@ -32,12 +35,6 @@ import type {
 
 /** Lifetime of tokens about which the provider does not say it. */
 const DEFAULT_SECONDS = 3600;
-/** Time after which providers end unused refresh tokens. */
-export const GRANT_MS = 90 * 24 * 60 * 60_000;
-
-/** Time for which a renewal is shared, and number of those. */
-const SHARED_MS = 10_000;
-const MAX_SHARED = 1000;
 
 /** A form whose client has signed it, or only names itself. */
 export interface SignedForm {
@@ -45,19 +42,14 @@ export interface SignedForm {
   readonly isSigned: boolean;
 }
 
-interface Renewal {
-  readonly tokens: Promise<ProviderTokens>;
-  readonly untilMs: number;
-}
-
 /** Issues tokens to clients that a user has granted access in a browser. */
 export class GrantTokens {
   readonly #services: AuthorizationServices;
-  /** By grant, number of the refresh token, and scope; the oldest first. */
-  readonly #renewals = new Map<string, Renewal>();
+  readonly #renewals: GrantRenewals;
 
   constructor(services: AuthorizationServices) {
     this.#services = services;
+    this.#renewals = new GrantRenewals(services);
   }
 
   /** Issues tokens for a code. @throws {OAuthError} */
@@ -115,71 +107,13 @@ export class GrantTokens {
     if (scope !== undefined && !isScope(scope)) {
       throw new OAuthError("invalid_scope", "the scope is malformed");
     }
-    await this.#useToken(grant);
-    const tokens = await this.#renew(grant, scope, cancellation);
+    const tokens = await this.#renewals.renew(grant, scope, cancellation);
     const now = clock.now();
     await grants.touch(idOf(grant), now, now + GRANT_MS);
     return this.#reply(
       { ...tokens, refreshToken: tokens.refreshToken ?? grant.providerToken },
       { ...grant, number: grant.number + 1 },
     );
-  }
-
-  /**
-   * Gets tokens of the provider. Connections of one client renew at the same time, and many providers accept a token only once, so
-   * all get the tokens of the first, for some seconds.
-   */
-  async #renew(
-    grant: RefreshGrant,
-    scope: string | undefined,
-    cancellation: Cancellation,
-  ): Promise<ProviderTokens> {
-    const key = JSON.stringify([grant.grant, grant.number, scope]);
-    forgetBefore(this.#renewals, this.#services.clock.now());
-    const { tokens } = this.#renewals.get(key) ??
-      this.#beginRenewal(key, grant, scope);
-    return await unlessCancelled(tokens, cancellation);
-  }
-
-  #beginRenewal(
-    key: string,
-    { providerToken, ...grant }: RefreshGrant,
-    scope: string | undefined,
-  ): Renewal {
-    const { clock, provider } = this.#services;
-    // Others wait for it too, so it goes on when the first of them leaves.
-    const tokens = provider.refresh(providerToken, scope, new Cancellation())
-      .catch((error) => this.#releaseToken(grant, error));
-    tokens.catch(() => this.#renewals.delete(key));
-    const renewal = { tokens, untilMs: clock.now() + SHARED_MS };
-    this.#renewals.set(key, renewal);
-    return renewal;
-  }
-
-  /** Public clients get a new refresh token each time. One that is used again was stolen, from whom is unknown (RFC 9700 section 4.14.2). */
-  async #useToken(refresh: RefreshGrant): Promise<void> {
-    const { grants, clock } = this.#services;
-    const { grant, number } = refresh;
-    const untilMs = clock.now() + GRANT_MS;
-    if (await grants.useToken(grant, number, untilMs) !== "reused") return;
-    await grants.end(idOf(refresh), untilMs);
-    throw invalidGrant(
-      "the refresh token was used before; its grant has ended",
-    );
-  }
-
-  /** Lets the client retry with a refresh token that the provider has not accepted. */
-  async #releaseToken(
-    { grant, number }: Pick<RefreshGrant, "grant" | "number">,
-    error: unknown,
-  ): Promise<never> {
-    const { grants, clock } = this.#services;
-    const isFinal = error instanceof OAuthError &&
-      error.code === "invalid_grant";
-    if (!isFinal) {
-      await grants.releaseToken(grant, number, clock.now() + GRANT_MS);
-    }
-    throw error;
   }
 
   /** Adds a grant to the list, with the user whom the provider names. @throws {OAuthError} When requests with the token would be rejected. */
@@ -294,22 +228,4 @@ export function expectSignature(
 ): void {
   if (!signs || isSigned) return;
   throw new OAuthError("invalid_client", "client_assertion is missing");
-}
-
-/** Returns the grant of a refresh token. */
-export function idOf(
-  { grant: id, startedAt }: Pick<RefreshGrant, "grant" | "startedAt">,
-): GrantId {
-  return { id, startedAt };
-}
-
-function forgetBefore(renewals: Map<string, Renewal>, nowMs: number): void {
-  for (const [key, { untilMs }] of renewals) {
-    if (nowMs < untilMs && renewals.size < MAX_SHARED) return;
-    renewals.delete(key);
-  }
-}
-
-function invalidGrant(detail: string): OAuthError {
-  return new OAuthError("invalid_grant", detail);
 }

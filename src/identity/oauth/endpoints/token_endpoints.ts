@@ -1,6 +1,10 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
 import { fingerprintOf } from "../clients/oauth_client.ts";
-import { openRefreshToken } from "../grants/authorization_code.ts";
+import {
+  GRANT_MS,
+  idOf,
+  openRefreshToken,
+} from "../grants/authorization_code.ts";
 import { OAuthError } from "../protocol/oauth_error.ts";
 import {
   expectResource,
@@ -14,9 +18,7 @@ import type {
 } from "./authorization_services.ts";
 import {
   expectSignature,
-  GRANT_MS,
   GrantTokens,
-  idOf,
   type SignedForm,
 } from "./grant_tokens.ts";
 

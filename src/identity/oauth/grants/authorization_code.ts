@@ -1,5 +1,6 @@
 import { type JsonObject, stringMember } from "../../../base/json.ts";
 import type { Seal } from "../protocol/seal.ts";
+import type { GrantId } from "./grant_record.ts";
 
 /** A login that the client has not redeemed yet; sealed, it is the authorization code. */
 export interface AuthorizationCode {
@@ -41,6 +42,8 @@ export interface RefreshGrant {
   readonly providerToken: string;
 }
 
+/** Time after which providers end unused refresh tokens. */
+export const GRANT_MS = 90 * 24 * 60 * 60_000;
 /** Lifetime of a code (RFC 6749 section 4.1.2 recommends at most ten minutes). */
 export const CODE_MS = 60_000;
 
@@ -104,6 +107,13 @@ export function openRefreshToken(
       number,
       startedAt,
     };
+}
+
+/** Returns the grant of a refresh token. */
+export function idOf(
+  { grant: id, startedAt }: Pick<RefreshGrant, "grant" | "startedAt">,
+): GrantId {
+  return { id, startedAt };
 }
 
 /** Returns the members with these names; `undefined` unless all of them are strings. */

@@ -35,7 +35,7 @@ export interface LastToken {
 }
 
 /** Time for which a client may repeat a request whose response it did not get. */
-const REPEAT_MS = 60_000;
+export const REPEAT_MS = 60_000;
 
 /** Returns how a use of a refresh token relates to the last one. */
 export function rateUse(

@@ -28,8 +28,8 @@ import { randomText } from "../protocol/seal.ts";
 export interface LoginState {
   readonly grants: GrantStore;
   readonly proofs: ProofStore;
-  /** Marks of browser sessions that have ended, and their renewed tokens. */
-  readonly sessions: KvRecords;
+  /** Marks of browser sessions that have ended, and renewed tokens, sealed. */
+  readonly records: KvRecords;
   /** Returns the secret for configurations without one. Rejects while its store is not available. */
   secret(): Promise<string>;
   /** Called by configurations without a secret: warns, once, if that of this process ends with it. */
@@ -47,7 +47,7 @@ export function createMemoryLoginState(
   return {
     grants: new MemoryGrantStore(clock),
     proofs: new MemoryProofStore(clock),
-    sessions: new MemoryRecords(clock),
+    records: new MemoryRecords(clock),
     secret: () => Promise.resolve(secret),
     warnOfLoss() {
       if (hasWarned) return;
@@ -72,7 +72,7 @@ export class KvLoginState implements LoginState {
     spend: (key, id, untilMs) =>
       this.#use((kv) => this.#mark(kv, ["oauth", "proof", key, id], untilMs)),
   };
-  readonly sessions: KvRecords = {
+  readonly records: KvRecords = {
     read: (key) => this.#use((kv) => kv.read(key)),
     replace: (...change) => this.#use((kv) => kv.replace(...change)),
   };

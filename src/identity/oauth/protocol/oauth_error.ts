@@ -31,3 +31,8 @@ export class OAuthError extends Error {
     super(detail === undefined ? description : `${description}: ${detail}`);
   }
 }
+
+/** Creates the error for a code or refresh token that is not valid. */
+export function invalidGrant(description: string): OAuthError {
+  return new OAuthError("invalid_grant", description);
+}

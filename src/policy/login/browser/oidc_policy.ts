@@ -93,7 +93,7 @@ export function createOidc(
     names,
     binding,
     secrets: async () => cookieSecrets ?? [await logins.secret()],
-    records: logins.sessions,
+    records: logins.records,
     clock,
     idleMs: parseDuration(session.idleTimeout),
     absoluteMs: parseDuration(session.absoluteTimeout),
