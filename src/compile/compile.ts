@@ -3,11 +3,8 @@ import type { Clock } from "../base/clock.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
-import type {
-  Backend,
-  ServiceEndpoints,
-  Snapshot,
-} from "../snapshot/snapshot.ts";
+import type { Backend } from "../snapshot/backend.ts";
+import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
 import { describe, type Description } from "./describe/describe.ts";
 import { describeOutcomes, type Outcomes } from "./outcomes/outcomes.ts";
 import { readClientCertificates } from "./resolve/certificates.ts";

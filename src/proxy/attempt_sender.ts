@@ -14,7 +14,7 @@ import {
   callerOf,
   distinctCaller,
 } from "../policy/authentication/request_identity.ts";
-import type { Backend } from "../snapshot/snapshot.ts";
+import type { Backend } from "../snapshot/backend.ts";
 import { Attempts } from "./request/attempts.ts";
 import type { AttemptTarget } from "./balancing/attempt_target.ts";
 import { hashOf } from "./balancing/hash.ts";

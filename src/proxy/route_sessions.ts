@@ -1,7 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { HeaderList } from "../http/header_list.ts";
 import type { ResponseMessage } from "../http/message.ts";
-import type { Backend, Route, WeightedBackend } from "../snapshot/snapshot.ts";
+import type { Backend } from "../snapshot/backend.ts";
+import type { Route, WeightedBackend } from "../snapshot/snapshot.ts";
 import type { Destination } from "./balancing/attempt_target.ts";
 import { hashOf } from "./balancing/hash.ts";
 import { endpointOfSession } from "./balancing/session_mark.ts";

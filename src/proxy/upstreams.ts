@@ -1,10 +1,6 @@
 import type { UpstreamBounds, UpstreamStats } from "../http/client/upstream.ts";
-import type {
-  Backend,
-  Endpoint,
-  ServiceEndpoints,
-  Snapshot,
-} from "../snapshot/snapshot.ts";
+import type { Backend, Endpoint } from "../snapshot/backend.ts";
+import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
 import type { Destination } from "./balancing/attempt_target.ts";
 import type { BalancedDestination } from "./balancing/balanced_destination.ts";
 import type { BalancedEndpoint } from "./balancing/balanced_endpoint.ts";

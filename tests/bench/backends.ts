@@ -2,7 +2,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { RecordedLog } from "../harness/telemetry/recorded_log.ts";
 import { createUpstream } from "../../src/http/client/pool/pooled_upstream.ts";
 import { EndpointPool } from "../../src/proxy/balancing/endpoint_pool.ts";
-import { defaultBalancing } from "../../src/snapshot/snapshot.ts";
+import { defaultBalancing } from "../../src/snapshot/backend.ts";
 import type { Repetition } from "./jwt.ts";
 import { compare, load } from "./measure.ts";
 import { startGateway, startGatewayWith } from "./neighbours.ts";

@@ -6,7 +6,7 @@ import {
 import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { ClientCertificate } from "../../http/client/upstream.ts";
-import type { Backend } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { comparePrecedence, namespacedName } from "../resolve/references.ts";
 import type { View } from "../memory/compile_memory.ts";

@@ -5,7 +5,7 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { llmProviders } from "../../llm/providers/llm_providers.ts";
 import { addressOfUrl } from "../../base/wire/host_port.ts";
 import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
-import type { Backend, Endpoint } from "../../snapshot/snapshot.ts";
+import type { Backend, Endpoint } from "../../snapshot/backend.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
 import type { Report } from "../memory/report.ts";
 import type { Inputs, References } from "../resolve/references.ts";

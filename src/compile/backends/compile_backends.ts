@@ -5,7 +5,7 @@ import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
-import type { Backend, Endpoint } from "../../snapshot/snapshot.ts";
+import type { Backend, Endpoint } from "../../snapshot/backend.ts";
 import { comparePrecedence, namespacedName } from "../resolve/references.ts";
 import { loadCa, PemReferenceError } from "../resolve/certificates.ts";
 import {

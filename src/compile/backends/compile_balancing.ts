@@ -10,7 +10,7 @@ import {
   type Ejection,
   type HealthCheck,
   type LookupSettings,
-} from "../../snapshot/snapshot.ts";
+} from "../../snapshot/backend.ts";
 
 const DEFAULT_FIRST_BYTE_MS = 600_000;
 const DEFAULT_IDLE_MS = 300_000;

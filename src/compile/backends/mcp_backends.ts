@@ -14,7 +14,7 @@ import type {
   Backend,
   McpTargetServer,
   McpTransport,
-} from "../../snapshot/snapshot.ts";
+} from "../../snapshot/backend.ts";
 import { readFileOf } from "../resolve/references.ts";
 import type { BackendContext } from "./backend_context.ts";
 import { TransportCompiler } from "./mcp_transports.ts";

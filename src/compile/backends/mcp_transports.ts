@@ -17,7 +17,7 @@ import type {
   Backend,
   McpDocument,
   McpTransport,
-} from "../../snapshot/snapshot.ts";
+} from "../../snapshot/backend.ts";
 import { namespacedName, readFileOf } from "../resolve/references.ts";
 import { loadCa } from "../resolve/certificates.ts";
 import { compileCredentials } from "./compile_credentials.ts";

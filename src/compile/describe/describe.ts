@@ -10,7 +10,8 @@ import type {
   PolicySchemas,
 } from "../../api/resources/gateway_policy_schema.ts";
 import { httpMatchSchema } from "../../api/rules/http_match.ts";
-import type { Backend, Port } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
+import type { Port } from "../../snapshot/snapshot.ts";
 import type {
   CompiledListener,
   CompiledModel,

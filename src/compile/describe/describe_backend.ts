@@ -6,7 +6,7 @@ import type {
   Backend,
   McpTarget,
   McpTransport,
-} from "../../snapshot/snapshot.ts";
+} from "../../snapshot/backend.ts";
 
 function describeLlm({ name, place, authorization, ...llm }: LlmTarget) {
   return {

@@ -16,7 +16,7 @@ import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import { describeError } from "../../base/errors.ts";
-import type { Backend } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
 import type { Named, Report } from "../memory/report.ts";
 import {
   type Inputs,

@@ -1,8 +1,8 @@
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type { RouteEntry } from "../../route/route_table.ts";
+import type { Backend } from "../../snapshot/backend.ts";
 import type {
-  Backend,
   BackendGroup,
   GroupChoice,
   Listener,

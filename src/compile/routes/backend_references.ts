@@ -16,12 +16,8 @@ import {
   POLICY_API_GROUP,
   WEB_UI_KIND,
 } from "../../api/schema/group.ts";
-import type {
-  Backend,
-  Mirror,
-  WebUiAccess,
-  WeightedBackend,
-} from "../../snapshot/snapshot.ts";
+import type { Backend, WebUiAccess } from "../../snapshot/backend.ts";
+import type { Mirror, WeightedBackend } from "../../snapshot/snapshot.ts";
 import { type Attached, policiesAt } from "../attach/attach_policies.ts";
 import { serviceBackendKey } from "../backends/service_backends.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";

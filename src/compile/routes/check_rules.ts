@@ -1,7 +1,7 @@
 import { isPerCaller } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { HttpMatch } from "../../api/rules/http_match.ts";
 import { jwtClaims } from "../../policy/authentication/request_identity.ts";
-import type { Backend } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
 import type { Report } from "../memory/report.ts";
 import type {
   CompiledListener,

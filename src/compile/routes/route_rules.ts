@@ -7,7 +7,8 @@ import type {
   RouteTimeouts,
 } from "../../api/resources/http_route.ts";
 import type { ClientCertificate } from "../../http/client/upstream.ts";
-import type { Backend, Retry } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
+import type { Retry } from "../../snapshot/snapshot.ts";
 import { namespacedName } from "../resolve/references.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
 import { describeLater, routeFields } from "../describe/describe_effective.ts";

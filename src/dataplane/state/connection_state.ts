@@ -22,7 +22,8 @@ import { LoginClients } from "../../identity/connections/login_clients.ts";
 import { LoginServers } from "../../identity/connections/login_servers.ts";
 import type { UserLogin } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { GatewayUser } from "../../identity/connections/user_login.ts";
-import type { Backend, Snapshot } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
+import type { Snapshot } from "../../snapshot/snapshot.ts";
 import type { OpenVault } from "./stores/kv_stores.ts";
 
 /** Dependencies of the connections of users. */

@@ -4,7 +4,7 @@ import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
 import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import type { PlannedPort } from "../../proxy/ports/listeners.ts";
 import type { PortEvent } from "../../proxy/ports/port_log.ts";
-import type { WebUiAccess } from "../../snapshot/snapshot.ts";
+import type { WebUiAccess } from "../../snapshot/backend.ts";
 import type { TrafficNews } from "../../telemetry/traffic/traffic_recorder.ts";
 import type { TraceEvent } from "../../telemetry/trace/trace_event.ts";
 import type { CallArguments, CallName, CallPart } from "../calls/calls.ts";

@@ -1,4 +1,4 @@
-import type { Balancing } from "../../snapshot/snapshot.ts";
+import type { Balancing } from "../../snapshot/backend.ts";
 import type { BalancedEndpoint } from "./balanced_endpoint.ts";
 import { mix } from "./hash.ts";
 

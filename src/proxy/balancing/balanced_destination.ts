@@ -1,7 +1,7 @@
 import { isIP, isIPv4 } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { Endpoint, LookupSettings } from "../../snapshot/snapshot.ts";
+import type { Endpoint, LookupSettings } from "../../snapshot/backend.ts";
 import type { AttemptTarget, Destination } from "./attempt_target.ts";
 import type { EndpointPool } from "./endpoint_pool.ts";
 import { HostAddresses, type LookupReading } from "./host_addresses.ts";

@@ -5,7 +5,7 @@ import type { Body } from "../../http/body.ts";
 import type { Upstream, UpstreamRequest } from "../../http/client/upstream.ts";
 import { readRetryAfter } from "../../http/retry_after.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import type { Endpoint } from "../../snapshot/snapshot.ts";
+import type { Endpoint } from "../../snapshot/backend.ts";
 import type { AttemptTarget } from "./attempt_target.ts";
 import type { EndpointCheck } from "./health/endpoint_check.ts";
 import { hashOf } from "./hash.ts";

@@ -15,7 +15,7 @@ import {
   defaultBalancing,
   defaultLookups,
   type Endpoint,
-} from "../../snapshot/snapshot.ts";
+} from "../../snapshot/backend.ts";
 import { BalancedDestination } from "./balanced_destination.ts";
 import { EndpointPool } from "./endpoint_pool.ts";
 import { createChecks } from "./health/endpoint_check.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
-import type { Ejection } from "../../snapshot/snapshot.ts";
+import type { Ejection } from "../../snapshot/backend.ts";
 import { MovingAverage } from "./health/moving_average.ts";
 import { SilenceWatch } from "./silence_watch.ts";
 

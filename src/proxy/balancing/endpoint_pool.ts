@@ -3,7 +3,7 @@ import { GatewayError } from "../../base/errors.ts";
 import { formatHostPort } from "../../base/wire/host_port.ts";
 import type { Log } from "../../base/log.ts";
 import type { Upstream } from "../../http/client/upstream.ts";
-import type { Balancing, Endpoint } from "../../snapshot/snapshot.ts";
+import type { Balancing, Endpoint } from "../../snapshot/backend.ts";
 import type { AttemptTarget } from "./attempt_target.ts";
 import type { EndpointCheck } from "./health/endpoint_check.ts";
 import { type Balance, createBalance } from "./balance.ts";

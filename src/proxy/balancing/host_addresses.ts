@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import type { LookupSettings } from "../../snapshot/snapshot.ts";
+import type { LookupSettings } from "../../snapshot/backend.ts";
 import type { Lookup } from "../../base/wire/system_lookup.ts";
 
 /** Age, as a multiple of `refreshMs`, from which requests wait for new addresses. */

@@ -3,7 +3,7 @@ import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import type { Body } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import type { WebUiAccess } from "../../snapshot/snapshot.ts";
+import type { WebUiAccess } from "../../snapshot/backend.ts";
 import type { AttemptTarget, Destination } from "./attempt_target.ts";
 
 /** Handles requests to the web UI on a gateway; `signal` of the request aborts when the client leaves. */

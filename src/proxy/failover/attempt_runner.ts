@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { Backend, WeightedBackend } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
+import type { WeightedBackend } from "../../snapshot/snapshot.ts";
 import { isPrompt } from "../balancing/silence_watch.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { BackendAttempt } from "../request/attempts.ts";

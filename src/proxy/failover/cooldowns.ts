@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { readRetryAfter } from "../../http/retry_after.ts";
-import type { Backend } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
 import { SilenceWatch } from "../balancing/silence_watch.ts";
 import { ModelStates } from "./model_states.ts";
 import { readExhaustedMs } from "./quota.ts";

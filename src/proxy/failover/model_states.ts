@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { HeaderList } from "../../http/header_list.ts";
-import type { Backend } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
 import { modelOf } from "../../llm/llm_target.ts";
 import { PeakEwma } from "./peak_ewma.ts";
 import { type Quota, readQuota, shareLeft } from "./quota.ts";

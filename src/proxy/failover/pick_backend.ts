@@ -1,11 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { PriceBook } from "../../llm/cost/price_book.ts";
 import type { RequestedModel } from "../../policy/expressions/llm_variable.ts";
-import type {
-  Backend,
-  GroupChoice,
-  WeightedBackend,
-} from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
+import type { GroupChoice, WeightedBackend } from "../../snapshot/snapshot.ts";
 import { priceHostOf } from "../metering/meter/usage_meter.ts";
 import { modelAt, type ModelStates } from "./model_states.ts";
 

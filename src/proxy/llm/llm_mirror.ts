@@ -6,7 +6,7 @@ import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import { detectLlmApi } from "../../llm/llm_api.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
 import type { TokenUsage } from "../../llm/usage/token_usage.ts";
-import type { Backend } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
 import type { AttemptTarget } from "../balancing/attempt_target.ts";
 import { TokenMeter } from "../metering/meter/token_meter.ts";
 import {

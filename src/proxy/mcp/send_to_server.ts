@@ -19,7 +19,7 @@ import type {
 import { ServerFailure } from "../../mcp/servers/failures/server_failure.ts";
 import { mcpMessageOf } from "../../policy/expressions/mcp_message.ts";
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
-import type { Backend, McpTargetServer } from "../../snapshot/snapshot.ts";
+import type { Backend, McpTargetServer } from "../../snapshot/backend.ts";
 import type {
   AttemptTarget,
   Destination,

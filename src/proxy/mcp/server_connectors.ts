@@ -6,7 +6,7 @@ import type {
   ServerConnector,
 } from "../../mcp/servers/server_connector.ts";
 import { SseConnector } from "../../mcp/servers/sse/sse_connector.ts";
-import type { Backend, McpTargetServer } from "../../snapshot/snapshot.ts";
+import type { Backend, McpTargetServer } from "../../snapshot/backend.ts";
 import type { Programs } from "./programs.ts";
 import { createSend, type SendToServerOptions } from "./send_to_server.ts";
 

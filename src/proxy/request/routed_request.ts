@@ -8,8 +8,8 @@ import { detectLlmApi, readPathModel } from "../../llm/llm_api.ts";
 import { isBatchCreation } from "../../llm/batch/stored_output.ts";
 import { isModelList, readShownModel } from "../../llm/providers/operation.ts";
 import { readRequestModel } from "../../policy/expressions/llm_variable.ts";
+import type { Backend } from "../../snapshot/backend.ts";
 import type {
-  Backend,
   Listener,
   Route,
   WeightedBackend,

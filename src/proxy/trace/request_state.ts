@@ -17,7 +17,8 @@ import {
 } from "../../policy/expressions/expression_slots.ts";
 import type { McpMessage } from "../../policy/expressions/mcp_message.ts";
 import { pathOf } from "../../route/normalize_target.ts";
-import type { Backend, Mirror, Snapshot } from "../../snapshot/snapshot.ts";
+import type { Backend } from "../../snapshot/backend.ts";
+import type { Mirror, Snapshot } from "../../snapshot/snapshot.ts";
 
 /** The parts of an exchange that a trace shows. */
 export interface TracedRequest {

@@ -10,7 +10,7 @@ import type {
 import { MemoryCountedOutputs } from "../../../src/llm/batch/counted_outputs.ts";
 import { PriceBook } from "../../../src/llm/cost/price_book.ts";
 import { Mirrors } from "../../../src/proxy/mirrors.ts";
-import type { Backend } from "../../../src/snapshot/snapshot.ts";
+import type { Backend } from "../../../src/snapshot/backend.ts";
 import { RecordedLog } from "../../harness/telemetry/recorded_log.ts";
 import { FakeClock } from "../../harness/time/fake_clock.ts";
 

@@ -9,7 +9,7 @@ import type {
   UpstreamOptions,
 } from "../../../http/client/upstream.ts";
 import { HeaderList } from "../../../http/header_list.ts";
-import type { Endpoint, HealthCheck } from "../../../snapshot/snapshot.ts";
+import type { Endpoint, HealthCheck } from "../../../snapshot/backend.ts";
 import { withinLimit } from "../../request/time_limit.ts";
 import type { CheckTurn, HealthTurns, Verdict } from "./health_records.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
-import type { HealthCheck } from "../../../snapshot/snapshot.ts";
+import type { HealthCheck } from "../../../snapshot/backend.ts";
 
 /** The outcome of the checks of an endpoint. */
 export interface Verdict {

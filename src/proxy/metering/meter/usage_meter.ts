@@ -12,7 +12,7 @@ import type {
 } from "../../../llm/usage/token_usage.ts";
 import type { UsageListeners } from "../../../policy/contract/request_listeners.ts";
 import type { Slots } from "../../../policy/contract/slot.ts";
-import type { Backend } from "../../../snapshot/snapshot.ts";
+import type { Backend } from "../../../snapshot/backend.ts";
 
 /** The counts of one request: its meter fills them, everything else reads them. */
 export class RequestCounts implements ResponseCounts {

@@ -4,7 +4,7 @@ import type { Body } from "../../../http/body.ts";
 import type { HeaderList } from "../../../http/header_list.ts";
 import type { RequestMessage, ResponseMessage } from "../../../http/message.ts";
 import { pathOf } from "../../../route/normalize_target.ts";
-import type { Backend } from "../../../snapshot/snapshot.ts";
+import type { Backend } from "../../../snapshot/backend.ts";
 import {
   formatParent,
   type ParentContext,

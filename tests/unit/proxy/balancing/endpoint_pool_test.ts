@@ -7,7 +7,7 @@ import {
   type Balancing,
   defaultBalancing,
   type Endpoint,
-} from "../../../../src/snapshot/snapshot.ts";
+} from "../../../../src/snapshot/backend.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 
