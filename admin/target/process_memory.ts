@@ -17,6 +17,8 @@ export interface MemoryReport
   readonly takenAt: string;
   readonly workers: readonly ThreadHeap[];
   readonly stores: readonly BoundedStore[];
+  /** Number of stores that are left out. */
+  readonly omittedStores?: number;
 }
 
 /** Describes the memory of the process, and the heap of this thread. */

@@ -45,6 +45,9 @@ import { traceRequests } from "../endpoints/trace_endpoint.ts";
 const profileNames = ["cpu", "heap"] as const;
 const profileRoles = { cpu: "operator", heap: "admin" } as const;
 
+/** Stores on the page of memory: each limit of a route has one. */
+const SHOWN_STORES = 100;
+
 /** Dependencies and access of the web UI. */
 export interface UiOptions {
   readonly target: AdminTarget;
@@ -71,7 +74,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
       return json(selectBudgets(budgets, request));
     }),
     get("keys", () => showKeys(target)),
-    get("memory", () => showMemory(target, clock)),
+    get("memory", () => showMemory(target, clock, SHOWN_STORES)),
     get("tasks", (request) => showTasks(target, request)),
     get("usage", (request) => showUsage(target, clock, request)),
     get("traffic", (request) => showTraffic(target, request)),

@@ -87,7 +87,8 @@ export class ConfigurationFollower {
     if (applied || this.record.isRunning) this.#logDiagnostics(diagnostics);
     if (applied) {
       const appliedAt = this.#options.clock.now();
-      this.history.add({ hash, appliedAt, sources });
+      const { sensitiveHeaders } = loaded.settings;
+      this.history.add({ hash, appliedAt, sources, sensitiveHeaders });
       this.record.applied(candidate);
       this.#warnAboutNewSettings(loaded.settings);
     } else {

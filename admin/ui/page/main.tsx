@@ -14,5 +14,6 @@ if (document.documentElement.dataset["app"] === "login") {
   render(<LoggedIn />, document.body);
 } else {
   watchStatus();
-  render(<Shell />, document.body);
+  // In a task of its own: evaluating the modules is one, too.
+  setTimeout(() => render(<Shell />, document.body));
 }

@@ -242,10 +242,9 @@ export class ConfigurationEditor {
   }
 
   async #openSource() {
-    const { hash = "", sources = [] } = this.#options.history.all[0] ?? {};
+    const { hash = "", sources = [], sensitiveHeaders = [] } =
+      this.#options.history.all[0] ?? {};
     if (this.#known?.hash === hash) return this.#known;
-    const { loaded } = await this.#candidateOf(sources);
-    const { sensitiveHeaders } = loaded.settings;
     const scalars = await Promise.all(
       sources.map((source) => this.#scalarsOf(source, sensitiveHeaders)),
     );

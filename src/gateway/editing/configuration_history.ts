@@ -7,6 +7,8 @@ export interface PastConfiguration {
   /** Milliseconds since the epoch. */
   readonly appliedAt: number;
   readonly sources: readonly ConfigText[];
+  /** See `Settings`. */
+  readonly sensitiveHeaders: readonly string[];
 }
 
 const MAX_CONFIGURATIONS = 50;

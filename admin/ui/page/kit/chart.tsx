@@ -1,5 +1,6 @@
 /** Time series, drawn by uPlot in the colors of the theme. */
 import uPlot from "uplot";
+import { timeOfDay } from "./format.ts";
 import { cancelDraw, drawSoon } from "./frames.ts";
 import { paint } from "./theme.ts";
 import { useEffect, useRef } from "./framework.ts";
@@ -64,16 +65,16 @@ export function Chart(props: ChartProps) {
     });
     return () => {
       cancelDraw(target);
-      drawn.current?.close();
+      const drawing = drawn.current;
+      if (drawing === undefined) return;
+      cancelDraw(drawing);
+      drawing.close();
       drawn.current = undefined;
     };
   }, [shape]);
   useEffect(() => {
     const drawing = drawn.current;
     if (drawing !== undefined) drawSoon(drawing, () => drawing.update());
-    return () => {
-      if (drawing !== undefined) cancelDraw(drawing);
-    };
   });
   return (
     <div
@@ -157,8 +158,7 @@ class Drawing {
       ],
       series: [
         {
-          value: (_, at) =>
-            at === null ? "" : new Date(at * 1000).toLocaleTimeString(),
+          value: (_, at) => at === null ? "" : timeOfDay(new Date(at * 1000)),
         },
         ...series.map(({ label, color, isFilled }): uPlot.Series => ({
           label,
@@ -189,13 +189,7 @@ function readColor(element: HTMLElement, name: string): string {
 function timeLabels(
   ...[, ticks, , , step]: Parameters<uPlot.Axis.DynamicValues>
 ): string[] {
-  return ticks.map((tick) =>
-    new Date(tick * 1000).toLocaleTimeString(undefined, {
-      hour: "2-digit",
-      minute: "2-digit",
-      ...(step < 60 ? { second: "2-digit" } : {}),
-    })
-  );
+  return ticks.map((tick) => timeOfDay(new Date(tick * 1000), step < 60));
 }
 
 /** Returns the places of the values without a neighbor. */

@@ -1,4 +1,5 @@
 /** Shows data: figures, facts, tables, JSON, times. */
+import { dateTime, timeOfDay } from "./format.ts";
 import type { ComponentChildren } from "./framework.ts";
 import type { Tone } from "./layout.tsx";
 
@@ -47,59 +48,6 @@ export function Fact({ name, children }: FactProps) {
   );
 }
 
-/** A column of a table; the first one has the headers of the rows. */
-export type Column<T> = readonly [
-  title: string,
-  cell: (row: T) => ComponentChildren,
-  /** `number` aligns figures at the right; a `wide` column has the space that is left, a `name` enough for most names. */
-  kind?: "number" | "wide" | "name",
-];
-
-interface TableProps<T> {
-  /** Names the table for screen readers. */
-  readonly label: string;
-  readonly columns: readonly Column<T>[];
-  readonly rows: readonly T[];
-  readonly keyOf: (row: T, index: number) => string | number;
-  /** Marks the row that is shown elsewhere on the page. */
-  readonly isSelected?: (row: T) => boolean;
-}
-
-/** A table for up to some hundred rows. On narrow screens it scrolls sideways by itself. */
-export function Table<T>(
-  { label, columns, rows, keyOf, isSelected }: TableProps<T>,
-) {
-  return (
-    // Focusable, so that it can be scrolled with the keyboard.
-    <div class="scroll" tabIndex={0} role="group" aria-label={label}>
-      <table>
-        <caption class="unseen">{label}</caption>
-        <thead>
-          <tr>
-            {columns.map(([title, , kind]) => (
-              <th key={title} scope="col" class={kind}>{title}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr
-              key={keyOf(row, index)}
-              aria-current={isSelected?.(row) ? "true" : undefined}
-            >
-              {columns.map(([title, cell, kind], at) =>
-                at === 0
-                  ? <th key={title} scope="row" class={kind}>{cell(row)}</th>
-                  : <td key={title} class={kind}>{cell(row)}</td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
 interface CodeProps {
   /** Text, or a value that is shown as indented JSON. */
   readonly value: unknown;
@@ -137,13 +85,10 @@ interface TimeProps {
 /** A time in the language of the browser, with its machine-readable value. */
 export function Time({ at, isShort = false }: TimeProps) {
   const date = new Date(at);
-  const text = isShort
-    ? date.toLocaleTimeString(undefined, { timeStyle: "medium" })
-    : date.toLocaleString(undefined, {
-      dateStyle: "medium",
-      timeStyle: "medium",
-    });
-  return <time dateTime={at} title={date.toLocaleString()}>{text}</time>;
+  const text = dateTime(date);
+  return (
+    <time dateTime={at} title={text}>{isShort ? timeOfDay(date) : text}</time>
+  );
 }
 
 interface MeterProps {

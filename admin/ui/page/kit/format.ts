@@ -2,11 +2,44 @@
 
 const NOTHING = "–";
 
+/** Creates a format when it is first used, and keeps it: creating one takes far longer than formatting a value. */
+function lazily<T>(create: () => T): () => T {
+  let made: T | undefined;
+  return () => made ??= create();
+}
+
+/** Formats of numbers by their maximum of digits after the point, as far as one was needed. */
+const numbers: (Intl.NumberFormat | undefined)[] = [];
+const dateTimes = lazily(() =>
+  new Intl.DateTimeFormat(undefined, {
+    dateStyle: "medium",
+    timeStyle: "medium",
+  })
+);
+const times = lazily(() =>
+  new Intl.DateTimeFormat(undefined, { timeStyle: "medium" })
+);
+const minutes = lazily(() =>
+  new Intl.DateTimeFormat(undefined, { timeStyle: "short" })
+);
+
 /** Formats a number with few digits. */
 export function number(value: number | null | undefined, digits = 1): string {
-  return isNumber(value)
-    ? value.toLocaleString(undefined, { maximumFractionDigits: digits })
-    : NOTHING;
+  if (!isNumber(value)) return NOTHING;
+  const format = numbers[digits] ??= new Intl.NumberFormat(undefined, {
+    maximumFractionDigits: digits,
+  });
+  return format.format(value);
+}
+
+/** Formats a time with its date: `31 Jan 2027, 12:00:00`. */
+export function dateTime(date: Date): string {
+  return dateTimes().format(date);
+}
+
+/** Formats a time of the day: `12:00:00`, or `12:00` without seconds. */
+export function timeOfDay(date: Date, hasSeconds = true): string {
+  return (hasSeconds ? times() : minutes()).format(date);
 }
 
 /** Formats a large number in few characters: `12.3 k`. */

@@ -1,5 +1,5 @@
 /** Spreads work over frames, so that none of them takes long. */
-import { useEffect, useState } from "./framework.ts";
+import { useEffect, useRef, useState } from "./framework.ts";
 
 /** Draws that wait, by what they draw. */
 const waiting = new Map<object, () => void>();
@@ -29,10 +29,9 @@ function drawNext(): void {
 /** Returns a value a few frames later, `undefined` at first: what takes long to draw does not delay what is above it. */
 export function useNextFrame<T>(value: T): T | undefined {
   const [later, setLater] = useState<T | undefined>(undefined);
-  useEffect(() => {
-    const target = {};
-    drawSoon(target, () => setLater(value));
-    return () => cancelDraw(target);
-  }, [value]);
+  const target = useRef({}).current;
+  // A newer value takes the place of one that waits, in whose turn it is drawn.
+  useEffect(() => drawSoon(target, () => setLater(value)), [value]);
+  useEffect(() => () => cancelDraw(target), []);
   return later;
 }

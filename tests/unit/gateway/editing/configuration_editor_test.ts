@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { textSource, validateConfiguration } from "../../../../mod.ts";
+import { loadConfig } from "../../../../src/config/load.ts";
 import { printYaml } from "../../../../src/config/yaml/yaml.ts";
 import { schemasOf } from "../../../../src/gateway/candidate/candidate.ts";
 import { ConfigurationEditor } from "../../../../src/gateway/editing/configuration_editor.ts";
@@ -14,12 +15,16 @@ const name = "gateway.yaml";
 /** Creates an editor of one file, and returns what it wrote. */
 function edit(text: string, past?: string) {
   const written: string[] = [];
+  const environment = { TOKEN: "0123456789abcdef" };
   const history = new ConfigurationHistory();
-  if (past !== undefined) {
-    const sources = [{ name, text: past }];
-    history.add({ hash: "past", appliedAt: 0, sources });
-  }
-  history.add({ hash: "h", appliedAt: 0, sources: [{ name, text }] });
+  const remember = (hash: string, text: string) => {
+    const sources = [{ name, text }];
+    const { settings } = loadConfig(sources, environment, schemasOf());
+    const { sensitiveHeaders } = settings;
+    history.add({ hash, appliedAt: 0, sources, sensitiveHeaders });
+  };
+  if (past !== undefined) remember("past", past);
+  remember("h", text);
   const editor = new ConfigurationEditor({
     source: {
       read: () => Promise.resolve([{ name, text }]),
@@ -30,7 +35,7 @@ function edit(text: string, past?: string) {
         return Promise.resolve();
       },
     },
-    environment: { TOKEN: "0123456789abcdef" },
+    environment,
     history,
     reload: () => Promise.resolve(),
   });

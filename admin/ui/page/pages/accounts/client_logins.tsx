@@ -1,8 +1,9 @@
 /** MCP clients that users have logged in: list and revoke. */
 import type { UiResponses } from "../../../responses.ts";
-import { type Column, Table, Time } from "../../kit/data.tsx";
+import { Time } from "../../kit/data.tsx";
 import { RevokeButton } from "../../kit/inputs.tsx";
 import { Empty, Message, Problem, Section } from "../../kit/layout.tsx";
+import { type Column, Table } from "../../kit/table.tsx";
 import { postJson } from "../../server/api.ts";
 import { usePolled } from "../../server/poll.ts";
 import type { UserSectionProps } from "./connected_accounts.tsx";

@@ -1,6 +1,6 @@
 /** Accounts that users have connected at services: list and revoke. */
 import type { UiResponses } from "../../../responses.ts";
-import { type Column, Table, Time } from "../../kit/data.tsx";
+import { Time } from "../../kit/data.tsx";
 import { useState } from "../../kit/framework.ts";
 import { Button, RevokeButton } from "../../kit/inputs.tsx";
 import {
@@ -11,6 +11,7 @@ import {
   Section,
   type Tone,
 } from "../../kit/layout.tsx";
+import { type Column, Table } from "../../kit/table.tsx";
 import { postJson } from "../../server/api.ts";
 import { usePolled } from "../../server/poll.ts";
 import { useRevocation } from "./revocation.ts";

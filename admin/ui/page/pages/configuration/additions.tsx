@@ -1,7 +1,7 @@
 /** Forms that add something to the file: they change the draft, which shows the lines before they are applied. */
 import type { EditForm } from "../../../../../src/config/edit/forms.ts";
 import type { FormField } from "../../../../../src/config/edit/additions.ts";
-import { useState } from "../../kit/framework.ts";
+import { useMemo, useState } from "../../kit/framework.ts";
 import { Button, Choice, Field, Form } from "../../kit/inputs.tsx";
 import { Problem } from "../../kit/layout.tsx";
 import { messageOf } from "../../server/api.ts";
@@ -18,8 +18,13 @@ interface AdditionsProps {
 export function Additions({ text, first, onChange }: AdditionsProps) {
   const [open, setOpen] = useState(first);
   const { data: edit } = useLoaded("forms", loadForms);
+  // A long file takes long to read: only an open form does.
+  const read = open === "" ? "" : text;
+  const { forms, problem } = useMemo(
+    () => edit === undefined ? { forms: [], problem: "" } : formsOf(edit, read),
+    [edit, read],
+  );
   if (edit === undefined) return null;
-  const { forms, problem } = formsOf(edit, text);
   const form = forms.find(({ id }) => id === open);
   return (
     <section class="panel stack" aria-label="Add">
@@ -35,7 +40,7 @@ export function Additions({ text, first, onChange }: AdditionsProps) {
           </Button>
         ))}
       </div>
-      <Problem>{open === "" ? "" : problem}</Problem>
+      <Problem>{problem}</Problem>
       {form && (
         <Addition
           key={form.id}

@@ -20,7 +20,8 @@ import {
   Problem,
   Section,
 } from "../../kit/layout.tsx";
-import { useFetched } from "../../server/poll.ts";
+import { getSlowJson } from "../../server/api.ts";
+import { useLoaded } from "../../server/poll.ts";
 import { type DraftText, useApply, useCheck } from "./draft.ts";
 import { Diagnostics } from "./diagnostics.tsx";
 import { Additions } from "./additions.tsx";
@@ -34,7 +35,11 @@ type DraftResult = UiResponses["source/check"];
 
 /** The page of the configuration. */
 export function Configuration({ argument, status }: PageProps) {
-  const { data: source, problem } = useFetched("source", status.hash);
+  // Thousands of routes take seconds to read.
+  const { data: source, problem } = useLoaded(
+    status.hash,
+    (signal) => getSlowJson("source", signal),
+  );
   const [name, setName] = useState<string | undefined>(undefined);
   const file = source?.files.find((each) => each.name === name) ??
     source?.files[0];

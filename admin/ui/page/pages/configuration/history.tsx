@@ -1,9 +1,10 @@
 /** The configurations that were in force, and the way back to one. */
 import type { UiResponses } from "../../../responses.ts";
-import { type Column, Table, Time } from "../../kit/data.tsx";
+import { Time } from "../../kit/data.tsx";
 import { useState } from "../../kit/framework.ts";
 import { Button } from "../../kit/inputs.tsx";
 import { Badge, Message, Problem, Section } from "../../kit/layout.tsx";
+import { type Column, Table } from "../../kit/table.tsx";
 import { messageOf, postJson } from "../../server/api.ts";
 import { useFetched } from "../../server/poll.ts";
 import { ChangesOfFiles, ChangesToPast } from "./changes.tsx";

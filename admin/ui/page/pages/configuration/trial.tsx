@@ -1,9 +1,10 @@
 /** Trials of a draft on the last requests. */
 import type { UiResponses } from "../../../responses.ts";
-import { type Column, Table, Time } from "../../kit/data.tsx";
-import { number } from "../../kit/format.ts";
+import { Time } from "../../kit/data.tsx";
+import { number, timeOfDay } from "../../kit/format.ts";
 import { useLayoutEffect, useState } from "../../kit/framework.ts";
 import { Badge, Message, Problem, type Tone } from "../../kit/layout.tsx";
+import { type Column, Table } from "../../kit/table.tsx";
 import { messageOf, postJson } from "../../server/api.ts";
 
 type TrialReport = UiResponses["try"];
@@ -61,7 +62,7 @@ export function Trial({ trial: { report, problem, isTrying } }: TrialProps) {
 function summaryOf({ requests, since, summary }: TrialReport): string {
   if (since === null) return "No requests are recorded yet.";
   const noun = requests === 1 ? "request" : "requests";
-  const time = new Date(since).toLocaleTimeString();
+  const time = timeOfDay(new Date(since));
   return `Of ${number(requests)} ${noun} since ${time}: ${summary}.`;
 }
 

@@ -1,9 +1,9 @@
 /** Tables of keys and teams. */
 import type { KeyObjectList } from "../../../responses.ts";
-import { type Column, Table, Time } from "../../kit/data.tsx";
-import { useState } from "../../kit/framework.ts";
+import { Time } from "../../kit/data.tsx";
 import { Button, RevokeButton } from "../../kit/inputs.tsx";
 import { Badge, type Tone } from "../../kit/layout.tsx";
+import { type Column, Table } from "../../kit/table.tsx";
 import { postJson } from "../../server/api.ts";
 import { describeBudgets } from "./budgets.ts";
 import type { OnChange } from "./key_forms.tsx";
@@ -24,30 +24,9 @@ interface TeamTableProps {
   readonly onEdit: (object: ApiKey) => void;
 }
 
-/** Teams that are shown at first: a table of many hundred rows would take long to draw. */
-const FIRST_TEAMS = 50;
-
-/** A table of teams: the first ones, and a button for all. */
-export function TeamTable(props: TeamTableProps) {
-  const { teams } = props;
-  const [isWhole, setWhole] = useState(false);
+/** A table of teams. */
+export function TeamTable({ teams, canChange, onEdit }: TeamTableProps) {
   if (teams.length === 0) return null;
-  const shown = isWhole ? teams : teams.slice(0, FIRST_TEAMS);
-  return (
-    <>
-      <TeamRows {...props} teams={shown} />
-      {shown.length < teams.length && (
-        <p>
-          <Button onPress={() => setWhole(true)}>
-            Show all {teams.length} teams
-          </Button>
-        </p>
-      )}
-    </>
-  );
-}
-
-function TeamRows({ teams, canChange, onEdit }: TeamTableProps) {
   return (
     <Table<ApiKey>
       label="Teams"

@@ -1,11 +1,12 @@
 /** Usage by team, model and so on, and its download for a charge-back. */
 import type { UiResponses } from "../../../responses.ts";
-import { Meter, Stats, Table } from "../../kit/data.tsx";
+import { Meter, Stats } from "../../kit/data.tsx";
 import { compact, dollars, number } from "../../kit/format.ts";
 import { useState } from "../../kit/framework.ts";
 import { Button, Choice } from "../../kit/inputs.tsx";
 import { Empty, Problem } from "../../kit/layout.tsx";
 import { download } from "../../kit/download.ts";
+import { Table } from "../../kit/table.tsx";
 import { getText, messageOf } from "../../server/api.ts";
 import { remember } from "../../navigation/place.ts";
 import { usePolled } from "../../server/poll.ts";

@@ -1,9 +1,9 @@
 /** Log levels, default and per module. */
 import type { PageProps } from "../../navigation/page.ts";
-import { Table } from "../../kit/data.tsx";
 import { useEffect, useState } from "../../kit/framework.ts";
 import { Button, Choice, Field, Form } from "../../kit/inputs.tsx";
 import { Message, PageHead, Problem, Section } from "../../kit/layout.tsx";
+import { Table } from "../../kit/table.tsx";
 import { getText, messageOf, post } from "../../server/api.ts";
 
 const levels = ["off", "error", "warn", "info", "debug", "trace"] as const;

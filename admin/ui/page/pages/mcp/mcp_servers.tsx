@@ -1,5 +1,5 @@
 /** MCP servers behind the endpoints of the gateway, and their tools. */
-import { type Column, Table, Time } from "../../kit/data.tsx";
+import { Time } from "../../kit/data.tsx";
 import { compact, latency } from "../../kit/format.ts";
 import { useMemo } from "../../kit/framework.ts";
 import {
@@ -9,6 +9,7 @@ import {
   Problem,
   type Tone,
 } from "../../kit/layout.tsx";
+import { type Column, Table } from "../../kit/table.tsx";
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo } from "../../navigation/place.ts";
 import { parseMetrics, type Sample } from "../../server/metrics_text.ts";

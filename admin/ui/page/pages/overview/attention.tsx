@@ -1,9 +1,10 @@
 /** Sections of the overview for what may need attention: budgets, backends, failures and spending. */
 import type { UiResponses } from "../../../responses.ts";
 import type { TrafficReport } from "../../../../../src/telemetry/traffic/traffic_report.ts";
-import { Meter, Table } from "../../kit/data.tsx";
+import { Meter } from "../../kit/data.tsx";
 import { compact, dollars, number, percent } from "../../kit/format.ts";
 import { Badge, Empty, Section } from "../../kit/layout.tsx";
+import { Table } from "../../kit/table.tsx";
 import { budgetState } from "../limits/budget_state.ts";
 import { linkTo } from "../../navigation/place.ts";
 import { usePolled } from "../../server/poll.ts";

@@ -1,9 +1,9 @@
 /** Evaluates an expression for a request, with the value of each of its parts. */
 import type { UiResponses } from "../../../responses.ts";
-import { Table } from "../../kit/data.tsx";
 import { useEffect, useState } from "../../kit/framework.ts";
 import { Choice } from "../../kit/inputs.tsx";
 import { Badge, Problem, Section } from "../../kit/layout.tsx";
+import { Table } from "../../kit/table.tsx";
 import { getJson, messageOf, postJson } from "../../server/api.ts";
 import { useFetched } from "../../server/poll.ts";
 import { expressionText, tryOn, variablesText } from "../traces/sample.ts";

@@ -1,7 +1,6 @@
 /** Takes a profile and shows it as a flame graph and a table. */
 import type { UiResponses } from "../../../responses.ts";
 import type { PageProps } from "../../navigation/page.ts";
-import { Table } from "../../kit/data.tsx";
 import { bytes, number } from "../../kit/format.ts";
 import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
 import { Button, Field, Form } from "../../kit/inputs.tsx";
@@ -12,6 +11,7 @@ import {
   Problem,
   Section,
 } from "../../kit/layout.tsx";
+import { Table } from "../../kit/table.tsx";
 import { getSlowJson, messageOf } from "../../server/api.ts";
 import { FlameGraph } from "./flame_graph.tsx";
 import { buildTree, hottest } from "./flame_tree.ts";

@@ -2,7 +2,7 @@
 import type { LoggedRequest } from "../../../../../src/telemetry/requests/logged_request.ts";
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo } from "../../navigation/place.ts";
-import { type Column, Table, Time } from "../../kit/data.tsx";
+import { Time } from "../../kit/data.tsx";
 import { useLayoutEffect, useRef, useState } from "../../kit/framework.ts";
 import {
   Badge,
@@ -12,6 +12,7 @@ import {
   Problem,
   toneOfStatus,
 } from "../../kit/layout.tsx";
+import { type Column, Table } from "../../kit/table.tsx";
 import { useFetched, usePolled } from "../../server/poll.ts";
 import { nameOf } from "./request_line.ts";
 import { RequestReportView } from "./request_report.tsx";

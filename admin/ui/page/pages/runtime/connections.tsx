@@ -3,11 +3,11 @@ import type {
   ConnectionTask,
   TaskTree,
 } from "../../../../../src/dataplane/calls/descriptions.ts";
-import { type Column, Table } from "../../kit/data.tsx";
 import { duration, number } from "../../kit/format.ts";
 import { useState } from "../../kit/framework.ts";
 import { Find } from "../../kit/inputs.tsx";
 import { Empty, Message, PageHead, Problem } from "../../kit/layout.tsx";
+import { type Column, Table } from "../../kit/table.tsx";
 import { usePolled } from "../../server/poll.ts";
 
 const MAX_SHOWN = 500;

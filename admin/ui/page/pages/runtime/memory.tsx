@@ -4,9 +4,10 @@ import type {
   HeapSize,
 } from "../../../../../src/dataplane/calls/descriptions.ts";
 import type { UiResponses } from "../../../responses.ts";
-import { type Column, Meter, Stats, Table } from "../../kit/data.tsx";
+import { Meter, Stats } from "../../kit/data.tsx";
 import { bytes, compact, number, percent } from "../../kit/format.ts";
 import { PageHead, Problem, Section } from "../../kit/layout.tsx";
+import { type Column, Table } from "../../kit/table.tsx";
 import { usePolled } from "../../server/poll.ts";
 
 /** The page of memory. */
@@ -25,7 +26,7 @@ export function Memory() {
 }
 
 function Report({ memory }: { readonly memory: UiResponses["memory"] }) {
-  const { process, heap, workers, stores } = memory;
+  const { process, heap, workers, stores, omittedStores = 0 } = memory;
   const threads = [
     { name: "main", ...heap },
     ...workers.map(({ worker, ...rest }) => ({
@@ -51,12 +52,16 @@ function Report({ memory }: { readonly memory: UiResponses["memory"] }) {
       />
       <Section
         title="Stores"
-        about="At its capacity, a store forgets what was unused for longest."
+        about={`At its capacity, a store forgets what was unused for longest.${
+          omittedStores > 0
+            ? ` ${number(omittedStores)} emptier ones are left out.`
+            : ""
+        }`}
         isFlush
       >
         <Table
           label="Stores"
-          rows={stores.toSorted((a, b) => shareOf(b) - shareOf(a))}
+          rows={stores}
           keyOf={({ name, scope = "" }) => `${name} ${scope}`}
           columns={storeColumns}
         />

@@ -5,7 +5,7 @@ import type {
   TaskTree,
 } from "../../../../../src/dataplane/calls/descriptions.ts";
 import { linkTo } from "../../navigation/place.ts";
-import { Stats, Table } from "../../kit/data.tsx";
+import { Stats } from "../../kit/data.tsx";
 import { latency, number, percent } from "../../kit/format.ts";
 import {
   Badge,
@@ -15,6 +15,7 @@ import {
   Section,
   type Tone,
 } from "../../kit/layout.tsx";
+import { Table } from "../../kit/table.tsx";
 import { usePolled } from "../../server/poll.ts";
 
 const MAX_SHOWN = 200;

@@ -1,11 +1,12 @@
 /** Gateways, listeners, routes, policies and backends as connected columns; selecting one shows only related items. */
 import type { PageProps } from "../../navigation/page.ts";
 import { linkTo, remember } from "../../navigation/place.ts";
-import { Code, Table } from "../../kit/data.tsx";
+import { Code } from "../../kit/data.tsx";
 import { FactLines, FactList } from "../../kit/fact_list.tsx";
 import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
 import { Button, Find } from "../../kit/inputs.tsx";
 import { Badge, Empty, Loading, PageHead, Problem } from "../../kit/layout.tsx";
+import { Table } from "../../kit/table.tsx";
 import { VirtualList } from "../../kit/virtual_list.tsx";
 import { getJson } from "../../server/api.ts";
 import { useLoaded, usePolled } from "../../server/poll.ts";

@@ -2,7 +2,7 @@
 import { decodeBody } from "../../../../../src/telemetry/trace/reading/decode_body.ts";
 import type { Change } from "../../../../../src/telemetry/trace/reading/diff_states.ts";
 import { summarizeMessage } from "../../../../../src/telemetry/trace/reading/summarize_message.ts";
-import { Code, Table, Waterfall } from "../../kit/data.tsx";
+import { Code, Waterfall } from "../../kit/data.tsx";
 import { latency } from "../../kit/format.ts";
 import {
   type TargetedKeyboardEvent,
@@ -10,6 +10,7 @@ import {
   useLayoutEffect,
   useState,
 } from "../../kit/framework.ts";
+import { Table } from "../../kit/table.tsx";
 import { linkTo } from "../../navigation/place.ts";
 import { status } from "../../server/status.ts";
 import { tryOn } from "./sample.ts";

@@ -3,7 +3,6 @@ import type {
   TrafficReport,
   TrafficRow,
 } from "../../../../../src/telemetry/traffic/traffic_report.ts";
-import { type Column, Table } from "../../kit/data.tsx";
 import {
   compact,
   dollars,
@@ -15,6 +14,7 @@ import { useNextFrame } from "../../kit/frames.ts";
 import { useRef, useState } from "../../kit/framework.ts";
 import { Button, Segments } from "../../kit/inputs.tsx";
 import { Section } from "../../kit/layout.tsx";
+import { type Column, Table } from "../../kit/table.tsx";
 import {
   dimensions,
   type Sorting,
