@@ -4,7 +4,7 @@ import type { Seal } from "../../base/sealed_values.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogServer } from "../catalog/server_entries.ts";
 import type { TaskIds } from "./task_ids.ts";
-import type { McpServer } from "../servers/federated_server.ts";
+import type { Changes } from "./changes.ts";
 import type { KeptLists } from "./kept_lists.ts";
 import type { McpSealPurpose } from "./list_cursors.ts";
 import type { Methods } from "./methods.ts";
@@ -26,20 +26,4 @@ export interface EndpointServices {
   readonly worker: number;
   /** Called when a server fails or comes back, or has changed its lists. */
   readonly changes: Changes;
-}
-
-/** Tells those who watch that the lists of a server have changed. */
-export class Changes {
-  readonly #watchers = new Set<(server: McpServer) => void>();
-
-  /** The returned function ends the watch. */
-  watch(watcher: (server: McpServer) => void): () => void {
-    this.#watchers.add(watcher);
-    return () => void this.#watchers.delete(watcher);
-  }
-
-  /** Reports that the lists of a server have changed. */
-  report(server: McpServer): void {
-    for (const watcher of this.#watchers) watcher(server);
-  }
 }

@@ -14,6 +14,7 @@ import { isAbout } from "./task_ids.ts";
 
 /** Several servers change at the same time, when they restart. */
 const DEBOUNCE_MS = 50;
+const MAX_DEBOUNCE_MS = 1000;
 const MIN_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
 
@@ -47,16 +48,22 @@ export class ServerNews {
   readonly #options: NewsOptions;
   readonly #end = new Cancellation();
   readonly #restarts = new Map<McpServer, Cancellation>();
+  /** Pauses before a server is listened to again. */
+  readonly #pauses = new Map<McpServer, Cancellation>();
   readonly #due = new Set<string>();
   readonly #unwatch: () => void;
   #stopTimer: (() => void) | undefined;
+  #debounceMs = DEBOUNCE_MS;
+  /** Monotonic time of the latest notification of lists. */
+  #notifiedAt = -Infinity;
 
   constructor(options: NewsOptions) {
     this.#options = options;
     const { changes, servers } = options.services;
-    this.#unwatch = changes.watch(() => {
-      for (const method of Object.values(listNotifications)) {
-        this.#changed(method);
+    this.#unwatch = changes.watch((server) => {
+      this.#allChanged();
+      if (server.health.failure === undefined) {
+        this.#pauses.get(server)?.cancel(isBack);
       }
     });
     for (const each of servers) void this.#follow(each);
@@ -83,33 +90,58 @@ export class ServerNews {
       const restart = new Cancellation();
       const unsubscribe = this.#end.onCancel((why) => restart.cancel(why));
       this.#restarts.set(each.server, restart);
-      await this.#listenOnce(each, restart);
+      const isBroken = await this.#listenOnce(each, restart);
+      const lastedMs = clock.monotonic() - startedAt;
       // A server without a stream ends it at once, each time.
-      const isLong = clock.monotonic() - startedAt > MAX_PAUSE_MS;
-      pauseMs = isLong || restart.cancelled
+      pauseMs = lastedMs > MAX_PAUSE_MS || restart.cancelled
         ? MIN_PAUSE_MS
         : Math.min(pauseMs * 2, MAX_PAUSE_MS);
       // A restart does not wait for the end of the pause.
-      if (!restart.cancelled) {
-        await sleep(clock, pauseMs, restart).catch(() => {});
-      }
+      if (!restart.cancelled) await this.#pause(each.server, pauseMs, restart);
       unsubscribe();
+      const mayMiss = isBroken && lastedMs > MIN_PAUSE_MS;
+      if (mayMiss && !this.#end.cancelled) {
+        // The server does not repeat announcements of the time between.
+        each.lists.invalidate();
+        this.#allChanged();
+      }
     }
   }
 
-  async #listenOnce(each: CatalogServer, restart: Cancellation): Promise<void> {
+  /** Waits, unless the server comes back before. */
+  async #pause(
+    server: McpServer,
+    pauseMs: number,
+    restart: Cancellation,
+  ): Promise<void> {
+    const pause = new Cancellation();
+    const unsubscribe = restart.onCancel((why) => pause.cancel(why));
+    this.#pauses.set(server, pause);
+    await sleep(this.#options.services.clock, pauseMs, pause).catch(() => {});
+    this.#pauses.delete(server);
+    unsubscribe();
+  }
+
+  /** Listens until the stream ends; returns true if it broke. */
+  async #listenOnce(
+    each: CatalogServer,
+    restart: Cancellation,
+  ): Promise<boolean> {
     try {
       await this.#listen(each, restart);
+      return false;
     } catch (error) {
-      if (restart.cancelled) return;
+      if (restart.cancelled) return false;
       const { log } = this.#options.services;
       const { name: server } = each.server;
       log.debug("An MCP server ended its stream", { server, error });
+      each.server.noteFailure(error);
+      return true;
     }
   }
 
   async #listen(
-    { server, lists }: CatalogServer,
+    { server }: CatalogServer,
     cancellation: Cancellation,
   ): Promise<void> {
     const { failure } = server.health;
@@ -125,10 +157,7 @@ export class ServerNews {
       await connection.listen(filterOf(connection, uris, tasks), {
         cancellation,
         ask,
-        notify: (method, params) => {
-          if (method.endsWith("/list_changed")) lists.invalidate();
-          this.#pass(server, method, params);
-        },
+        notify: (method, params) => this.#pass(server, method, params),
       });
     } finally {
       if (closesConnections) connection.close().catch(() => {});
@@ -167,17 +196,29 @@ export class ServerNews {
     });
   }
 
-  /** Notifies once of changes that come together. */
+  #allChanged(): void {
+    for (const each of Object.values(listNotifications)) this.#changed(each);
+  }
+
+  /** Notifies once of changes that come together, and ever less often of those that do not end. */
   #changed(method: string): void {
     this.#due.add(method);
-    this.#stopTimer ??= this.#options.services.clock.setTimer(() => {
+    if (this.#stopTimer !== undefined) return;
+    const { clock } = this.#options.services;
+    const isQuiet = clock.monotonic() - this.#notifiedAt > MAX_DEBOUNCE_MS;
+    this.#debounceMs = isQuiet
+      ? DEBOUNCE_MS
+      : Math.min(2 * this.#debounceMs, MAX_DEBOUNCE_MS);
+    this.#stopTimer = clock.setTimer(() => {
       this.#stopTimer = undefined;
+      this.#notifiedAt = clock.monotonic();
       for (const each of this.#due) this.#options.notify(each, {});
       this.#due.clear();
-    }, DEBOUNCE_MS);
+    }, this.#debounceMs);
   }
 }
 
+const isBack = new Error("The server is back");
 const hasLeft = new Error("The client does not listen any more");
 
 function filterOf(

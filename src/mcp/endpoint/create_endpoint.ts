@@ -6,7 +6,7 @@ import { Catalog } from "../catalog/catalog.ts";
 import type { CatalogServer } from "../catalog/server_entries.ts";
 import type { RelayRequest } from "./endpoint_request.ts";
 import { McpEndpoint } from "./federating_endpoint.ts";
-import { Changes } from "../clients/endpoint_services.ts";
+import { Changes, type ServerChange } from "../clients/changes.ts";
 import { KeptLists } from "../clients/kept_lists.ts";
 import { ListCursors, type McpSealPurpose } from "../clients/list_cursors.ts";
 import { ConnectTools } from "../clients/connect_tools.ts";
@@ -53,6 +53,8 @@ export interface EndpointOptions {
   /** Number of the worker that this is, from 1. */
   readonly worker: number;
   readonly relay?: RelayRequest | undefined;
+  /** Tells the other workers of a change at a server. */
+  readonly announce?: ((change: ServerChange) => void) | undefined;
   /** See `McpEndpoint`. */
   readonly home?: number | undefined;
 }
@@ -69,7 +71,7 @@ export function createEndpoint(options: EndpointOptions): McpEndpoint {
     [secret],
     MAX_SEALED_LENGTH,
   );
-  const changes = new Changes();
+  const changes = new Changes(clock, options.announce);
   const servers = options.servers.map((each) =>
     createServer(each, options, changes)
   );
@@ -125,6 +127,12 @@ function createServer(
       }
       lists.invalidate();
       changes.report(server);
+      const isBack = failure === undefined;
+      changes.announce({ server: server.name, isBack });
+    },
+    onListsChanged: ({ name }) => {
+      lists.invalidate();
+      changes.announce({ server: name, isBack: false });
     },
     parameterHeaders: (server, tool) => lists.headersOf(server, tool),
   });

@@ -34,6 +34,7 @@ import {
 import { passedCapabilities } from "../clients/client.ts";
 import { ClientSession } from "../sessions/client_session.ts";
 import { describeServers } from "../clients/described_servers.ts";
+import type { ServerChange } from "../clients/changes.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
 import {
   isModern,
@@ -156,6 +157,16 @@ export class McpEndpoint {
     for (const { server } of servers) {
       if (server.settings.approval?.kind === "firstUse") changes.report(server);
     }
+  }
+
+  /** Takes a change at a server that another worker has noticed. */
+  learn({ server: name, isBack }: ServerChange): void {
+    const { changes, servers } = this.#services;
+    const changed = servers.find(({ server }) => server.name === name);
+    if (changed === undefined) return;
+    changed.lists.invalidate();
+    if (isBack) void changed.server.health.recheck();
+    changes.report(changed.server);
   }
 
   /** Leaves the clients to another endpoint; requests under way finish. */

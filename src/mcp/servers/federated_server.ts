@@ -30,6 +30,8 @@ export interface McpServerOptions {
   check(server: McpServer): Promise<void>;
   /** Called when the server fails or comes back. */
   onChange(server: McpServer, failure: ServerFailure | undefined): void;
+  /** As `ConnectorOptions.onListsChanged`. */
+  onListsChanged(server: McpServer): void;
   /** Returns the arguments of a tool that the server wants in headers. */
   parameterHeaders(
     server: McpServer,
@@ -58,6 +60,7 @@ export class McpServer {
       log,
       closing: this.closing,
       parameterHeaders: (tool) => options.parameterHeaders(this, tool),
+      onListsChanged: () => options.onListsChanged(this),
     });
     this.health = new ServerHealth({
       clock,

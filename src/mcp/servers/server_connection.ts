@@ -144,6 +144,12 @@ export interface ServerConnection {
   close(): Promise<void>;
 }
 
+/** Reports whether a server says with a message that its lists have changed. */
+export function isListChange(message: RpcMessage): boolean {
+  return message.kind === "notification" &&
+    message.method.endsWith("/list_changed");
+}
+
 /**
  * Passes a notification that belongs to a request, if the client wants it.
  * @param token The token of progress that the server knows.

@@ -23,6 +23,8 @@ export interface ConnectorOptions {
   readonly closing: Cancellation;
   /** Returns the arguments of a tool that the server wants in headers. */
   parameterHeaders(tool: string): Promise<readonly ParameterHeader[]>;
+  /** Called when the server says that its lists have changed, whoever hears it. */
+  onListsChanged(): void;
 }
 
 /** Opens conversations with one server. Each kind of server has an implementation: remote ones, processes, REST APIs. */

@@ -113,7 +113,7 @@ export class McpEndpoints {
       const backend = options.findBackend(key);
       return backend?.mcp &&
         this.#endpointOf(backend, backend.mcp, caller).handle(request);
-    });
+    }, (key, change) => this.#open.get(key)?.endpoint.learn(change));
   }
 
   /** Handles a request to a backend with MCP servers. */
@@ -235,7 +235,7 @@ export class McpEndpoints {
       return known.endpoint;
     }
     if (!isCurrent) void known?.endpoint.retire();
-    const open = isCurrent ? known : this.#create(backend, target);
+    const open = isCurrent ? known : this.#create(key, backend, target);
     open.caller = caller;
     open.usedAt = open.movedAt = now;
     this.#open.delete(key);
@@ -255,7 +255,7 @@ export class McpEndpoints {
     return key;
   }
 
-  #create(backend: Backend, target: McpTarget): OpenEndpoint {
+  #create(key: string, backend: Backend, target: McpTarget): OpenEndpoint {
     const { clock, log, secret, pins, relay } = this.#options;
     const endpoint = createEndpoint({
       key: backend.key,
@@ -290,6 +290,7 @@ export class McpEndpoints {
       home: target.servers.some(({ transport }) => transport.kind === "stdio")
         ? PROCESS_WORKER
         : undefined,
+      announce: relay && ((change) => relay.announce(key, change)),
       relay: relay &&
         ((worker, request) =>
           relay.send(worker, backend.key, request, open.caller)),

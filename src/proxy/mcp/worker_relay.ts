@@ -7,6 +7,7 @@ import { HeaderList } from "../../http/header_list.ts";
 import { RpcText } from "../../mcp/direct/rpc_text.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
+import type { ServerChange } from "../../mcp/clients/changes.ts";
 import type { EndpointRequest } from "../../mcp/endpoint/endpoint_request.ts";
 import type { SeesTools } from "../../mcp/servers/server_connection.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
@@ -40,6 +41,13 @@ type RelayMessage =
       readonly question: number;
       readonly isSeen: readonly boolean[];
     }
+    | {
+      readonly kind: "change";
+      readonly endpoint: string;
+      readonly change: ServerChange;
+      /** Time, in milliseconds since the epoch; `undefined` for what a late worker has repeated. */
+      readonly sentAt: number | undefined;
+    }
     | { readonly kind: "end" | "leave" | "failed" }
     | { readonly kind: "accepted" | "started"; readonly instance: string }
     | {
@@ -70,10 +78,16 @@ type HandleRequest = (
   caller: Caller | undefined,
 ) => Promise<ResponseMessage> | undefined;
 
+/** Takes a change at a server that another worker has noticed. @param endpoint Its key, the same in all workers. */
+type LearnChange = (endpoint: string, change: ServerChange) => void;
+
 /** Receiver of messages for all workers. */
 const ALL = 0;
 /** A worker that does not accept a request in this time has ended. */
 const ACCEPT_MS = 1000;
+
+/** Clients are told of a change after more than this time. */
+const LATE_MS = 20;
 
 /** Rules of another worker that take longer hide all tools. */
 const JUDGE_MS = 5000;
@@ -94,6 +108,7 @@ export class WorkerRelay {
   readonly #questions = new Map<number, (isSeen: readonly boolean[]) => void>();
   #lastId = 0;
   #handle: HandleRequest = () => undefined;
+  #learn: LearnChange = () => {};
 
   /** @param secret Names the channel: other gateways of the process have others. */
   constructor(
@@ -113,9 +128,16 @@ export class WorkerRelay {
     this.#post(ALL, 0, { kind: "started", instance: this.#instance });
   }
 
-  /** Handles the requests of other workers from now on. */
-  serve(handle: HandleRequest): void {
+  /** Handles the requests of other workers, and takes the changes that they notice, from now on. */
+  serve(handle: HandleRequest, learn: LearnChange): void {
     this.#handle = handle;
+    this.#learn = learn;
+  }
+
+  /** Tells all other workers of a change at a server. */
+  announce(endpoint: string, change: ServerChange): void {
+    const sentAt = this.#clock.now();
+    this.#post(ALL, 0, { kind: "change", endpoint, change, sentAt });
   }
 
   /** Sends a request to a worker; resolves to `undefined` if that has ended. */
@@ -186,6 +208,7 @@ export class WorkerRelay {
     const { from, id } = message;
     if (message.kind === "request") return void this.#run(message);
     if (message.kind === "started") return this.#failLost(message);
+    if (message.kind === "change") return this.#takeChange(message);
     if (message.kind === "leave") {
       this.#received.get(`${from} ${id}`)?.cancel(clientHasLeft());
       return;
@@ -207,6 +230,15 @@ export class WorkerRelay {
       sent?.body.end();
       this.#sent.delete(id);
     }
+  }
+
+  /** One that comes late is repeated: clients that were told already may have got the old list here. */
+  #takeChange(
+    { endpoint, change, sentAt }: Extract<RelayMessage, { kind: "change" }>,
+  ): void {
+    this.#learn(endpoint, change);
+    if (sentAt === undefined || this.#clock.now() - sentAt < LATE_MS) return;
+    this.#post(ALL, 0, { kind: "change", endpoint, change, sentAt: undefined });
   }
 
   /** Answers a question about the tools that a client may see. */

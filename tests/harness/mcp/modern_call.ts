@@ -6,6 +6,9 @@ const PREFIX = "io.modelcontextprotocol";
 export interface ModernCall {
   readonly capabilities?: JsonObject;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Without connections that are kept, each request may reach another worker. */
+  readonly client?: Deno.HttpClient;
+  readonly signal?: AbortSignal;
 }
 
 /** Sends a request of MCP 2026-07-28, and returns the response as it is; of a stream, the last message. */
@@ -13,11 +16,28 @@ export async function callModern(
   url: string,
   method: string,
   params: JsonObject = {},
-  { capabilities = {}, headers = {} }: ModernCall = {},
+  options: ModernCall = {},
 ) {
+  const response = await fetchModern(url, method, params, options);
+  const text = await response.text();
+  const last = text.startsWith("{")
+    ? text
+    : text.split("\n").findLast((line) => line.startsWith("data: "))?.slice(6);
+  return { status: response.status, text, ...JSON.parse(last ?? "{}") };
+}
+
+/** Sends a request of MCP 2026-07-28. */
+export function fetchModern(
+  url: string,
+  method: string,
+  params: JsonObject = {},
+  { capabilities = {}, headers = {}, client, signal }: ModernCall = {},
+): Promise<Response> {
   const name = params["name"] ?? params["uri"] ?? params["taskId"];
-  const response = await fetch(url, {
+  return fetch(url, {
     method: "POST",
+    ...(client && { client }),
+    ...(signal && { signal }),
     headers: {
       accept: "application/json, text/event-stream",
       "content-type": "application/json",
@@ -40,11 +60,6 @@ export async function callModern(
       },
     }),
   });
-  const text = await response.text();
-  const last = text.startsWith("{")
-    ? text
-    : text.split("\n").findLast((line) => line.startsWith("data: "))?.slice(6);
-  return { status: response.status, text, ...JSON.parse(last ?? "{}") };
 }
 
 /** Returns the names of all tools. */

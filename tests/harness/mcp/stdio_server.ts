@@ -39,6 +39,11 @@ server.registerTool("wait", {
   return answer(Deno.pid);
 });
 
+server.registerTool("grow", { description: "Adds a tool" }, () => {
+  server.registerTool("grown", { description: "Was added" }, () => answer(1));
+  return answer("added");
+});
+
 server.registerTool("exit", { description: "Ends the process" }, () => {
   Deno.exit(3);
 });

@@ -7,6 +7,7 @@ import {
   writeResult,
 } from "../../protocol/rpc_messages.ts";
 import { META, metaOf } from "../../protocol/revisions.ts";
+import { isListChange } from "../server_connection.ts";
 import type { RequestSender } from "../server_links.ts";
 import { MessageQueue } from "./message_queue.ts";
 
@@ -46,12 +47,15 @@ const common: ReadonlySet<string> = new Set([
  */
 export class MessageRouter {
   readonly #send: SendMessage;
+  readonly #onListsChanged: () => void;
   readonly #pending = new Map<JsonRpcId, PendingRequest>();
   readonly #listeners = new Set<MessageQueue>();
   #end: { readonly failure: unknown } | undefined;
 
-  constructor(send: SendMessage) {
+  /** @param onListsChanged Called when the server says so, also if nobody listens. */
+  constructor(send: SendMessage, onListsChanged: () => void = () => {}) {
     this.#send = send;
+    this.#onListsChanged = onListsChanged;
   }
 
   /** True after `end`. */
@@ -104,6 +108,7 @@ export class MessageRouter {
 
   /** Takes a message of the server. */
   receive(message: RpcMessage): void {
+    if (isListChange(message)) this.#onListsChanged();
     switch (message.kind) {
       case "result":
       case "error":

@@ -42,7 +42,7 @@ export class HttpConnector implements ServerConnector {
     options: ConnectorOptions,
   ) {
     this.#options = options;
-    this.#http = new HttpTransport(options.settings.name, address, send);
+    this.#http = new HttpTransport(address, send, options);
   }
 
   /** All users have the same credentials. */

@@ -14,6 +14,8 @@ import {
 } from "../../protocol/rpc_messages.ts";
 import { ServerFailure } from "../failures/server_failure.ts";
 import type { McpAddress } from "../mcp_settings.ts";
+import { isListChange } from "../server_connection.ts";
+import type { ConnectorOptions } from "../server_connector.ts";
 
 /** Message of a request to a server as JSON, or the tool that the request stands for. */
 export type SentMessage = string | Uint8Array | { readonly tool: string };
@@ -68,16 +70,25 @@ export interface HttpCall {
   readonly path?: string;
 }
 
+/** Dependencies of the requests to a server. */
+type TransportOptions = Pick<ConnectorOptions, "settings" | "onListsChanged">;
+
 /** HTTP requests to one server. */
 export class HttpTransport {
   readonly #server: string;
   readonly #address: McpAddress;
   readonly #send: SendHttp;
+  readonly #onListsChanged: () => void;
 
-  constructor(server: string, address: McpAddress, send: SendHttp) {
-    this.#server = server;
+  constructor(
+    address: McpAddress,
+    send: SendHttp,
+    { settings, onListsChanged }: TransportOptions,
+  ) {
+    this.#server = settings.name;
     this.#address = address;
     this.#send = send;
+    this.#onListsChanged = onListsChanged;
   }
 
   /**
@@ -235,7 +246,10 @@ export class HttpTransport {
 
   #messageOf(value: unknown): RpcMessage {
     const message = readMessage(value);
-    if (message !== undefined) return message;
+    if (message !== undefined) {
+      if (isListChange(message)) this.#onListsChanged();
+      return message;
+    }
     throw this.#failure("invalid", "sent what is no JSON-RPC message");
   }
 }

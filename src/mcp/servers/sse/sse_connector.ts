@@ -15,8 +15,8 @@ export class SseConnector implements ServerConnector {
   readonly #createLink: () => SseLink;
 
   constructor(address: McpAddress, send: SendHttp, options: ConnectorOptions) {
-    const { settings: { name } } = options;
-    const http = new HttpTransport(name, address, send);
+    const { name } = options.settings;
+    const http = new HttpTransport(address, send, options);
     this.#options = options;
     this.#createLink = () => new SseLink(name, http, address.authority);
   }

@@ -18,6 +18,8 @@ export interface ProcessOptions {
   readonly guard: ProcessGuard;
   readonly clock: Clock;
   readonly log: ProcessLog;
+  /** As `ConnectorOptions.onListsChanged`. */
+  onListsChanged(): void;
 }
 
 /** Limit of one message. */
@@ -65,7 +67,7 @@ export class ServerProcess implements DuplexConnection {
   private constructor(options: ProcessOptions) {
     const { command: { command, args, env, cwd }, log } = options;
     this.#options = options;
-    this.router = new MessageRouter(this.send);
+    this.router = new MessageRouter(this.send, () => options.onListsChanged());
     this.#child = new Deno.Command("/bin/sh", {
       args: ["-c", LAUNCHER, "sh", command, ...args],
       clearEnv: true,

@@ -123,7 +123,8 @@ export class StdioConnector implements ServerConnector {
   }
 
   async #start({ scope, capabilities }: SlotOwner): Promise<LiveServer> {
-    const { settings: { name }, clock, closing } = this.#options;
+    const { settings: { name }, clock, closing, onListsChanged } =
+      this.#options;
     const isForAll = scope === "";
     try {
       if (closing.cancelled) throw closing.reason;
@@ -136,6 +137,7 @@ export class StdioConnector implements ServerConnector {
             guard: this.#guard,
             clock,
             log: this.#log,
+            onListsChanged,
           }),
         this.#era,
         capabilities,

@@ -32,7 +32,7 @@ function createRelays(handle: () => Promise<ResponseMessage>) {
   const options = { clock: systemClock, log: logger.module("mcp") };
   const one = new WorkerRelay(secret, 1, options);
   const two = new WorkerRelay(secret, 2, options);
-  two.serve(handle);
+  two.serve(handle, () => {});
   return {
     lines,
     send: () => one.send(2, "default/tools", request(), undefined),
