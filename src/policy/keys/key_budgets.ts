@@ -15,6 +15,7 @@ import {
   rateLimitServices,
 } from "../rate_limit/rate_limit_services.ts";
 import type { KeyCaller } from "./key_caller.ts";
+import { describeKey } from "./key_denial.ts";
 import type { NoticeBoard } from "./notice_board.ts";
 
 type Denial = Rejection<"api_key_budget">;
@@ -82,10 +83,13 @@ export class KeyBudgets implements Policy<"api_key_budget"> {
   #conclude(context: PolicyContext, verdict: unknown): Denial | undefined {
     if (verdict instanceof Rejection) {
       const { message, response, verdict: results } = verdict;
-      const ofKey = `key ${this.#caller.id}`;
+      const owner = `key ${this.#caller.id}`;
+      const described = describeKey(this.#caller);
       return new Rejection(
         "api_key_budget",
-        message.includes(ofKey) ? message : `${message} (${ofKey})`,
+        message.includes(owner)
+          ? message.replace(owner, () => described)
+          : `${message} (${described})`,
         response,
         results,
       );

@@ -11,6 +11,8 @@ import type {
 /** A caller with a key from the store: the key, and the user and the team that it belongs to. */
 export interface KeyCaller {
   readonly id: string;
+  /** Name for people. */
+  readonly name: string | undefined;
   readonly user: string | undefined;
   readonly team: string | undefined;
   /** `apiKey` in expressions. */
@@ -77,6 +79,7 @@ export function createCaller(
   nameKey(metadata, key.id);
   return {
     id: key.id,
+    name: key.name,
     user: key.user,
     team: teamId,
     metadata,

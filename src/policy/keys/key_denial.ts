@@ -7,7 +7,7 @@ import type { KeyAllow } from "./key_objects.ts";
 /** Allowed names that a message lists. */
 const MAX_NAMES = 10;
 
-/** Describes what a key may not do: `key ci-bot (team red) may not use model "o1"; team red allows: gpt-4o`. */
+/** Describes what a key may not do: `key key_5d2c9a41b7e08f36 "ci" (team red) may not use model "o1"; team red allows: gpt-4o`. */
 const deeds: Readonly<
   Record<keyof KeyAllow, { readonly done: string; readonly unknown: string }>
 > = {
@@ -35,7 +35,7 @@ const deeds: Readonly<
 
 /** Returns the rejection of a request that a key, its user or its team is not allowed. @param name From the request, in quotes. */
 export function denyByKey(
-  caller: Pick<KeyCaller, "id" | "user" | "team">,
+  caller: Pick<KeyCaller, "id" | "name" | "user" | "team">,
   { kind, id, allow }: CallerAllow,
   field: keyof KeyAllow,
   name: string | undefined,
@@ -44,10 +44,17 @@ export function denyByKey(
   const { done, unknown } = deeds[field];
   const deed = name === undefined ? unknown : `${done} ${name}`;
   const owner = kind === "key" ? "allowed" : `${kind} ${id} allows`;
-  const message = `key ${caller.id}${ownersOf(caller)} ${deed}; ${owner}: ${
-    listed(allow[field] ?? [])
-  }`;
+  const message = `${describeKey(caller)}${
+    ownersOf(caller)
+  } ${deed}; ${owner}: ${listed(allow[field] ?? [])}`;
   return new Rejection("api_key_access", message, response);
+}
+
+/** Returns `key key_5d2c9a41b7e08f36 "ci"`: the ID, and the name if there is one. */
+export function describeKey(
+  { id, name }: Pick<KeyCaller, "id" | "name">,
+): string {
+  return name === undefined ? `key ${id}` : `key ${id} ${JSON.stringify(name)}`;
 }
 
 /** Returns the string that a rule which denied read from the request, in quotes; `undefined` if there is none. */

@@ -47,7 +47,9 @@ for (const workers of [1, 2]) {
       },
     });
     const createKey = async (team: string, budget: string) => {
-      const args = ["create", "--team", team, "--budget", budget];
+      const name = `ci of ${team}`;
+      const args = ["create", "--name", name, "--team", team];
+      args.push("--budget", budget);
       return (await ctl(gateway, "keys", ...args)).trim();
     };
     const ask = async (key: string) => {
@@ -73,7 +75,7 @@ for (const workers of [1, 2]) {
     assert.equal(error.code, "api_key_budget");
     assert.match(
       error.message,
-      /^Limit "2 requests per hour, by team" of team blue is used up \(key key_\w+\); try again in 3\d{3} s$/,
+      /^Limit "2 requests per hour, by team" of team blue is used up \(key key_\w+ "ci of blue"\); try again in 3\d{3} s$/,
     );
     const keys = await ctl(gateway, "keys", "list");
     const idOf = (team: string) =>

@@ -104,6 +104,7 @@ Deno.test("a denial by a key names the key, its owners, what was asked for, and 
   await create(gateway, "team", { id: "red" });
   const { secret } = await create(gateway, "key", {
     id: "ci-bot",
+    name: "build",
     team: "red",
     allow: {
       models: ["gpt-4o"],
@@ -116,7 +117,7 @@ Deno.test("a denial by a key names the key, its owners, what was asked for, and 
     id: "far",
     allow: { addresses: ["10.0.0.0/8"] },
   });
-  const who = "key ci-bot (team red)";
+  const who = 'key ci-bot "build" (team red)';
   const cases: readonly (readonly [string, string, RequestInit, string])[] = [
     [
       secret,
