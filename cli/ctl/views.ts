@@ -127,11 +127,15 @@ function auditTable(audit: unknown): string {
       ]
       : [];
   const omitted = Number(fieldOf(audit, "omitted") ?? 0);
-  return tableOfJson([
-    ...byName(["at", "address", "access"]),
-    ...users,
-    ...byName(["action", "status", "outcome"]),
-  ], changes) + (omitted > 0 ? `${omitted} older changes are not kept\n` : "");
+  return tableOfJson(
+    [
+      ...byName(["at", "address", "access"]),
+      ...users,
+      ...byName(["action", "status", "outcome"]),
+    ],
+    changes,
+    "-",
+  ) + (omitted > 0 ? `${omitted} older changes are not kept\n` : "");
 }
 
 function keysJson(state: unknown) {

@@ -112,9 +112,9 @@ class ModuleLog implements Log {
     if (!this.isEnabled(level)) return;
     const { write, clock, format } = this.#options;
     const time = formatTime(clock.now());
-    const values = Object.entries(fields)
-      .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => [key, toScalar(value)] as const);
+    const values = Object.entries(fields).flatMap(([key, value]) =>
+      toScalars(key, value)
+    );
     write(
       format === "json"
         ? toJsonLine({ level, time, scope: this.#name, message }, values)
@@ -144,6 +144,21 @@ function toJsonLine(
     }`
   );
   return `{${pairs.join(",")}}\n`;
+}
+
+/** Returns the members of an object as fields of their own: `user.subject`. */
+function toScalars(key: string, value: unknown): (readonly [string, Scalar])[] {
+  if (value === undefined) return [];
+  return isPlainObject(value)
+    ? Object.entries(value).flatMap(([name, member]) =>
+      toScalars(`${key}.${name}`, member)
+    )
+    : [[key, toScalar(value)]];
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null &&
+    Object.getPrototypeOf(value) === Object.prototype;
 }
 
 function toScalar(value: unknown): Scalar {

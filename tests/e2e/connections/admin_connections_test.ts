@@ -32,7 +32,7 @@ async function connect(site: ConnectingSite, name: string): Promise<void> {
 async function gwctl({ admin }: GatewayProcess, ...args: readonly string[]) {
   const { code, stdout, stderr } = await gatewayCommand({
     args: [
-      ...["ctl", "accounts", ...args],
+      ...["ctl", ...args[0] === "audit" ? ["proxy"] : ["accounts"], ...args],
       ...["--admin", new URL(admin).host],
     ],
     env: { GATEWAY_ADMIN_TOKEN: adminToken },
@@ -82,6 +82,7 @@ Deno.test("gwctl accounts lists what users have connected, and revokes it in all
     authorization: `Bearer ${adminToken}`,
   });
   const { changes } = JSON.parse(audit.text);
+  const listed = await gwctl(gateway, "audit");
 
   assert.match(
     table.stdout,
@@ -119,6 +120,10 @@ Deno.test("gwctl accounts lists what users have connected, and revokes it in all
   assert.deepEqual(
     [first.access, first.outcome, Object.keys(first.user)],
     ["page", "done", ["issuer", "subject"]],
+  );
+  assert.match(
+    listed.stdout,
+    /^\S+Z +- +page +- +anna +connect default\/drive +- +done$/m,
   );
   assert.match(
     audit.text,

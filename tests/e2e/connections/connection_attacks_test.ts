@@ -183,7 +183,7 @@ Deno.test("a user who does not agree is not connected", async () => {
   assert(!await isConnected("anna"));
   assert.match(
     gateway.log.join("\n"),
-    /Account change user=\S*anna\S* action=connect backend=default\/drive outcome=rejected/,
+    /Account change user\.issuer=\S+ user\.subject=anna action=connect backend=default\/drive outcome=rejected/,
   );
 });
 

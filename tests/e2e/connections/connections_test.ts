@@ -85,7 +85,7 @@ Deno.test("a user connects an account, and each user has an own one", async () =
   );
   assert.match(
     gateway.log.join("\n"),
-    /Account change user=\S*anna\S* action=connect backend=default\/drive outcome=done/,
+    /Account change user\.issuer=\S+ user\.subject=anna action=connect backend=default\/drive outcome=done/,
   );
 });
 

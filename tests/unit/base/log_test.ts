@@ -47,6 +47,22 @@ Deno.test("Logger writes JSON with the same content", () => {
   }]);
 });
 
+Deno.test("Logger writes the members of an object as fields of their own", () => {
+  const user = { issuer: "https://idp.example", subject: "anna", role: null };
+  for (const format of ["text", "json"] as const) {
+    const { logger, lines } = createTestLogger({ format });
+
+    logger.module("admin").info("Change", { user, groups: ["a"] });
+
+    assert.match(
+      lines.join(""),
+      format === "text"
+        ? /\tChange user\.issuer=https:\/\/idp\.example user\.subject=anna user\.role=null groups=\S+\n$/
+        : /"user\.issuer":"https:\/\/idp\.example","user\.subject":"anna"/,
+    );
+  }
+});
+
 Deno.test("Logger writes an error with its causes", () => {
   const { logger, lines } = createTestLogger();
 
