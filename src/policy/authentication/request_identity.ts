@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Caller } from "../../identity/backend_tokens/backend_credentials.ts";
 import { type Claims, defineIdentity } from "../contract/identity.ts";
+import type { ResponseMessage } from "../../http/message.ts";
 import type { RequestOwner } from "../../telemetry/log/finished_request.ts";
 import type { PolicyContext } from "../contract/policy.ts";
 import { defineSlot, type Slots } from "../contract/slot.ts";
@@ -41,6 +42,9 @@ export const apiKeyIdentity = defineSlot<string>("apiKeyIdentity");
 
 /** `{ username }` of the verified user: `basicAuth` in expressions. */
 export const basicAuthUser = defineIdentity("basicAuth", "username");
+
+/** Creates the 403 for a user whose browser opens a page that a rule denies. */
+export const denialPage = defineSlot<() => ResponseMessage>("denialPage");
 
 /** Metadata of the external authorizer: `extAuthz` in expressions. */
 export const authorizerMetadata = defineIdentity("extAuthz", "metadata", true);

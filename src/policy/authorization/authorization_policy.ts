@@ -18,6 +18,7 @@ import {
 import {
   apiKeyMetadata,
   basicAuthUser,
+  denialPage,
   jwtClaims,
   protectedResource,
   tokenScheme,
@@ -297,9 +298,10 @@ function reject(
   return new Rejection(
     "authorization",
     denying.map(describeResult).join("; "),
-    missing === undefined
-      ? rejectWith("forbidden", "the request is not allowed")
-      : demandScopes(context, missing),
+    context.slots.get(denialPage)?.() ??
+      (missing === undefined
+        ? rejectWith("forbidden", "the request is not allowed")
+        : demandScopes(context, missing)),
     verdict,
   );
 }

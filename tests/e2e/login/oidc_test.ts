@@ -70,6 +70,46 @@ Deno.test("requests of scripts and programs get 401 instead of a redirect, other
   assert.deepEqual(after, kinds.map(() => 200));
 });
 
+Deno.test("a rule that denies a page shows one, and other requests get JSON", async () => {
+  await using site = await startBrowserLoginSite();
+  await using _gateway = await site.start({
+    policies: {
+      authorization: { policy: { matchExpressions: ["jwt.sub == 'ada'"] } },
+    },
+  });
+  const bob = site.user("bob<b>");
+  const url = `${site.origin}/app`;
+
+  const page = await bob.open(url);
+  const cookie = bob.jar.fieldFor(new URL(url));
+  const kinds: readonly HeadersInit[] = [
+    { accept: "text/html,application/xhtml+xml,*/*;q=0.8" },
+    { accept: "text/html", "sec-fetch-mode": "cors" },
+    { accept: "application/json, text/html;q=0.9" },
+    { accept: "*/*" },
+  ];
+  const types: (string | null)[] = [];
+  for (const headers of kinds) {
+    const response = await fetch(url, { headers: { ...headers, cookie } });
+    await response.body?.cancel();
+    assert.equal(response.status, 403);
+    types.push(response.headers.get("content-type"));
+  }
+  const next = await bob.submit(page, "", "/oauth2/logout");
+
+  assert.equal(page.status, 403);
+  assert.match(page.text, /You may not open this page/);
+  assert.match(page.text, /logged in as <strong>bob&#60;b&#62;<\/strong>/);
+  assert.deepEqual(types, [
+    "text/html; charset=utf-8",
+    "application/json",
+    "application/json",
+    "application/json",
+  ]);
+  assert.equal(next.url.origin, new URL(bob.idp).origin);
+  assert.equal(bob.jar.fieldFor(new URL(url)), "");
+});
+
 Deno.test("the access token is forwarded when the configuration asks for it", async () => {
   await using site = await startBrowserLoginSite();
   await using _gateway = await site.start({

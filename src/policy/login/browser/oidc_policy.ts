@@ -19,7 +19,10 @@ import { sha256 } from "../../../identity/oauth/protocol/seal.ts";
 import type { RequestMessage, ResponseMessage } from "../../../http/message.ts";
 import { pathOf } from "../../../route/normalize_target.ts";
 import { rejectWith } from "../../authentication/auth_responses.ts";
-import { setTokenClaims } from "../../authentication/request_identity.ts";
+import {
+  denialPage,
+  setTokenClaims,
+} from "../../authentication/request_identity.ts";
 import { withPrivateCache } from "../../authorization/private_cache.ts";
 import { isAuthenticated } from "../../contract/alternatives.ts";
 import type {
@@ -37,6 +40,7 @@ import { Rejection } from "../../contract/rejection.ts";
 import { defineSlot } from "../../contract/slot.ts";
 import { clientOrigin } from "../endpoints/client_origin.ts";
 import { loginServices } from "../login_services.ts";
+import { denyWithPage, isNavigation, prefersPage } from "./denial_page.ts";
 import { type Oidc, ownPathsOf, settingsOf } from "./oidc_schema.ts";
 import {
   readCas,
@@ -217,6 +221,9 @@ class OidcPolicy implements Policy<"oidc"> {
     const { claims, tokens: { accessToken } } = session;
     // Another policy may accept subjects of other issuers.
     setTokenClaims(slots, claims, mode === "AnyOf", accessToken);
+    if (prefersPage(request)) {
+      slots.set(denialPage, () => denyWithPage(claims, this.#paths.logout));
+    }
     if (forwardAccessToken) {
       request.headers.set("authorization", `Bearer ${accessToken}`);
     }
@@ -248,19 +255,6 @@ class OidcPolicy implements Policy<"oidc"> {
 }
 
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-
-/** Reports whether the user of a browser opens a page; a request with a token is of a program. */
-function isNavigation(
-  { method, headers, upgrade }: RequestMessage,
-): boolean {
-  if (
-    method !== "GET" || upgrade !== undefined || headers.has("authorization")
-  ) return false;
-  const mode = headers.get("sec-fetch-mode");
-  if (mode !== undefined) return mode === "navigate";
-  return (headers.getJoined("accept") ?? "").includes("text/html") &&
-    !headers.has("x-requested-with");
-}
 
 async function serve(page: () => Promise<OAuthReply>): Promise<OidcVerdict> {
   const { response, problem } = await page().catch((error) => {
