@@ -128,16 +128,20 @@ function resultOf({ status, headers, text, json }: Probe): JsonObject {
     throw new McpError(
       status,
       isReason
-        ? `status ${status}: ${reason.slice(0, 300)}${retryAdvice(headers)}`
+        ? `status ${status}: ${reason.slice(0, 300)}${
+          adviceOf(status, headers)
+        }`
         : `status ${status} without a JSON-RPC response`,
     );
   }
   const { error, result } = message;
   if (isJsonObject(error)) {
+    const { code, message: reason } = error;
+    const isDenied = reason === "the request is not allowed";
     throw new McpError(
       status,
-      `status ${status}, error ${error["code"]}: ${error["message"]}${
-        retryAdvice(headers)
+      `status ${status}, error ${code}: ${reason}${
+        adviceOf(isDenied ? 403 : status, headers)
       }`,
     );
   }
@@ -145,14 +149,20 @@ function resultOf({ status, headers, text, json }: Probe): JsonObject {
   throw new McpError(
     status,
     `status ${status}: ${message["error_description"] ?? error ?? "no result"}${
-      retryAdvice(headers)
+      adviceOf(status, headers)
     }`,
   );
 }
 
-function retryAdvice(headers: Headers): string {
+/** Returns when to retry, and how administrators of the gateway learn why it has rejected a request. */
+function adviceOf(status: number, headers: Headers): string {
   const after = headers.get("retry-after");
-  return after === null ? "" : `; retry after ${after} s`;
+  // Of any server.
+  const id = /^[\w.-]{1,128}$/.exec(headers.get("x-request-id") ?? "")?.[0];
+  const retry = after === null ? "" : `; retry after ${after} s`;
+  return status < 400 || id === undefined
+    ? retry
+    : `${retry}; if this is your gateway, "gwctl explain ${id}" shows why`;
 }
 
 /** Finds the JSON-RPC response in an event stream, among notifications and requests of the server. */

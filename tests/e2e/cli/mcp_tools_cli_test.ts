@@ -96,6 +96,47 @@ Deno.test("gwctl mcp call shows why a limit rejects it, and when to retry", asyn
   assert.equal(code, 1);
   assert.match(
     new TextDecoder().decode(stderr),
-    /status 429.*limit.*retry after [0-9]+ s/i,
+    /status 429.*limit.*retry after [0-9]+ s; if this is your gateway, "gwctl explain [0-9a-f-]{36}" shows why$/im,
   );
 });
+
+const rule = "!has(mcp.tool) || mcp.tool.name != 'echo'";
+
+for (const denial of ["Http403", "JsonRpc"]) {
+  Deno.test(`gwctl mcp call names the command that explains a denial, as ${denial}`, async () => {
+    const server = startMcpServer();
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => server.close());
+    await using gateway = await GatewayProcess.start({
+      config: {
+        routes: [{
+          policies: {
+            authorization: {
+              denial,
+              policy: { matchExpressions: [rule] },
+            },
+          },
+          backends: [{
+            mcp: { servers: [{ name: "demo", url: `${server.origin}/mcp` }] },
+          }],
+        }],
+      },
+    });
+    const run = async (...args: readonly string[]) => {
+      const { stdout, stderr } = await gatewayCommand({ args, asGwctl: true })
+        .output();
+      const decoder = new TextDecoder();
+      return decoder.decode(stdout) + decoder.decode(stderr);
+    };
+    const { port } = new URL(gateway.admin);
+
+    const denied = await run("mcp", "call", `${gateway.origin}/mcp`, "echo");
+    const [, id = ""] = /"gwctl explain (\S+)" shows why/.exec(denied) ?? [];
+
+    assert.match(denied, /not allowed/);
+    assert.match(
+      await run("explain", id, "-p", port),
+      /mcp\.tool\.name is "echo"/,
+    );
+  });
+}
