@@ -123,6 +123,12 @@ function readCommon(root: SourceNode): Common {
     own?.get("request_timeout")?.number();
   const retries = router?.get("num_retries")?.number() ??
     own?.get("num_retries")?.number();
+  const drop = own?.get("drop_params");
+  if (drop?.isTrue() === false) {
+    drop.note(
+      "drop_params: settings that only advise a provider are left out where its API lacks them; set `unsupported: Reject` of a backend for an error",
+    );
+  }
   return {
     missing,
     policies: {

@@ -144,10 +144,14 @@ function importHeaders(source: SourceNode | undefined, hide: Hide) {
   for (const [name, value] of source?.members() ?? []) {
     const field = `headers.${name}`;
     const text = value.text();
-    if (text === undefined || isReservedHeader(name.toLowerCase())) {
-      const reason = text === undefined
-        ? "expected a string"
-        : "the gateway writes it itself";
+    const reason = text === undefined
+      ? "expected a string"
+      : isReservedHeader(name.toLowerCase())
+      ? "the gateway writes it itself"
+      : name === "__proto__"
+      ? "a configuration cannot have a field of this name"
+      : undefined;
+    if (text === undefined || reason !== undefined) {
       value.reject(`${field}: ${reason}`);
       continue;
     }

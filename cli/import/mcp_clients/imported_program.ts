@@ -57,7 +57,8 @@ function importEnvironment(
 ): Readonly<Record<string, string>> {
   const entries = (source?.members() ?? []).flatMap(([name, value]) => {
     const text = value.text();
-    const isValid = text !== undefined && /^[A-Za-z_]\w*$/.test(name);
+    const isValid = text !== undefined && /^[A-Za-z_]\w*$/.test(name) &&
+      name !== "__proto__";
     if (!isValid) {
       value.reject(`env.${name}: expected a variable with a string`);
       return [];

@@ -114,6 +114,27 @@ Deno.test("import converts the servers of a desktop client, without their secret
   ]);
 });
 
+Deno.test("import leaves out headers and variables named __proto__, and nothing else", async () => {
+  const named = (value: string) =>
+    Object.fromEntries([["__proto__", value], ["OTHER", "x"]]);
+  const { servers, notes, diagnostics } = await imported({
+    a: { url: "https://a.example.com/mcp", headers: named("one") },
+    b: { command: "npx", env: named("two") },
+  }, { A_OTHER: "a", B_OTHER: "b" });
+
+  assert.deepEqual(diagnostics, []);
+  assert.deepEqual(servers, [
+    {
+      name: "a",
+      url: "https://a.example.com/mcp",
+      headers: { OTHER: "${A_OTHER}" },
+    },
+    { name: "b", stdio: { command: "npx", env: { OTHER: "${B_OTHER}" } } },
+  ]);
+  assert.match(notes.join("\n"), /headers\.__proto__: a configuration cannot/);
+  assert.match(notes.join("\n"), /env\.__proto__: expected a variable/);
+});
+
 Deno.test("import never gives two secrets one variable, and keeps references", async () => {
   const url = "https://a.example.com/mcp";
   const { servers, notes, diagnostics } = await imported({

@@ -8,7 +8,7 @@ const environment = {
   OPENAI_KEY: "sk-1",
   OPENAI_KEY_D039: "sk-4",
   AZURE_KEY: "sk-2",
-  MASTER: "sk-3",
+  MASTER: "sk-of-the-master",
 };
 
 /** Imports a text; the result must load. */
@@ -157,6 +157,20 @@ router_settings: { routing_strategy: least-busy }
       { directResponse: { status: 503, body: "not imported: max_budget" } },
     ],
   );
+});
+
+Deno.test("import takes over drop_params of LiteLLM, which is the default here", async () => {
+  const withDropParams = (value: boolean) =>
+    imported(`
+model_list:
+- { model_name: a, litellm_params: { model: openai/gpt-4o, api_key: os.environ/OPENAI_KEY } }
+litellm_settings: { drop_params: ${value} }
+`);
+
+  assert.deepEqual((await withDropParams(true)).notes, []);
+  const { notes } = await withDropParams(false);
+  assert.equal(notes.length, 1);
+  assert.match(notes[0] ?? "", /^4:\d+ drop_params: .*`unsupported: Reject`/);
 });
 
 Deno.test("import finds no provider, window or strategy of LiteLLM behind a name of Object.prototype", async () => {
