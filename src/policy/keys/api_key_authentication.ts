@@ -156,15 +156,24 @@ function checkStore(
   return stored !== true || hasStore ? [] : [{ path: ["stored"], message }];
 }
 
-/** Finds duplicate keys, whose metadata would be ambiguous. */
+/** Shortest key that is not guessed, as for `config.adminToken`. */
+const MIN_KEY_LENGTH = 16;
+
+/** Finds duplicate keys, whose metadata would be ambiguous, and warns of short ones. */
 export function checkApiKeyAuthentication(
   { keys = [] }: ApiKeyAuthentication,
 ): readonly PolicyProblem[] {
   const hashes = keys.map(hashOf);
-  return hashes.flatMap((hash, index) => {
-    const first = hashes.indexOf(hash);
-    const message = `Duplicate key: it equals keys[${first}]`;
-    return first < index ? [{ path: ["keys", index], message }] : [];
+  return keys.flatMap(({ key }, index): PolicyProblem[] => {
+    const first = hashes.indexOf(hashes[index] ?? "");
+    if (first < index) {
+      const message = `Duplicate key: it equals keys[${first}]`;
+      return [{ path: ["keys", index], message }];
+    }
+    if (key === undefined || key.length >= MIN_KEY_LENGTH) return [];
+    const message =
+      `The key has fewer than ${MIN_KEY_LENGTH} characters and can be guessed: use a random one, such as of "openssl rand -hex 32"`;
+    return [{ path: ["keys", index, "key"], message, isWarning: true }];
   });
 }
 

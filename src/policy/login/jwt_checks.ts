@@ -9,7 +9,11 @@ import {
 } from "./introspection_settings.ts";
 import { checkTokenClientRefs } from "./machine_access.ts";
 import { keySetsOf } from "./jwt_keys.ts";
-import { checkLoginProvider, issuerModeOf } from "./login_provider.ts";
+import {
+  checkAudiences,
+  checkLoginProvider,
+  issuerModeOf,
+} from "./login_provider.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import {
   type PolicyProblem,
@@ -37,7 +41,10 @@ export function checkJwtAuthentication(
     }
     return [];
   });
-  problems.push(...checkIntrospection(providers, readFile));
+  problems.push(
+    ...checkIntrospection(providers, readFile),
+    ...checkAudiences(providers),
+  );
   if (mcp === undefined) return problems;
   problems.push(...checkLoginProvider(config));
   if (location?.queryParameter !== undefined) {

@@ -41,20 +41,24 @@ export function checkLoginProvider(
     index === loginIndex || issuerModeOf(mcp) === "Upstream";
   return [
     ...checkChoice(providers, mcp),
-    ...providers.flatMap(({ issuer, audiences }, index) => [
-      ...(isListed(index)
+    ...providers.flatMap(({ issuer }, index) =>
+      isListed(index)
         ? checkIssuer(issuer, index, index === loginIndex ? mcp : {})
-        : []),
-      ...(audiences === undefined
-        ? [{
-          path: ["providers", index],
-          message:
-            "`audiences` is not set: tokens issued for other servers would be accepted",
-          isWarning: true as const,
-        }]
-        : []),
-    ]),
+        : []
+    ),
   ];
+}
+
+/** Warns of providers whose tokens are accepted whatever they were issued for. */
+export function checkAudiences(providers: Providers): readonly PolicyProblem[] {
+  return providers.flatMap(({ audiences }, index): PolicyProblem[] =>
+    audiences !== undefined ? [] : [{
+      path: ["providers", index],
+      message:
+        "`audiences` is not set: tokens issued for other servers would be accepted",
+      isWarning: true,
+    }]
+  );
 }
 
 /** Finds an `mcp.issuer` that is missing or unknown. */

@@ -483,6 +483,41 @@ Deno.test("gateway --validate-only --strict reports warnings as errors", async (
   });
 });
 
+Deno.test("gateway --validate-only --strict rejects a short API key, and tokens for any audience", async () => {
+  const text = (key: string, audience: string) => `
+gateways: { default: { port: 8080 } }
+routes:
+- name: keys
+  hostnames: [a.example]
+  policies: { apiKeyAuthentication: { keys: [{ key: ${key} }] } }
+  backends: [{ host: "127.0.0.1:9000" }]
+- name: tokens
+  hostnames: [b.example]
+  policies:
+    jwtAuthentication:
+      providers:
+      - { issuer: "https://idp.example", ${audience} jwks: { url: "https://idp.example/jwks" } }
+  backends: [{ host: "127.0.0.1:9000" }]
+`;
+  const check = (text: string) =>
+    withFile(
+      text,
+      async (file) =>
+        await gateway(["-f", file, "--validate-only", "--strict"]),
+    );
+
+  const careless = await check(text("planted-key", ""));
+  const careful = await check(
+    text("planted-key-0123", 'audiences: ["https://mcp.example"],'),
+  );
+
+  assert.equal(careless.code, 1);
+  assert.match(careless.stderr, /:6:\d+: error: .*fewer than 16 characters/);
+  assert.match(careless.stderr, /:13:\d+: error: .*`audiences` is not set/);
+  assert.doesNotMatch(careless.stderr, /planted-key/);
+  assert.deepEqual([careful.code, careful.stderr], [0, ""]);
+});
+
 Deno.test("gateway rejects --strict without --validate-only", async () => {
   const { code, stderr } = await gateway(["-f", "gateway.yaml", "--strict"]);
 

@@ -37,7 +37,7 @@ function warningsOf(
 
 const at =
   "warning GatewayPolicy/default/rule spec.traffic.authorization.policy.matchExpressions.0";
-const apiKeyAuthentication = { keys: [{ key: "k" }] };
+const apiKeyAuthentication = { keys: [{ key: "0123456789abcdef" }] };
 
 Deno.test("a rule about an identity that no policy verifies gets a warning", () => {
   assert.deepEqual(warningsOf("apiKey.team == 'red'"), [

@@ -3,7 +3,7 @@ import { textSource } from "../../../../mod.ts";
 import { validateConfiguration } from "../../../../src/gateway/candidate/candidate.ts";
 
 const apiKeyAuthentication = {
-  keys: [{ key: "key-of-blue", metadata: { team: "blue" } }],
+  keys: [{ key: "long-key-of-blue", metadata: { team: "blue" } }],
 };
 
 async function warningsOf(llm: object, policies: object) {

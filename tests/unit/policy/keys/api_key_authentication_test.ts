@@ -167,14 +167,23 @@ Deno.test("two keys in one request are an error", async () => {
   );
 });
 
-Deno.test("a key that is listed twice is a problem", () => {
-  const twice = [...keys, { key: "hashed-key" }];
-  assert.deepEqual(checkApiKeyAuthentication({ mode: "Strict", keys: twice }), [
-    {
-      path: ["keys", 3],
-      message: "Duplicate key: it equals keys[1]",
-    },
-  ]);
+Deno.test("a key that is listed twice is a problem, and a short one a warning that does not show it", () => {
+  const [long, short] = ["0123456789abcdef", "0123456789abcde"];
+  const problems = checkApiKeyAuthentication({
+    mode: "Strict",
+    keys: [{ key: long }, { key: short }, {
+      keyHash: `sha256:${"0".repeat(64)}`,
+    }, { key: long }],
+  });
+
+  assert.deepEqual(
+    problems.map(({ path, isWarning }) => [path, isWarning]),
+    [[["keys", 1, "key"], true], [["keys", 3], undefined]],
+  );
+  const [{ message: warning = "" } = {}, duplicate] = problems;
+  assert.match(warning, /fewer than 16 characters and can be guessed/);
+  assert(!warning.includes(short));
+  assert.equal(duplicate?.message, "Duplicate key: it equals keys[0]");
 });
 
 Deno.test("Permissive leaves nobody known when the key is not, also when an earlier policy knew one", async () => {
