@@ -20,7 +20,7 @@ import type { Outcomes } from "../compile/outcomes/outcomes.ts";
 import type { Environment } from "../config/yaml/substitute.ts";
 import type { DataPlane } from "../dataplane/data_plane.ts";
 import type { PortAddress } from "../dataplane/calls/descriptions.ts";
-import { startFailure } from "./start_failure.ts";
+import { checkStore, startFailure } from "./start_failure.ts";
 import { loadMetricsExporter } from "../dataplane/telemetry/load_exporter.ts";
 import {
   chooseDataPlane,
@@ -145,7 +145,9 @@ export class Gateway {
       signal: stopWatching.signal,
       files: () => gateway === undefined ? [] : gateway.#follower.files,
     });
-    const candidate = await loadCandidate(options.config, options);
+    const candidate = await checkStore(
+      await loadCandidate(options.config, options),
+    );
     const { settings } = candidate.loaded;
     options.onLoaded?.({ programs: needsPrograms(candidate.loaded) });
     const createDataPlane = await chooseDataPlane(options, settings);

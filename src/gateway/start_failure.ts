@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { parseAddress } from "../api/schema/address.ts";
 import type { Settings } from "../api/settings.ts";
 import {
@@ -26,6 +27,33 @@ export interface FailedStart {
   readonly hasServers: boolean;
   /** See `DataPlaneOptions.opensPorts`. */
   readonly opensPorts: boolean;
+}
+
+/** Warns of a store whose folder does not exist: it is opened when a request needs it, and may be there until then. */
+export async function checkStore(candidate: Candidate): Promise<Candidate> {
+  const { loaded, sources } = candidate;
+  const file = loaded.settings.kv?.path;
+  if (file === undefined || file === ":memory:") return candidate;
+  const folder = dirname(file);
+  if (await isFolder(folder)) return candidate;
+  const message =
+    `The store cannot be opened: folder "${folder}" does not exist; create it`;
+  const path = ["kv", "path"];
+  const found = {
+    ...loaded.diagnoseSetting({ path, at: "value", message }),
+    severity: "warning" as const,
+  };
+  const diagnostics = sortDiagnostics([...loaded.diagnostics, found], sources);
+  return { ...candidate, loaded: { ...loaded, diagnostics } };
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isDirectory;
+  } catch (error) {
+    // Whatever else is wrong with it, opening the store tells.
+    return !(error instanceof Deno.errors.NotFound);
+  }
 }
 
 /** Returns the error of a start: all problems of the configuration, with every port that another program uses, or the cause. */

@@ -45,7 +45,7 @@ const openApiSchema = s.refine(
       s.optional(httpUrl),
     ),
     baseUrl: s.field(
-      "URL that the paths of the document follow, such as `https://api.example.com/v1`. The `servers` of the document do not matter.",
+      "URL that the paths of the document follow, such as `https://api.example.com/v1`. The `servers` of the document are not used: whoever changes the document could send credentials elsewhere with them.",
       httpUrl,
     ),
     include: s.field(
@@ -204,10 +204,7 @@ const lockSchema = s.refine(
 export const mcpBackendSchema = s.object({
   servers: s.field(
     "The servers, in the order in which clients see their tools.",
-    s.refine(
-      s.list(mcpServerSchema, { min: 1, max: 64 }),
-      s.unique(({ name }) => name, "server name"),
-    ),
+    s.list(mcpServerSchema, { min: 1, max: 64 }),
   ),
   prefix: s.field(
     "When names of tools and prompts begin with the name of their server: `Auto` if there are several servers. Names that two servers have are not listed.",

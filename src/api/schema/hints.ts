@@ -114,6 +114,20 @@ function hintForSibling(
   return parent && `move it into "${parent.name}"`;
 }
 
+/** Fixes for missing fields, by `parent.field`. */
+const missingFields: Readonly<Record<string, string>> = {
+  "openapi.baseUrl":
+    "write the URL that the paths of the document follow: its `servers` are not used, since whoever changes the document could send credentials elsewhere with them",
+};
+
+/** Suggests what to write for the missing field at the end of `path`. */
+export function hintForMissing(
+  path: readonly (string | number)[],
+): { readonly remedy?: string } {
+  const remedy = missingFields[path.slice(-2).join(".")];
+  return remedy === undefined ? {} : { remedy };
+}
+
 const providerFields = ["issuer", "audiences", "jwks"];
 
 /**

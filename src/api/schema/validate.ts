@@ -13,6 +13,7 @@ import {
 import {
   hintFor,
   hintForKey,
+  hintForMissing,
   hintForProviderField,
   isReplacedByProviderFields,
 } from "./hints.ts";
@@ -195,7 +196,8 @@ export function describeMissing(
 
 function describeKey(issue: Issue, path: Path, present: boolean): Problem {
   if (!present) {
-    return { path, at: "value", message: "required field is missing" };
+    const message = "required field is missing";
+    return { path, at: "value", message, ...hintForMissing(path) };
   }
   const known = choicesOf(issue);
   const suggestion = nearest(String(issue.input), known);

@@ -36,6 +36,7 @@ export function compileMcp(
     prefix === "Auto" && servers.length > 1;
   const approvalOf = compileLock(resource, lock, context);
   if (approvalOf === undefined) return undefined;
+  const hasRepeatedNames = reportRepeatedNames(resource, servers, context);
   const compiled = servers.map((server, index): McpTargetServer | undefined => {
     const path: DiagnosticPath = ["spec", "mcp", "servers", index];
     const { name, tools, descriptions = {} } = server;
@@ -63,7 +64,7 @@ export function compileMcp(
     };
   });
   const usable = compiled.filter((server) => server !== undefined);
-  if (usable.length < compiled.length) return undefined;
+  if (hasRepeatedNames || usable.length < compiled.length) return undefined;
   if (lock?.trust !== undefined && usable.some(listsPerCaller)) {
     const message =
       "Servers that get tokens of the caller list tools for each user: `trust` cannot approve them; use `file`";
@@ -80,6 +81,25 @@ export function compileMcp(
       ...(discovery === "Search" && { discovery: { pinned } }),
     },
   };
+}
+
+/** Reports servers with the name of an earlier one. Not a rule of the schema, which would hide the problems of such a server. */
+function reportRepeatedNames(
+  resource: GatewayBackend,
+  servers: readonly McpServerResource[],
+  context: BackendContext,
+): boolean {
+  const names = servers.map(({ name }) => name);
+  const repeated = [...names.keys()].filter((index) =>
+    names.indexOf(names[index] ?? "") < index
+  );
+  for (const index of repeated) {
+    context.report.error(resource, {
+      path: ["spec", "mcp", "servers", index, "name"],
+      message: `server name "${names[index]}" appears twice`,
+    });
+  }
+  return repeated.length > 0;
 }
 
 /** Returns how the tools of each server are approved; reports a file that cannot be used. */

@@ -120,6 +120,38 @@ routes:
   ]);
 });
 
+Deno.test("servers of the same name, their variables and the folder of the store are reported beside other errors", async () => {
+  const problems = await problemsOf(`config:
+  adminAddr: "off"
+  statsAddr: "off"
+  kv: { path: /no/such/folder/keys.db }
+gateways: { default: { port: ${freePort()}, address: 127.0.0.1 } }
+routes:
+- name: tools
+  hostname: example.com
+  backends:
+  - mcp:
+      servers:
+      - { name: a, url: "http://a.test/mcp", credentials: { fromEnv: NO_SUCH_A } }
+      - { name: a, url: "http://b.test/mcp", credentials: { fromEnv: NO_SUCH_B }, pth: 1 }
+      - { name: c, openapi: { file: api.yaml } }
+- name: variable
+  hostnames: ["\${NO_SUCH_HOST}"]
+  backends: [{ host: "127.0.0.1:1" }]
+`);
+
+  assertAll(problems, [
+    /^:4:15: warning: config\.kv\.path: The store cannot be opened: folder "\/no\/such\/folder" does not exist; create it$/,
+    /^:8:3: error: routes\[0\]\.hostname: unknown field/,
+    /^:12:\d+: error: .*"NO_SUCH_A" is not set; set it$/,
+    /^:13:\d+: error: .*servers\[1\]\.name: server name "a" appears twice$/,
+    /^:13:\d+: error: .*"NO_SUCH_B" is not set; set it$/,
+    /^:13:\d+: error: .*servers\[1\]\.pth: unknown field/,
+    /^:14:\d+: error: .*baseUrl: required field is missing; write the URL .*`servers` are not used, since/,
+    /^:16:\d+: error: .*"NO_SUCH_HOST" is not set/,
+  ]);
+});
+
 Deno.test("the valid parts of invalid items are checked too", async () => {
   const problems = await problemsOf(`config:
   adminAddr: 127.0.0.1:${freePort()}
