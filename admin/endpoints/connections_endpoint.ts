@@ -92,6 +92,12 @@ export async function revokeConnection(
     if (found === undefined || ended === undefined) {
       return text(404, "no connection has this ID");
     }
+    if ("digest" in found) {
+      return withOutcome(
+        json({ id, isConfirmed: false }),
+        `revoked ${id}, which no key of the vault opens`,
+      );
+    }
     const { server: backend, issuer, subject } = found;
     return withOutcome(
       json({ id, backend, issuer, subject, isConfirmed: ended.isConfirmed }),

@@ -34,6 +34,11 @@ export async function listAccounts(
     return await printAs(options.output, connections);
   }
   await print(tableOf(connections));
+  if (connections.some((each) => fieldOf(each, "state") === "sealed")) {
+    await printError(
+      "sealed: cannot be opened, since no key of the vault fits, or the record is damaged\n",
+    );
+  }
   if (fieldOf(found, "hasMore") === true) {
     await printError(
       `There are more: --after ${textOf(connections.at(-1), "id")}\n`,

@@ -1,5 +1,6 @@
 import type { KeptChanges } from "../../identity/connections/account_changes.ts";
 import type { ConnectionSelection } from "../../identity/connections/admin_connections.ts";
+import type { SealedConnection } from "../../identity/connections/connection_index.ts";
 import type { VaultId } from "../../identity/vault/vault_seal.ts";
 import { define } from "./data_plane_call.ts";
 import type { TrafficThread } from "./traffic_thread.ts";
@@ -27,7 +28,10 @@ export const accountCalls = {
   }),
   /** Ends a connection: one thread removes it, and all of them forget its token. Returns `undefined` without one. */
   endUserConnection: define({
-    run: ({ accounts }: TrafficThread, key: VaultId) => accounts?.end(key),
+    run: (
+      { accounts }: TrafficThread,
+      key: VaultId | SealedConnection,
+    ) => accounts?.end(key),
     merge: (results) =>
       results.map(({ part }) => part).find((part) => part !== undefined),
   }),

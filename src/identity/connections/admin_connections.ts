@@ -1,12 +1,13 @@
+import { Buffer } from "node:buffer";
 import type { Clock } from "../../base/clock.ts";
 import type { AccountChanges, KeptChanges } from "./account_changes.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
 import { type Vault, VaultError } from "../vault/vault.ts";
-import type { VaultId } from "../vault/vault_seal.ts";
-import {
-  type ConnectionIndex,
-  digestOf,
-  type ListedConnection,
+import { digestOf, type VaultId } from "../vault/vault_seal.ts";
+import type {
+  ConnectionIndex,
+  ListedConnection,
+  SealedConnection,
 } from "./connection_index.ts";
 import {
   type Connection,
@@ -22,7 +23,7 @@ import {
 /** Dependencies of the connections for admins. */
 export interface AdminConnectionsOptions {
   readonly vault: Pick<Vault, "read">;
-  readonly index: Pick<ConnectionIndex, "list" | "remove">;
+  readonly index: Pick<ConnectionIndex, "discard" | "list" | "remove">;
   readonly connections: Pick<Connections, "end">;
   readonly changes: Pick<AccountChanges, "read">;
   readonly clock: Pick<Clock, "now">;
@@ -52,10 +53,11 @@ export type ConnectionState = "active" | "expired" | "sealed";
 export interface ConnectionView {
   /** 32 hexadecimal digits: the same after the user has connected again. */
   readonly id: string;
-  readonly backend: string;
-  readonly issuer: string;
-  readonly subject: string;
-  readonly resource: string;
+  /** Not set, as whose it is, when the key of the vault is lost. */
+  readonly backend?: string;
+  readonly issuer?: string;
+  readonly subject?: string;
+  readonly resource?: string;
   /** ISO 8601. */
   readonly connectedAt: string;
   readonly state: ConnectionState;
@@ -93,13 +95,18 @@ export class AdminConnections {
   /** Lists connections; forgets what is not in the vault any more. */
   async list(selection: ConnectionSelection): Promise<ConnectionList> {
     const { backend, issuer, subject, after = "", limit } = selection;
-    const selected = (await this.#options.index.list())
-      .filter((entry) =>
+    const { opened, sealed } = await this.#options.index.list();
+    const isAll = [backend, issuer, subject].every((each) =>
+      each === undefined
+    );
+    const selected = [
+      ...opened.filter((entry) =>
         (backend === undefined || entry.server === backend) &&
         (issuer === undefined || entry.issuer === issuer) &&
         (subject === undefined || entry.subject === subject)
-      )
-      .map((entry) => ({ id: publicIdOf(entry), entry }))
+      ),
+      ...(isAll ? sealed : []),
+    ].map((entry) => ({ id: publicIdOf(entry), entry }))
       .filter(({ id }) => id > after)
       .toSorted((a, b) => a.id < b.id ? -1 : 1);
     const connections: ConnectionView[] = [];
@@ -113,10 +120,12 @@ export class AdminConnections {
   }
 
   /** Returns the key in the vault of a connection by its ID; `undefined` without one. */
-  async find(id: string): Promise<VaultId | undefined> {
-    const listed = await this.#options.index.list();
-    const found = listed.find((entry) => publicIdOf(entry) === id);
-    if (found === undefined) return undefined;
+  async find(id: string): Promise<VaultId | SealedConnection | undefined> {
+    const { opened, sealed } = await this.#options.index.list();
+    const found = [...opened, ...sealed].find((entry) =>
+      publicIdOf(entry) === id
+    );
+    if (found === undefined || "digest" in found) return found;
     const { connectedAt: _, ...key } = found;
     return key;
   }
@@ -125,8 +134,13 @@ export class AdminConnections {
    * Ends a connection, also one that the configuration in force does not use any more; then its server learns nothing.
    * @returns `undefined` without a connection.
    */
-  async end(key: VaultId): Promise<EndedConnection | undefined> {
-    const { connections, logins } = this.#options;
+  async end(
+    key: VaultId | SealedConnection,
+  ): Promise<EndedConnection | undefined> {
+    const { connections, index, logins } = this.#options;
+    if ("digest" in key) {
+      return await index.discard(key) ? { isConfirmed: false } : undefined;
+    }
     const login = logins().find((each) =>
       publicIdOf(connectionId(each, key)) === publicIdOf(key)
     );
@@ -135,24 +149,21 @@ export class AdminConnections {
 
   async #viewOf(
     id: string,
-    entry: ListedConnection,
+    entry: ListedConnection | SealedConnection,
   ): Promise<ConnectionView | undefined> {
     const { index, clock } = this.#options;
-    const { connectedAt, server: backend, client: _, ...rest } = entry;
-    const known = {
-      id,
-      backend,
-      ...rest,
-      connectedAt: new Date(connectedAt).toISOString(),
-    };
+    const connectedAt = new Date(entry.connectedAt).toISOString();
+    if ("digest" in entry) return { id, connectedAt, state: "sealed" };
+    const { server: backend, client: _, ...rest } = entry;
+    const known = { id, backend, ...rest, connectedAt };
     const record = await this.#read(entry);
     if (record === "sealed") return { ...known, state: "sealed" };
     const now = clock.now();
-    if (record?.connectedAt === connectedAt) {
+    if (record?.connectedAt === entry.connectedAt) {
       const { issuer: server, scopes } = record;
       return { ...known, ...lifetimeOf(record, now), server, scopes };
     }
-    if (now - connectedAt > WRITE_MS) await index.remove(entry);
+    if (now - entry.connectedAt > WRITE_MS) await index.remove(entry);
     return undefined;
   }
 
@@ -179,6 +190,7 @@ function lifetimeOf(
     : { state };
 }
 
-function publicIdOf(key: VaultId): string {
-  return digestOf(key, "hex").slice(0, ID_LENGTH);
+function publicIdOf(key: VaultId | SealedConnection): string {
+  const digest = "digest" in key ? key.digest : digestOf(key);
+  return Buffer.from(digest, "base64url").toString("hex").slice(0, ID_LENGTH);
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   isJsonObject,
   type JsonObject,
@@ -6,12 +5,32 @@ import {
 } from "../../base/json.ts";
 import type { KvChange } from "../../kv/kv_handle.ts";
 import type { KvStore } from "../../kv/kv_store.ts";
-import type { VaultId, VaultSeal } from "../vault/vault_seal.ts";
+import {
+  digestOf,
+  keyOfDigest,
+  type VaultId,
+  type VaultSeal,
+} from "../vault/vault_seal.ts";
 
 /** A connection, for admins. */
 export interface ListedConnection extends VaultId {
   /** Milliseconds since the epoch. */
   readonly connectedAt: number;
+}
+
+/** A connection that no key opens, after the key of the vault was lost: nobody can tell whose it is. */
+export interface SealedConnection {
+  /** Digest of the ID of its record in the vault. */
+  readonly digest: string;
+  /** Milliseconds since the epoch. */
+  readonly connectedAt: number;
+}
+
+/** All connections. */
+export interface ListedConnections {
+  /** Those that a key opens, the oldest first. */
+  readonly opened: readonly ListedConnection[];
+  readonly sealed: readonly SealedConnection[];
 }
 
 /** Dependencies of the list. */
@@ -47,7 +66,7 @@ export class ConnectionIndex {
     await this.#commit({
       key: keyOf(id, connectedAt),
       next: {
-        value: { sealed },
+        value: { sealed, digest: digestOf(id), connectedAt },
         expireInMs: maxAgeMs,
         listed: { prefix: listPrefix, time: connectedAt },
       },
@@ -59,38 +78,69 @@ export class ConnectionIndex {
     await this.#commit({ key: keyOf(id, connectedAt), listedIn: listPrefix });
   }
 
-  /** Lists the connections that a key opens, the oldest first. */
-  async list(): Promise<readonly ListedConnection[]> {
+  /** Lists all connections; forgets sealed ones that are not in the vault any more. */
+  async list(): Promise<ListedConnections> {
     const { store, seal } = this.#options;
-    const values = await store.list(listPrefix, 0);
-    return values.flatMap((value) => {
-      const sealed = isJsonObject(value)
-        ? stringMember(value, "sealed")
-        : undefined;
-      const opened = sealed && seal.open(entryPurpose, sealed)?.value;
-      const entry = opened && readEntry(opened);
-      return entry === undefined || entry === "" ? [] : [entry];
+    const opened: ListedConnection[] = [];
+    const unread = new Map<string, SealedConnection[]>();
+    for (const value of await store.list(listPrefix, 0)) {
+      const sealed = readText(value, "sealed");
+      const found = seal.open(entryPurpose, sealed)?.value;
+      const entry = found && readEntry(found);
+      if (entry !== undefined) opened.push(entry);
+      const digest = readText(value, "digest");
+      const connectedAt = isJsonObject(value)
+        ? Number(value["connectedAt"])
+        : 0;
+      if (entry !== undefined || digest === "") continue;
+      const others = unread.get(digest) ?? [];
+      unread.set(digest, [...others, { digest, connectedAt }]);
+    }
+    // Their users have connected again.
+    for (const entry of opened) unread.delete(digestOf(entry));
+    const sealed: SealedConnection[] = [];
+    for (const entries of unread.values()) {
+      const latest = entries.at(-1);
+      if (latest === undefined) continue;
+      if (await this.#isKept(latest)) sealed.push(latest);
+      else for (const entry of entries) await this.discard(entry);
+    }
+    return { opened, sealed };
+  }
+
+  /** Removes a connection that no key opens. @returns Whether it was in the vault. */
+  async discard(entry: SealedConnection): Promise<boolean> {
+    const { digest, connectedAt } = entry;
+    const wasKept = await this.#isKept(entry);
+    const key = [...listPrefix, connectedAt, digest];
+    await this.#commit(
+      { key, listedIn: listPrefix },
+      { key: keyOfDigest(digest) },
+    );
+    return wasKept;
+  }
+
+  #isKept({ digest }: SealedConnection): Promise<boolean> {
+    return this.#options.store.transact(async (kv) => {
+      const { value } = await kv.read(keyOfDigest(digest));
+      return readText(value, "sealed") !== "";
     });
   }
 
-  async #commit(change: KvChange): Promise<void> {
+  async #commit(...changes: readonly KvChange[]): Promise<void> {
     await this.#options.store.transact(async (kv) =>
-      await kv.commit([change]) ? undefined : "conflict"
+      await kv.commit(changes) ? undefined : "conflict"
     );
   }
 }
 
 function keyOf(id: VaultId, connectedAt: number): Deno.KvKey {
-  return [...listPrefix, connectedAt, digestOf(id, "base64url")];
+  return [...listPrefix, connectedAt, digestOf(id)];
 }
 
-/** Returns a digest that identifies a connection. */
-export function digestOf(
-  { issuer, subject, server, resource, client }: VaultId,
-  encoding: "base64url" | "hex",
-): string {
-  const text = JSON.stringify([issuer, subject, server, resource, client]);
-  return createHash("sha256").update(text).digest(encoding);
+/** Returns a member of a value of the store; an empty string without it. */
+function readText(value: unknown, name: string): string {
+  return isJsonObject(value) ? stringMember(value, name) ?? "" : "";
 }
 
 function readEntry(value: JsonObject): ListedConnection | undefined {

@@ -79,6 +79,15 @@ function purposeOf(
 
 /** Returns the key of a record in the store, which does not say whose it is. */
 export function recordKey(id: VaultId): Deno.KvKey {
-  const digest = createHash("sha256").update(purposeOf(id)).digest("base64url");
+  return keyOfDigest(digestOf(id));
+}
+
+/** Returns the key of the record with a digest. */
+export function keyOfDigest(digest: string): Deno.KvKey {
   return ["vault", digest];
+}
+
+/** Returns a digest that identifies a record, in base64url. */
+export function digestOf(id: VaultId): string {
+  return createHash("sha256").update(purposeOf(id)).digest("base64url");
 }

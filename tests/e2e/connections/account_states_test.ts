@@ -150,17 +150,26 @@ Deno.test("an account whose record is damaged is not used, and its user or an ad
   await until(async () => (await sendAs(site, "ben")).status === 403);
 });
 
-Deno.test("users whose accounts no key of the vault opens connect them again", async () => {
+Deno.test("users whose accounts no key of the vault opens connect them again, and admins see and revoke these", async () => {
   await using service = await startUserService();
   await using site = await startConnectingSite();
+  let before: readonly { readonly id: string; readonly subject: string }[] = [];
   {
-    await using _gateway = await startFor(site, service);
-    await connect(site, "anna");
+    await using gateway = await startFor(site, service);
+    for (const name of ["anna", "ben", "carl"]) await connect(site, name);
+    before = await listed(gateway);
   }
+  const idOf = (name: string) =>
+    before.find(({ subject }) => subject === name)?.id ?? "";
   const keys = ["another vault key of at least 32 characters"];
-  await using _gateway = await startFor(site, service, { vault: { keys } });
+  await using gateway = await startFor(site, service, { vault: { keys } });
 
   const denied = await sendAs(site, "anna");
+  const lost = await listed(gateway);
+  const table = await gwctl(gateway, "list");
+  const ofAnna = await gwctl(gateway, "list", "--subject", "anna");
+  const revoked = await gwctl(gateway, "revoke", idOf("ben"));
+  const again = await gwctl(gateway, "revoke", idOf("ben"));
   const user = site.user("anna");
   const page = await user.open(`${site.origin}/connections`);
   await user.connect((await user.submit(page, "allow", "/start")).url);
@@ -168,4 +177,24 @@ Deno.test("users whose accounts no key of the vault opens connect them again", a
   assert.equal(denied.status, 503);
   assert.match(page.text, /The connection cannot be read\. Connect again\./);
   await until(async () => (await sendAs(site, "anna")).status === 200);
+  assert.deepEqual(
+    lost.map(({ connectedAt: _, ...each }: Record<string, unknown>) => each),
+    before.map(({ id }) => ({ id, state: "sealed" })),
+  );
+  assert.match(table.text, new RegExp(`${idOf("carl")} +- +sealed +- `));
+  assert.match(table.text, /sealed: cannot be opened, since no key/);
+  assert.match(ofAnna.text, /No accounts/);
+  assert.match(revoked.text, /^revoked at the gateway; the authorization/);
+  assert.match(again.text, /no connection has this ID/);
+  await until(async () => (await sendAs(site, "ben")).status === 403);
+  const states = new Map(
+    (await listed(gateway)).map((each: { id: string; state: string }) => [
+      each.id,
+      each.state,
+    ]),
+  );
+  assert.deepEqual(
+    states,
+    new Map([[idOf("anna"), "active"], [idOf("carl"), "sealed"]]),
+  );
 });

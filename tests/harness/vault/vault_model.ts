@@ -301,8 +301,8 @@ class Schedule implements ModelWorld {
         else this.#counts.unlucky++;
         continue;
       }
-      const listed = await this.#await(index.list());
-      const isListed = listed.some((entry) => isOf(entry, user, backend));
+      const { opened } = await this.#await(index.list());
+      const isListed = opened.some((entry) => isOf(entry, user, backend));
       if (!isListed) this.#counts.unlisted++;
     }
   }

@@ -36,10 +36,12 @@ export function ConnectedAccounts({ subject, canRevoke }: UserSectionProps) {
   const { data, error, refresh } = usePolled(`connections?${query}`, POLL_MS);
   const { problem, message, revoke } = useRevocation(refresh);
   const { connections, hasMore = false } = data.value ?? {};
-  const end = ({ id, backend, subject }: Account) =>
+  const end = (account: Account) =>
     revoke(async () => {
-      const { isConfirmed } = await postJson("connections/revoke", { id });
-      const ended = `${backend} of ${subject} is revoked`;
+      const { isConfirmed } = await postJson("connections/revoke", {
+        id: account.id,
+      });
+      const ended = `${nameOf(account)} is revoked`;
       return isConfirmed
         ? `${ended}, at the authorization server too.`
         : `${ended} at the gateway; the authorization server has not confirmed it.`;
@@ -88,19 +90,23 @@ const tones: Readonly<Record<Account["state"], Tone>> = {
   sealed: "bad",
 };
 
+function nameOf({ id, backend, subject }: Account): string {
+  return backend === undefined ? `Account ${id}` : `${backend} of ${subject}`;
+}
+
 function columnsOf(
   onEnd: ((account: Account) => void) | undefined,
 ): readonly Column<Account>[] {
   return [
     ["User", ({ subject, issuer }) => (
       <>
-        {subject}
+        {subject ?? "unknown: no key of the vault opens it"}
         <div class="quiet">{issuer}</div>
       </>
     )],
     ["Service", ({ backend, resource }) => (
       <>
-        {backend}
+        {backend ?? "–"}
         <div class="quiet">{resource}</div>
       </>
     ), "wide"],
@@ -117,7 +123,7 @@ function columnsOf(
     ["Actions", (account) =>
       onEnd && (
         <RevokeButton
-          of={`${account.backend} of ${account.subject}`}
+          of={nameOf(account)}
           onRevoke={() => onEnd(account)}
         />
       )],
