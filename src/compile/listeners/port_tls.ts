@@ -1,7 +1,5 @@
-import type {
-  Gateway,
-  ObjectRef,
-} from "../../api/resources/gateway_resource.ts";
+import type { ObjectRef } from "../../api/resources/gateway_tls.ts";
+import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate, PortTls } from "../../snapshot/snapshot.ts";
 import type { ConditionReason } from "../memory/report.ts";

@@ -10,10 +10,8 @@ import {
   readFileOf,
 } from "./references.ts";
 import type { Named, Report } from "../memory/report.ts";
-import type {
-  Gateway,
-  ObjectRef,
-} from "../../api/resources/gateway_resource.ts";
+import type { ObjectRef } from "../../api/resources/gateway_tls.ts";
+import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import type { ClientCertificate } from "../../http/client/upstream.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
 import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";

@@ -3,9 +3,9 @@ import { backendTlsEntries } from "../../api/resources/backend_tls_policy.ts";
 import {
   certificateEntries,
   certificates,
-  listenerEntries,
   tlsEntries,
-} from "../../api/resources/gateway_resource.ts";
+} from "../../api/resources/gateway_tls.ts";
+import { listenerEntries } from "../../api/resources/gateway_resource.ts";
 import {
   backendAddress,
   backendEntries,
