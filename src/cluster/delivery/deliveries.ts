@@ -5,7 +5,8 @@ import {
 } from "../client/kubernetes_object.ts";
 import type { ClusterCache } from "../source/cluster_cache.ts";
 import { keyOf } from "../source/cluster_feed.ts";
-import type { ClusterSource, ClusterState } from "../source/cluster_source.ts";
+import type { ClusterState } from "../source/cluster_state.ts";
+import type { ClusterSource } from "../source/cluster_source.ts";
 import { collectionPath } from "../source/collections.ts";
 import { reservedService } from "../source/reserved_addresses.ts";
 import { GatewayIndex, type GatewayPart } from "./gateway_index.ts";

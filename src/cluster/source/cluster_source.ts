@@ -1,16 +1,12 @@
-import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import {
   serviceOf,
   type ServiceSlices,
 } from "../../api/resources/cluster_kinds.ts";
-import {
-  type KindSchemas,
-  type Resource,
-  type ResourceSet,
-  resourceSetOf,
+import type {
+  KindSchemas,
+  Resource,
 } from "../../api/resources/resource_set.ts";
 import { type Clock, pause } from "../../base/clock.ts";
-import { objectAt, valueAt } from "../../base/json.ts";
 import type { ReservedAddress } from "../../base/wire/egress_rules.ts";
 import type { Log } from "../../base/log.ts";
 import { WakeUp } from "../client/wake_up.ts";
@@ -20,11 +16,7 @@ import type {
   ObjectSource,
 } from "../../config/configuration_source.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
-import {
-  type KubernetesObject,
-  objectKey,
-} from "../client/kubernetes_object.ts";
-import { type AddressPool, noPool } from "./address_pool.ts";
+import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import { ClusterCache } from "./cluster_cache.ts";
 import { keyOf } from "./cluster_feed.ts";
 import {
@@ -32,15 +24,19 @@ import {
   type ConfigurationCollection,
   createCollections,
 } from "./collections.ts";
-import { relevantResources } from "./relevant_resources.ts";
 import { objectAddresses } from "./reserved_addresses.ts";
 import { followSnapshot } from "./follow_snapshot.ts";
 import { SliceIndex } from "./slice_index.ts";
 import { SnapshotFile } from "./snapshot_file.ts";
-import { type ReadObject, readObject, type Rejection } from "./read_objects.ts";
+import { type ReadObject, readObject } from "./read_objects.ts";
+import {
+  type ClusterState,
+  readState,
+  type StateOptions,
+} from "./cluster_state.ts";
 
 /** Dependencies of reading a cluster. */
-export interface ClusterSourceOptions {
+export interface ClusterSourceOptions extends StateOptions {
   readonly api: KubernetesApi;
   readonly clock: Clock;
   readonly log: Log;
@@ -48,16 +44,8 @@ export interface ClusterSourceOptions {
   readonly schemas: KindSchemas;
   /** API group of the gateway's own kinds. */
   readonly policyApiGroup: string;
-  /** Only gateways of classes with this `controllerName` are served. */
-  readonly controllerName: string;
   /** Namespaces to watch; empty for all. */
   readonly namespaces: readonly string[];
-  /** Gives each gateway without `spec.addresses` an address of its own. */
-  readonly addressPool?: AddressPool | undefined;
-  /** The only gateway to serve, as `namespace/name`. */
-  readonly gateway?: string | undefined;
-  /** Each gateway has proxies of its own, which listen on all their addresses and have parameters. */
-  readonly isManaged: boolean;
   /** `api` is a controller, which delivers the objects of `gateway`. */
   readonly isDelivered?: boolean;
   /** Path of a file with what was read last, for a start while the API server is away. */
@@ -78,21 +66,6 @@ export interface Entry {
   readonly key: string;
   readonly object: KubernetesObject;
   readonly resource: Resource;
-}
-
-/** Objects of one class with what is wrong with them. */
-export interface ClusterState {
-  readonly classes: readonly KubernetesObject[];
-  /** Objects of the gateways that this controller serves, valid or not. */
-  readonly gateways: readonly KubernetesObject[];
-  /** Objects of the listener sets of these gateways, valid or not. */
-  readonly listenerSets: readonly KubernetesObject[];
-  /** Routes and policies by their UID. */
-  readonly objects: ReadonlyMap<string, KubernetesObject>;
-  readonly resources: ResourceSet;
-  readonly rejections: readonly Rejection[];
-  /** From a snapshot: the cluster has been changed since. */
-  readonly isRestored?: boolean;
 }
 
 /** Quiet time that ends a burst of changes, and the longest that a change waits for it. */
@@ -268,60 +241,13 @@ export class ClusterSource implements ObjectSource {
       return this.#state;
     }
     this.#stateVersion = this.cache.version;
-    this.#state = this.#build();
+    this.#state = readState({
+      cache: this.cache,
+      collections: this.#collections,
+      read: (object, collection) => this.#readOnce(object, collection),
+      reserved: this.#reserved(),
+    }, this.#options);
     return this.#state;
-  }
-
-  #build(): ClusterState {
-    const { controllerName, addressPool = noPool } = this.#options;
-    const classes = [...this.cache.objects("GatewayClass")].filter((object) =>
-      valueAt(object, "spec", "controllerName") === controllerName
-    );
-    const names = new Set(classes.map(({ metadata }) => metadata.name));
-    const { gateway: only, isManaged } = this.#options;
-    const gateways = [...this.cache.objects("Gateway")].filter((object) =>
-      names.has(String(valueAt(object, "spec", "gatewayClassName"))) &&
-      (only === undefined || objectKey(object) === only)
-    );
-    const served = new Set(gateways.map(objectKey));
-    const listenerSets = [...this.cache.objects("ListenerSet")].filter(
-      (object) => served.has(parentGatewayOf(object)),
-    );
-    const resources: Resource[] = [];
-    const rejections: Rejection[] = [];
-    const seen = new Map<string, KubernetesObject>();
-    for (const collection of this.#collections) {
-      const objects = collection.kind === "Gateway"
-        ? gateways
-        : collection.kind === "ListenerSet"
-        ? listenerSets
-        : this.cache.objectsOf(collection);
-      for (const object of objects) {
-        const read = this.#readOnce(object, collection);
-        if (read.resource !== undefined) resources.push(read.resource);
-        rejections.push(...read.rejections);
-        if (collection.hasStatus === true) {
-          seen.set(object.metadata.uid ?? "", object);
-        }
-      }
-    }
-    const all = resourceSetOf(resources);
-    const set = only === undefined ? all : relevantResources(all);
-    return {
-      classes,
-      gateways,
-      listenerSets,
-      objects: seen,
-      rejections,
-      isRestored: this.cache.restoredFrom !== undefined,
-      resources: {
-        ...set,
-        gateways: isManaged
-          ? set.gateways.map(withoutAddresses)
-          : addressPool.assign(set.gateways),
-        reserved: this.#reserved(),
-      },
-    };
   }
 
   #isReserved(slice: KubernetesObject | undefined): boolean {
@@ -349,20 +275,4 @@ export class ClusterSource implements ObjectSource {
     this.#read.set(object, read);
     return read;
   }
-}
-
-/** Returns the gateway of a `ListenerSet`, valid or not: `namespace/name`. */
-export function parentGatewayOf(set: KubernetesObject): string {
-  const { namespace = set.metadata.namespace, name } = objectAt(
-    set,
-    "spec",
-    "parentRef",
-  );
-  return `${namespace}/${name}`;
-}
-
-/** Addresses of a gateway with proxies of its own are those of its Service, not of its pods. */
-function withoutAddresses(gateway: Gateway): Gateway {
-  const { addresses: _, ...spec } = gateway.spec;
-  return { ...gateway, spec };
 }

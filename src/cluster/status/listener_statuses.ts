@@ -12,10 +12,7 @@ import {
   type KubernetesObject,
   objectKey,
 } from "../client/kubernetes_object.ts";
-import {
-  type ClusterState,
-  parentGatewayOf,
-} from "../source/cluster_source.ts";
+import { type ClusterState, parentGatewayOf } from "../source/cluster_state.ts";
 import type { StatusAddress } from "./service_addresses.ts";
 import type { Rejection } from "../source/read_objects.ts";
 import type { DesiredStatus, StatusSources } from "./status_sources.ts";

@@ -4,7 +4,7 @@ import type { Condition } from "../../compile/outcomes/listener_outcomes.ts";
 import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import type { StatusAddress } from "./service_addresses.ts";
-import type { ClusterState } from "../source/cluster_source.ts";
+import type { ClusterState } from "../source/cluster_state.ts";
 
 /** Sources of statuses. */
 export interface StatusSources {
