@@ -1,7 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import { recentTime } from "../../base/clock.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
-import { type JsonObject, stringMember } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import {
   RPC,
@@ -22,16 +22,15 @@ import type {
   ServerConnection,
   ServerSession,
 } from "../servers/server_connection.ts";
-import { ServerFailure } from "../servers/failures/server_failure.ts";
 import { Answer, jsonResponse } from "../streams/rpc_answer.ts";
 import type { Client } from "../clients/client.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
-import { type MessageStream, readEventId } from "../streams/message_stream.ts";
+import { readEventId } from "../streams/message_stream.ts";
 import { PendingQuestions } from "./pending_questions.ts";
 import { type RunningRequest, RunningRequests } from "./running_requests.ts";
 import { failureForEra, resultForEra } from "../clients/revision_results.ts";
-import { ServerNews } from "../clients/server_news.ts";
 import type { SessionFacts } from "./session_id.ts";
+import { SessionNews } from "./session_news.ts";
 import { SessionServers } from "./session_servers.ts";
 import { isNewsStream, SessionStreams } from "./session_streams.ts";
 
@@ -39,7 +38,6 @@ type Request = Extract<RpcMessage, { kind: "request" }>;
 
 /** Requests under way. */
 const MAX_RUNNING = 256;
-const MAX_SUBSCRIPTIONS = 256;
 /** Length in bytes of an answer that fits into a packet: a client has it as a whole, or has no id of an event to come back with. */
 const SHORT_ANSWER = 1024;
 /** Messages of a server before the client has chosen a level. */
@@ -71,10 +69,8 @@ export class ClientSession implements Client {
   readonly #running = new RunningRequests();
   readonly #streams: SessionStreams;
   readonly #questions: PendingQuestions;
-  /** Resources of which the client wants to hear, by server. */
-  readonly #subscriptions = new Map<McpServer, Set<string>>();
+  readonly #news: SessionNews;
   #level = DEFAULT_LEVEL;
-  #news: ServerNews | undefined;
 
   constructor(facts: SessionFacts, services: EndpointServices) {
     this.facts = facts;
@@ -85,6 +81,7 @@ export class ClientSession implements Client {
       services.clock,
       facts.revision === LEGACY_REVISION,
     );
+    this.#news = new SessionNews(this, services, this.#questions);
     this.usedAt = services.clock.monotonic();
   }
 
@@ -164,13 +161,8 @@ export class ClientSession implements Client {
     open: RunningRequest,
   ): Promise<ResponseMessage> {
     const answer = this.#beginAnswer(arrival);
-    void this.#runOpen(
-      request,
-      arrival,
-      answer,
-      (text) => answer.finish(text),
-      open,
-    );
+    const finish = (text: string) => answer.finish(text);
+    void this.#runOpen(request, arrival, answer, finish, open);
     return answer.response;
   }
 
@@ -199,15 +191,15 @@ export class ClientSession implements Client {
     if (last !== undefined && !isNewsStream(last.stream)) {
       return this.#streams.ofRequest(last.stream)?.connect(last.id);
     }
-    const stream = this.#streams.news(() => this.#stopNews());
+    const stream = this.#streams.news(() => this.#news.stop());
     const response = stream.connect(last?.id);
-    this.#news ??= this.#openNews(stream);
+    this.#news.open(stream);
     return response;
   }
 
   /** Ends the stream of news: the client continues the session elsewhere. Requests under way finish. */
   leave(): void {
-    this.#stopNews();
+    this.#news.stop();
     this.#streams.endNews();
   }
 
@@ -256,19 +248,14 @@ export class ClientSession implements Client {
 
   async #runOpen(
     { id, method, params }: Request,
-    { owners, sees, begun }: Arrival,
+    arrival: Arrival,
     answer: Answer,
     finish: (text: string) => void,
     open: RunningRequest,
   ): Promise<void> {
     const { cancellation } = open;
     try {
-      const side = {
-        ...this.#sideOf(params, cancellation, answer),
-        owners,
-        sees,
-        begun,
-      };
+      const side = this.#sideOf(params, cancellation, answer, arrival);
       const { _meta: _, ...own } = params;
       const result = await this.#dispatch(method, own, side);
       finish(writeResult(id, resultForEra("legacy", method, result)));
@@ -276,7 +263,7 @@ export class ClientSession implements Client {
       if (cancellation.cancelled) return answer.abandon();
       finish(writeError(id, this.#failureOf(method, error)));
     } finally {
-      begun?.leave();
+      arrival.begun?.leave();
       this.#running.delete(open);
       this.usedAt = this.#services.clock.monotonic();
     }
@@ -294,7 +281,7 @@ export class ClientSession implements Client {
         return await this.#setLevel(params["level"], side);
       case "resources/subscribe":
       case "resources/unsubscribe":
-        return await this.#subscribe(method, params, side);
+        return await this.#news.subscribe(method, params, side);
       default:
         return await this.#services.methods.handle(this, method, params, side);
     }
@@ -312,13 +299,13 @@ export class ClientSession implements Client {
     params: JsonObject,
     cancellation: Cancellation,
     answer: Answer,
-  ): Omit<RequestSide, "owners" | "sees" | "begun"> {
+    { owners, sees, begun }: Arrival,
+  ): RequestSide {
     const meta = params["_meta"];
     const token = Object(meta)["progressToken"];
     const send = (text: string) => answer.send(text);
     return {
-      client: this,
-      cancellation,
+      ...{ client: this, cancellation, owners, sees, begun },
       progressToken: typeof token === "string" || typeof token === "number"
         ? token
         : undefined,
@@ -343,35 +330,6 @@ export class ClientSession implements Client {
     return {};
   }
 
-  /** At servers without sessions, the stream of news names the resources. */
-  async #subscribe(
-    method: string,
-    params: JsonObject,
-    side: RequestSide,
-  ): Promise<JsonObject> {
-    const { methods } = this.#services;
-    const { server, key } = await methods.findResource(
-      this,
-      stringMember(params, "uri") ?? "",
-    );
-    const isNew = method === "resources/subscribe";
-    const uris = this.#subscriptions.getOrInsertComputed(
-      server,
-      () => new Set(),
-    );
-    if (isNew && uris.size >= MAX_SUBSCRIPTIONS) {
-      throw new RpcFailure(RPC.INVALID_REQUEST, "Too many subscriptions");
-    }
-    const { about } = await this.connect(server).catch(toRpcFailure);
-    const result = about.era === "legacy"
-      ? await methods.handle(this, method, params, side)
-      : {};
-    if (isNew) uris.add(key);
-    else uris.delete(key);
-    if (about.era === "modern") this.#news?.refresh(server);
-    return result;
-  }
-
   #takeNotification(method: string, params: JsonObject): void {
     if (method === "notifications/cancelled") {
       const { requestId } = params;
@@ -383,34 +341,9 @@ export class ClientSession implements Client {
       this.#servers.notify(method);
     }
   }
-
-  #openNews(stream: MessageStream): ServerNews {
-    const send = (text: string) => stream.send(text);
-    return new ServerNews({
-      services: this.#services,
-      user: this.user,
-      taskIds: this.tasks,
-      resourceUris: (server) => [...this.#subscriptions.get(server) ?? []],
-      connect: (server) => this.connect(server),
-      notify: (method, params) => send(writeNotification(method, params)),
-      ask: (requests) => this.#questions.ask(requests, send),
-      closesConnections: false,
-    });
-  }
-
-  #stopNews(): void {
-    this.#news?.close();
-    this.#news = undefined;
-  }
 }
 
 const cancelled = new RpcFailure(
   RPC.INTERNAL_ERROR,
   "The request was cancelled",
 );
-
-function toRpcFailure(error: unknown): never {
-  throw error instanceof ServerFailure
-    ? new RpcFailure(RPC.INTERNAL_ERROR, error.message)
-    : error;
-}
