@@ -157,11 +157,13 @@ Deno.test("gwctl shows who used what, and resets budgets", async () => {
   await using gateway = await GatewayProcess.start({
     config: configOf(upstream, {}),
   });
+  let exitCode = 0;
   const gwctl = async (...args: string[]) => {
     const admin = ["--admin", new URL(gateway.admin).host];
-    const { stdout, stderr } = await gatewayCommand({
+    const { code, stdout, stderr } = await gatewayCommand({
       args: ["ctl", "proxy", ...args, ...admin],
     }).output();
+    exitCode = code;
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return text(stdout) + text(stderr);
   };
@@ -182,10 +184,12 @@ Deno.test("gwctl shows who used what, and resets budgets", async () => {
   assert.match(await gwctl("usage", "--by", "model"), /^MODEL.*\ngpt-4o /);
   assert.match(await gwctl("usage", "--since", "x"), /invalid since/);
   const unknown = await gwctl("limits", "reset", "--limit", "foo");
+  assert.equal(exitCode, 1);
   assert.match(unknown, /invalid limit: expected one of these:\n {2}\S/);
   const [, name = ""] = /\n {2}(.*)\n/.exec(unknown) ?? [];
   assert.equal(
     await gwctl("limits", "reset", "--limit", name),
     "1 budget reset\n",
   );
+  assert.equal(exitCode, 0);
 });

@@ -172,7 +172,7 @@ export function NoStore() {
     <Empty title="No store for API keys" isPanel>
       With{" "}
       <code>config.kv</code>, keys and teams are made, rotated and revoked here.
-      Others are in the configuration.
+      Keys of the configuration are valid without it.
     </Empty>
   );
 }

@@ -97,7 +97,10 @@ const columns: readonly Column<LoggedRequest>[] = [
   [
     "Request",
     (failure) => (
-      <a href={linkTo("failures", failure.record)}>
+      <a
+        href={linkTo("failures", failure.record)}
+        title={nameOf(failure)}
+      >
         <span class="excerpt">{shorten(nameOf(failure))}</span>
       </a>
     ),
