@@ -18,11 +18,9 @@ export function hashOf(kind: KeyObjectKind, id: string): string {
     .digest("base64url");
 }
 
-/** Returns the digest of an object as words of a table. */
-export function digestOf(kind: KeyObjectKind, id: string): Int32Array {
-  return wordsOf(
-    Uint8Array.fromBase64(hashOf(kind, id), { alphabet: "base64url" }),
-  );
+/** Converts a digest of `hashOf` to the words of a table. */
+export function digestOf(hash: string): Int32Array {
+  return wordsOf(Uint8Array.fromBase64(hash, { alphabet: "base64url" }));
 }
 
 /** Converts a SHA-256 digest to the words of a table. */
@@ -60,7 +58,7 @@ export function findObject(
   kind: KeyObjectKind,
   id: string,
 ): KeyObject | undefined {
-  return objectAt(table, table.find(digestOf(kind, id)));
+  return objectAt(table, table.find(digestOf(hashOf(kind, id))));
 }
 
 /** Returns the record of a secret at a place of a table; `undefined` if it is 0, or has an object. */

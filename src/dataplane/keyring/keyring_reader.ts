@@ -7,6 +7,7 @@ import type { StoredKeys } from "../../policy/keys/stored_keys.ts";
 import type { KeyObject } from "../../policy/keys/key_objects.ts";
 import {
   digestOf,
+  hashOf,
   objectAt,
   secretAt,
   wordsOfHash,
@@ -133,7 +134,7 @@ export class KeyringReader implements StoredKeys {
     if (id === undefined) return undefined;
     const name = `${kind} ${id}`;
     const known = this.#owners.get(name);
-    const digest = known?.digest ?? digestOf(kind, id);
+    const digest = known?.digest ?? digestOf(hashOf(kind, id));
     const place = table.find(digest);
     if (known?.place === place) return known;
     const owner = { digest, place, object: objectAt(table, place) };

@@ -69,7 +69,10 @@ export class KeyringTable {
   /** Sets an object, unless a later version of it is known. */
   set(object: KeyObject): void {
     const { kind, id, sequence } = object;
-    const known = this.find(kind, id);
+    // Once: computing it takes as long as the rest.
+    const hash = hashOf(kind, id);
+    const own = digestOf(hash);
+    const known = objectAt(this.#table, this.#table.find(own));
     if (known !== undefined && known.sequence >= sequence) return;
     if (known === undefined) this.#objects++;
     this.#setText(object, known);
@@ -78,11 +81,11 @@ export class KeyringTable {
       const digest = hashes.has(hash) ? undefined : wordsOfHash(hash);
       if (digest !== undefined) this.#table.delete(digest);
     }
-    this.#write(digestOf(kind, id), object);
-    for (const { hash, expiresAt } of object.secrets ?? []) {
-      const digest = wordsOfHash(hash);
+    this.#write(own, object);
+    for (const secret of object.secrets ?? []) {
+      const digest = wordsOfHash(secret.hash);
       if (digest === undefined) continue;
-      this.#write(digest, { key: hashOf(kind, id), expiresAt });
+      this.#write(digest, { key: hash, expiresAt: secret.expiresAt });
     }
   }
 

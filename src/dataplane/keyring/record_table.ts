@@ -184,8 +184,7 @@ export class RecordTableWriter extends RecordTable {
     for (const place of this.places()) {
       const size = this.#sizeAt(place) / 4;
       next.words.set(this.words.subarray(place, place + size), next.#next);
-      const digest = this.words.slice(place, place + DIGEST_WORDS);
-      next.#link(digest, next.#next);
+      next.#add(this.words[place] ?? 0, next.#next);
       next.#next += size;
     }
     next.#liveBytes = this.#liveBytes;
@@ -204,10 +203,13 @@ export class RecordTableWriter extends RecordTable {
     if (known >= 0) {
       this.#liveBytes -= this.#sizeAt(this.recordAt(known));
       Atomics.store(this.slots, HEADER_WORDS + known, place);
-      return;
-    }
+    } else this.#add(digest[0] ?? 0, place);
+  }
+
+  /** Adds a record that the table does not have. @param word The first one of its digest. */
+  #add(word: number, place: number): void {
     const mask = this.slots.length - HEADER_WORDS - 1;
-    let index = (digest[0] ?? 0) & mask;
+    let index = word & mask;
     let found = Atomics.load(this.slots, HEADER_WORDS + index);
     while (found > 0) {
       index = (index + 1) & mask;
