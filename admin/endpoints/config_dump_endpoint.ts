@@ -1,14 +1,8 @@
 import { largeJson } from "../http/large_json.ts";
 import type { AdminTarget } from "../target/target.ts";
 
-/**
- * Returns the active configuration as a JSON document without secrets.
- * @param isCompact See `largeJson`.
- */
-export async function dumpConfig(
-  target: AdminTarget,
-  isCompact = false,
-): Promise<Response> {
+/** Returns the active configuration as a JSON document without secrets. */
+export async function dumpConfig(target: AdminTarget): Promise<Response> {
   const { binds, listeners, routes, backends, policies, ...state } =
     await target.dataPlane.call("describe");
   const { upstreams, lookups, cooldowns } = await target.dataPlane.call(
@@ -36,5 +30,28 @@ export async function dumpConfig(
     hash,
     appliedAt,
     lastRejected: lastRejected ?? null,
-  }, isCompact);
+  });
+}
+
+/** Returns the part of the active configuration that the web UI shows: routes and policies may be thousands. */
+export async function showConfig(target: AdminTarget): Promise<Response> {
+  const { listeners, routes, backends, policies } = await target.dataPlane.call(
+    "describe",
+  );
+  const { upstreams } = await target.dataPlane.call("tasks", 0);
+  return largeJson({
+    listeners: listeners.map(({ routes, ...listener }) => ({
+      ...listener,
+      routes: routes.length,
+    })),
+    routes,
+    backends,
+    endpoints: upstreams,
+    // What they set is with the listeners and routes where it is in force.
+    policies: policies.map(({ key, targetRefs, phase }) => ({
+      key,
+      targetRefs,
+      phase,
+    })),
+  }, true);
 }

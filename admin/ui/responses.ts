@@ -138,13 +138,23 @@ export interface UiSource extends ShownSource {
 
 /** The configuration in force. */
 export interface ShownConfiguration
-  extends Pick<DataPlaneDescription, "listeners" | "backends" | "policies"> {
+  extends Pick<DataPlaneDescription, "backends"> {
+  readonly listeners: readonly ShownListener[];
   readonly routes: readonly ShownRoute[];
+  /** Where policies apply, by their keys. */
+  readonly policies: readonly Pick<
+    DataPlaneDescription["policies"][number],
+    "key" | "targetRefs" | "phase"
+  >[];
   readonly endpoints?: TaskTree["upstreams"];
 }
 
 /** A listener of the configuration in force. */
-export type ShownListener = DataPlaneDescription["listeners"][number];
+export interface ShownListener
+  extends Omit<DataPlaneDescription["listeners"][number], "routes"> {
+  /** Number of routes. */
+  readonly routes: number;
+}
 
 /** A route of the configuration in force. */
 export interface ShownRoute

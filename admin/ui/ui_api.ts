@@ -11,7 +11,7 @@ import {
   revokeConnection,
 } from "../endpoints/connections_endpoint.ts";
 import { listGrants, revokeGrants } from "../endpoints/grants_endpoint.ts";
-import { dumpConfig } from "../endpoints/config_dump_endpoint.ts";
+import { showConfig } from "../endpoints/config_dump_endpoint.ts";
 import { showKeys } from "../endpoints/keys_endpoint.ts";
 import {
   changeLogFilter,
@@ -67,7 +67,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
   const { dataPlane } = target;
   return [
     get("status", (request) => json(describeStatus(options, request))),
-    get("config", () => dumpConfig(target, true)),
+    get("config", () => showConfig(target)),
     get("metrics", (request) => showMetrics(dataPlane, request)),
     get("budgets", async (request) => {
       const { budgets } = await dataPlane.call("describeState");

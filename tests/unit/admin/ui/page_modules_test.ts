@@ -131,7 +131,7 @@ Deno.test("relatedTo returns all items of a route's chain and nothing else", asy
     port: 80,
     protocol: "HTTP",
     policies: [],
-    routes: ["d/a/0", "d/b/0"],
+    routes: 2,
   };
   const route = (name: string, backend?: string) => ({
     key: `d/${name}/0`,

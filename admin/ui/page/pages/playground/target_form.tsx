@@ -1,6 +1,6 @@
 /** The controls that select a route and what is sent along with each request. */
 import type { ComponentChildren } from "../../kit/framework.ts";
-import { useLayoutEffect, useState } from "../../kit/framework.ts";
+import { useId, useLayoutEffect, useState } from "../../kit/framework.ts";
 import { Choice, Field, Form } from "../../kit/inputs.tsx";
 import type { Target } from "./relay.ts";
 import type { NamedTarget } from "./targets.ts";
@@ -44,6 +44,9 @@ export function useTarget(targets: readonly NamedTarget[]): TargetState {
   };
 }
 
+/** Routes to choose from at once: a list of thousands would take long to draw. */
+const MAX_OPTIONS = 100;
+
 interface TargetFormProps {
   readonly label: string;
   readonly state: TargetState;
@@ -63,15 +66,17 @@ export function TargetForm(
   return (
     <Form onSubmit={onSubmit} label={label}>
       {targets.length > 1 && (
-        <Choice
-          label="Route"
-          value={target.url}
-          options={targets.map(({ name, url }) => ({
-            title: name,
-            value: url,
-          }))}
-          onChange={state.setUrl}
-        />
+        targets.length > MAX_OPTIONS ? <RouteSearch state={state} /> : (
+          <Choice
+            label="Route"
+            value={target.url}
+            options={targets.map(({ name, url }) => ({
+              title: name,
+              value: url,
+            }))}
+            onChange={state.setUrl}
+          />
+        )
       )}
       <Field label="URL" isWide>
         <input
@@ -110,6 +115,37 @@ export function TargetForm(
         </div>
       </details>
     </Form>
+  );
+}
+
+/** Selects one of thousands of routes by its name, of which the first ones that contain the text are offered. */
+function RouteSearch(
+  { state: { targets, target, setUrl } }: { readonly state: TargetState },
+) {
+  const id = useId();
+  const [text, setText] = useState<string | undefined>(undefined);
+  const shown = text ?? targets.find(({ url }) => url === target.url)?.name ??
+    "";
+  const offered = targets.filter(({ name }) => name.includes(shown))
+    .slice(0, MAX_OPTIONS);
+  const choose = (next: string) => {
+    setText(next);
+    const chosen = targets.find(({ name }) => name === next);
+    if (chosen !== undefined) setUrl(chosen.url);
+  };
+  return (
+    <Field label="Route">
+      <input
+        type="search"
+        list={id}
+        value={shown}
+        spellcheck={false}
+        onInput={({ currentTarget }) => choose(currentTarget.value)}
+      />
+      <datalist id={id}>
+        {offered.map(({ name, url }) => <option key={url} value={name} />)}
+      </datalist>
+    </Field>
   );
 }
 

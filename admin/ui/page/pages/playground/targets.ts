@@ -28,8 +28,9 @@ export function targetsOf(
   const llms = new Map(
     backends.flatMap(({ key, llm }) => llm ? [[key, llm] as const] : []),
   );
+  const byKey = new Map(listeners.map((each) => [each.key, each]));
   return routes.flatMap((route): NamedTarget[] => {
-    const listener = listeners.find(({ key }) => key === route.listener);
+    const listener = byKey.get(route.listener);
     const path = route.matches.find(({ path: { type, value } }) =>
       type !== "RegularExpression" && !value.startsWith("/.well-known/")
     )?.path.value;

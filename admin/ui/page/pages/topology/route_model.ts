@@ -198,21 +198,18 @@ function gatewayItem(
     column: "gateways",
     title: listener.gatewayName,
     subtitle: `${listener.gatewayNamespace}, port ${ports}`,
-    detail: own.map(({ routes, ...rest }) => ({
-      ...rest,
-      routes: routes.length,
-    })),
+    detail: own,
   };
 }
 
-function listenerItem({ routes, ...listener }: ShownListener): Item {
+function listenerItem(listener: ShownListener): Item {
   const { key, listenerName, hostname, port, protocol, policies } = listener;
   return {
     id: `listener ${key}`,
     column: "listeners",
     title: listenerName,
     subtitle: `${protocol} ${hostname}:${port}`,
-    detail: { ...listener, routes: routes.length },
+    detail: listener,
     policies,
   };
 }
