@@ -38,7 +38,7 @@ import { changedKeys, manyKeyLookUps } from "./key_drills.ts";
 import { abandonedSessions, killedReplicas } from "./mcp_session_drills.ts";
 import { starvedBackend } from "./share_drills.ts";
 import { vaultSchedules } from "./vault_drills.ts";
-import { uiCost, uiFrames, uiMemory } from "./ui_drills.ts";
+import { uiCost, uiFrames, uiMemory, uiPages } from "./ui_drills.ts";
 import { reloads, soak } from "./worker_drills.ts";
 
 const LARGEST_WINDOW = 0x7fff_ffff;
@@ -74,6 +74,7 @@ const drills: Readonly<Record<string, () => Promise<Finding[]>>> = {
   "ui-cost": uiCost,
   "ui-frames": uiFrames,
   "ui-memory": uiMemory,
+  "ui-pages": uiPages,
 };
 
 /** Clients that never read an endless response: the memory of the gateway has to stay level. */

@@ -1,7 +1,13 @@
 /** A web UI that is open: what it costs the gateway, how long its frames take, and how much memory its tab has. */
 import type { CDPSession, Page } from "playwright-core";
-import { GatewayProcess } from "../harness/gateway/gateway_process.ts";
-import { longestTask, openUi, showView } from "../harness/browser/ui_page.ts";
+import type { GatewayProcess } from "../harness/gateway/gateway_process.ts";
+import {
+  contentOf,
+  sendLive,
+  startLargeGateway,
+} from "../harness/browser/large_gateway.ts";
+import { measureTasks } from "../harness/browser/page_tasks.ts";
+import { openUi, showView, views } from "../harness/browser/ui_page.ts";
 import { type Finding, sleep } from "./drill.ts";
 
 const ROUTES = 5000;
@@ -10,54 +16,21 @@ const FRAME_SECONDS = 20;
 const PAIRS = 7;
 const COST_SECONDS = 10;
 const MIB = 1024 * 1024;
+const SETTLING_MS = 20_000;
+const sizes = { routes: ROUTES, keys: 100_000 };
 
 const pages = ["Traffic", "Requests", "Topology"];
 
-function start(count: number): Promise<GatewayProcess> {
-  return GatewayProcess.start({
-    config: {
-      config: { accessLog: { enabled: false } },
-      routes: Array.from({ length: count }, (_, index) => ({
-        name: `route-${index}`,
-        matches: [{ path: { type: "PathPrefix", value: `/r/${index}` } }],
-        policies: {
-          directResponse: { status: index % 20 === 0 ? 503 : 200, body: "ok" },
-        },
-      })),
-    },
-  });
-}
-
-/** Sends requests to all routes at a steady rate until disposed. */
-function sendLive({ origin }: GatewayProcess): AsyncDisposable {
-  let count = 0;
-  const pending = new Set<Promise<void>>();
-  const send = async () => {
-    const response = await fetch(`${origin}/r/${count++ * 7 % ROUTES}/x`);
-    await response.body?.cancel();
-  };
-  const timer = setInterval(() => {
-    const sent = send().finally(() => pending.delete(sent));
-    pending.add(sent);
-  }, 1000 / LIVE_PER_SECOND);
-  return {
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer);
-      await Promise.all(pending);
-    },
-  };
-}
-
 /** Five thousand routes and a live log: no frame may take 50 ms. */
 export async function uiFrames(): Promise<Finding[]> {
-  await using gateway = await start(ROUTES);
-  await using _load = sendLive(gateway);
-  await using ui = await openUi(`${gateway.admin}/ui`);
+  await using gateway = await startLargeGateway(sizes);
+  await using _load = sendLive(gateway, sizes, LIVE_PER_SECOND);
+  await using ui = await openUi(`${gateway.process.admin}/ui`);
   const { page } = ui;
   const findings: Finding[] = [];
   for (const name of pages) {
     await page.evaluate(watchFrames);
-    const longest = await longestTask(page, async () => {
+    const { longestTask, longestFrame } = await measureTasks(page, async () => {
       await showView(page, name);
       for (let second = 0; second < FRAME_SECONDS; second++) {
         await sleep(1000);
@@ -68,12 +41,55 @@ export async function uiFrames(): Promise<Finding[]> {
     findings.push({
       drill: `${name}: ${ROUTES} routes, ${LIVE_PER_SECOND} requests/s`,
       figures: {
-        "longest task": `${longest.toFixed(1)} ms of processor time`,
+        "longest task": `${longestTask.toFixed(1)} ms of processor time`,
+        "longest frame": `${longestFrame.toFixed(1)} ms of processor time`,
         "frames above 50 ms": String(await page.evaluate("longFrames")),
       },
     });
   }
   return findings;
+}
+
+/** Every page of a gateway with 5,000 routes and 100,000 keys, loaded anew: it should show its content within a second. */
+export async function uiPages(): Promise<Finding[]> {
+  await using gateway = await startLargeGateway(sizes);
+  await using _load = sendLive(gateway, sizes, LIVE_PER_SECOND);
+  const { pid, admin } = gateway.process;
+  await using ui = await openUi(`${admin}/ui`);
+  const { page } = ui;
+  // Keys are read from the store, and failures remembered.
+  await sleep(SETTLING_MS);
+  const findings: Finding[] = [];
+  for (const name of views) {
+    await page.goto("about:blank");
+    const before = await processorMicros(pid);
+    let ready = 0;
+    let gatewayMs = 0;
+    const times = await measureTasks(page, async () => {
+      const startedAt = performance.now();
+      await page.goto(`${admin}/ui#${pageOf(name)}`);
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await contentOf[name]?.(page);
+      ready = performance.now() - startedAt;
+      gatewayMs = (await processorMicros(pid) - before) / 1000;
+    });
+    findings.push({
+      drill: `${name}: ${ROUTES} routes, ${sizes.keys} keys`,
+      figures: {
+        ready: `${ready.toFixed(0)} ms`,
+        "processor time of the page": `${times.total.toFixed(0)} ms`,
+        "of the gateway": `${gatewayMs.toFixed(0)} ms`,
+        "longest task": `${times.longestTask.toFixed(1)} ms`,
+        "longest frame": `${times.longestFrame.toFixed(1)} ms`,
+      },
+    });
+  }
+  return findings;
+}
+
+/** Returns the name of a page in its address. */
+function pageOf(title: string): string {
+  return title.toLowerCase().replace(/ .*/, "");
 }
 
 /** Lists the durations of frames that took more than 50 ms of wall time. */
@@ -92,10 +108,10 @@ const watchFrames = `
 /** A tab with a live log and one with charts, for MINUTES: its memory has to stay level. */
 export async function uiMemory(): Promise<Finding[]> {
   const minutes = Number(Deno.env.get("MINUTES") ?? 30);
-  await using gateway = await start(ROUTES);
-  await using _load = sendLive(gateway);
+  await using gateway = await startLargeGateway(sizes);
+  await using _load = sendLive(gateway, sizes, LIVE_PER_SECOND);
   const tabs = await Promise.all(["requests", "traffic"].map(async (name) => {
-    const ui = await openUi(`${gateway.admin}/ui#${name}`);
+    const ui = await openUi(`${gateway.process.admin}/ui#${name}`);
     const session = await ui.page.context().newCDPSession(ui.page);
     await session.send("Performance.enable");
     return { name, ui, session };
@@ -128,11 +144,12 @@ async function usedHeap(session: CDPSession): Promise<number> {
 
 /** Processor time of the gateway with the page open and closed, in turns: what is left of a core is there for requests. */
 export async function uiCost(): Promise<Finding[]> {
-  await using gateway = await start(100);
-  await using ui = await openUi(`${gateway.admin}/ui`);
-  await using _load = sendLive(gateway);
+  const few = { routes: 100, keys: 0 };
+  await using gateway = await startLargeGateway(few);
+  await using ui = await openUi(`${gateway.process.admin}/ui`);
+  await using _load = sendLive(gateway, few, LIVE_PER_SECOND);
   const findings: Finding[] = [];
-  await loadOf(gateway);
+  await loadOf(gateway.process);
   for (const name of pages) {
     const shares: Record<"open" | "closed", number[]> = {
       open: [],
@@ -141,8 +158,11 @@ export async function uiCost(): Promise<Finding[]> {
     for (let pair = 0; pair < PAIRS; pair++) {
       // Which one is first alternates.
       for (const isOpen of pair % 2 === 0 ? [true, false] : [false, true]) {
-        await show(ui.page, isOpen ? `${gateway.admin}/ui#${name}` : undefined);
-        shares[isOpen ? "open" : "closed"].push(await loadOf(gateway));
+        await show(
+          ui.page,
+          isOpen ? `${gateway.process.admin}/ui#${name}` : undefined,
+        );
+        shares[isOpen ? "open" : "closed"].push(await loadOf(gateway.process));
       }
     }
     const costs = shares.open.map((open, pair) =>

@@ -106,39 +106,3 @@ export function expectQuiet(
   );
   assert.deepEqual(complaints, []);
 }
-
-/** Returns the most processor time, in milliseconds, that one task of the page takes while `run` uses it. */
-export async function longestTask(
-  page: Page,
-  run: () => Promise<void>,
-): Promise<number> {
-  const browser = page.context().browser();
-  assert(browser !== null);
-  await browser.startTracing(page, { categories: ["toplevel"] });
-  await run();
-  const trace = await browser.stopTracing();
-  const { traceEvents }: { readonly traceEvents: readonly ChromiumEvent[] } =
-    JSON.parse(trace.toString());
-  const threads = new Set(
-    traceEvents.filter(({ args }) => args?.name === "CrRendererMain").map(
-      threadOf,
-    ),
-  );
-  const tasks = traceEvents.filter((event) =>
-    threads.has(threadOf(event)) && event.name.includes("RunTask")
-  );
-  return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000;
-}
-
-interface ChromiumEvent {
-  readonly name: string;
-  readonly pid: number;
-  readonly tid: number;
-  /** Microseconds of processor time. */
-  readonly tdur?: number;
-  readonly args?: { readonly name?: string };
-}
-
-function threadOf({ pid, tid }: ChromiumEvent): string {
-  return `${pid}/${tid}`;
-}

@@ -7,10 +7,10 @@ import {
   type TracedGateway,
 } from "../../harness/gateway/traced_gateway.ts";
 import { startUiGateway, uiUser } from "../../harness/browser/ui_gateway.ts";
+import { longestTask } from "../../harness/browser/page_tasks.ts";
 import {
   accessibilityProblems,
   expectQuiet,
-  longestTask,
   openUi,
   showView,
 } from "../../harness/browser/ui_page.ts";

@@ -9,10 +9,10 @@ import { until } from "../../harness/servers/held_upstream.ts";
 import { replaceFile } from "../../harness/gateway/file_gateway.ts";
 import { startTracedGateway } from "../../harness/gateway/traced_gateway.ts";
 import { startUiGateway, uiUser } from "../../harness/browser/ui_gateway.ts";
+import { longestTask } from "../../harness/browser/page_tasks.ts";
 import {
   accessibilityProblems,
   expectQuiet,
-  longestTask,
   openUi,
   showView,
   views,

@@ -1,0 +1,67 @@
+/** Pages of the web UI of a gateway with 5,000 routes, of two policies each. */
+import assert from "node:assert/strict";
+import {
+  contentOf,
+  sendLive,
+  startLargeGateway,
+} from "../../harness/browser/large_gateway.ts";
+import { measureTasks } from "../../harness/browser/page_tasks.ts";
+import {
+  expectQuiet,
+  openUi,
+  showView,
+  views,
+} from "../../harness/browser/ui_page.ts";
+
+const sizes = { routes: 5000, keys: 1000 };
+
+/** Processor time: some 30 ms on a machine that does nothing else. */
+const MOST_MS = 100;
+
+Deno.test("with 5,000 routes, no page has a task or a frame that takes long", async () => {
+  await using gateway = await startLargeGateway(sizes);
+  await using _load = sendLive(gateway, sizes, 50);
+  await using ui = await openUi(`${gateway.process.admin}/ui`);
+  const { page } = ui;
+  const long: string[] = [];
+
+  for (const view of views) {
+    const { longestTask, longestFrame } = await measureTasks(page, async () => {
+      await showView(page, view);
+      await contentOf[view]?.(page);
+      // What is below, and the next data, are drawn too.
+      await page.mouse.move(600, 400);
+      await page.mouse.wheel(0, 900);
+      await page.evaluate(
+        "new Promise((resolve) => requestIdleCallback(resolve, { timeout: 3000 }))",
+      );
+    });
+    if (Math.max(longestTask, longestFrame) < MOST_MS) continue;
+    long.push(`${view}: ${longestTask} ms, in a frame ${longestFrame} ms`);
+  }
+
+  assert.deepEqual(long, []);
+  expectQuiet(ui, gateway.process.admin);
+});
+
+Deno.test("a long table has a hundred rows, and more on request; long lists of routes are searched", async () => {
+  await using gateway = await startLargeGateway(sizes);
+  await using ui = await openUi(`${gateway.process.admin}/ui#keys`);
+  const { page } = ui;
+  const rows = page.getByRole("table", { name: "Teams" }).locator("tbody tr");
+
+  await page.getByRole("button", { name: "Show 100 more of 500" }).waitFor();
+  await rows.nth(99).waitFor();
+  const before = await rows.count();
+  await page.getByRole("button", { name: "Show 100 more of 500" }).click();
+  await rows.nth(199).waitFor();
+  await showView(page, "Memory");
+  await page.getByText(/ emptier ones are left out/).waitFor();
+  await showView(page, "Playground");
+  await page.getByLabel("Route", { exact: true }).fill("route-4711");
+  const url = await page.getByLabel("URL").inputValue();
+
+  assert.equal(before, 100);
+  assert.match(url, /\/r\/4711$/);
+  expectQuiet(ui, gateway.process.admin);
+});
