@@ -47,7 +47,7 @@ export async function showConfig(target: AdminTarget): Promise<Response> {
     routes,
     backends,
     endpoints: upstreams,
-    // What they set is with the listeners and routes where it is in force.
+    // Listeners and routes have their values.
     policies: policies.map(({ key, targetRefs, phase }) => ({
       key,
       targetRefs,

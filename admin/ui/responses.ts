@@ -141,7 +141,7 @@ export interface ShownConfiguration
   extends Pick<DataPlaneDescription, "backends"> {
   readonly listeners: readonly ShownListener[];
   readonly routes: readonly ShownRoute[];
-  /** Where policies apply, by their keys. */
+  /** Policies with their targets. */
   readonly policies: readonly Pick<
     DataPlaneDescription["policies"][number],
     "key" | "targetRefs" | "phase"

@@ -50,7 +50,7 @@ export async function uiFrames(): Promise<Finding[]> {
   return findings;
 }
 
-/** Every page of a gateway with 5,000 routes and 100,000 keys, loaded anew: it should show its content within a second. */
+/** Loads every page of a gateway with 5,000 routes and 100,000 keys: each should show its content within a second. */
 export async function uiPages(): Promise<Finding[]> {
   await using gateway = await startLargeGateway(sizes);
   await using _load = sendLive(gateway, sizes, LIVE_PER_SECOND);

@@ -29,7 +29,7 @@ Deno.test("with 5,000 routes, no page has a task or a frame that takes long", as
     const { longestTask, longestFrame } = await measureTasks(page, async () => {
       await showView(page, view);
       await contentOf[view]?.(page);
-      // What is below, and the next data, are drawn too.
+      // Later parts of tables, and the next data, are drawn too.
       await page.mouse.move(600, 400);
       await page.mouse.wheel(0, 900);
       await page.evaluate(
