@@ -7,7 +7,7 @@ import type { McpServerSettings } from "../servers/mcp_settings.ts";
 import { ServerFailure } from "../servers/failures/server_failure.ts";
 import { OtherTools, type ServerTools, suspicionsOf } from "./suspicions.ts";
 import type { ToolLock } from "../servers/tool_approval.ts";
-import { digestOfTool, heldReason, lockedTool } from "./tool_lock.ts";
+import { heldReason, lockedTool } from "./tool_lock.ts";
 import type { ToolPins } from "./tool_pins.ts";
 
 const SHOWN_TOOLS = 5;
@@ -60,7 +60,7 @@ export class ToolGuard {
     items: Tools,
   ): Promise<Tools> {
     const lock = await this.lockOf({ name, approval }, items);
-    const hash = hashOf(items);
+    const hash = hashOf([...items.values()]);
     this.#latest.set(name, { server: name, prefix, items, hash });
     const lists = [...this.#latest.values()];
     const state = lists.map(({ hash }) => hash).join();
@@ -134,7 +134,7 @@ export class ToolGuard {
     problems: readonly string[],
   ): void {
     this.#report(
-      `suspicion ${server} ${digestOfTool(item)} ${problems}`,
+      `suspicion ${server} ${hashOf([item])} ${problems}`,
       () =>
         this.#log.warn("A tool of an MCP server is suspicious", {
           server,
@@ -175,9 +175,8 @@ function* judge(items: Tools, lock: ToolLock | undefined, others: OtherTools) {
   return judged;
 }
 
-function hashOf(items: Tools): string {
-  return createHash("sha256").update(JSON.stringify([...items.values()]))
-    .digest("base64url");
+function hashOf(items: readonly JsonObject[]): string {
+  return createHash("sha256").update(JSON.stringify(items)).digest("base64url");
 }
 
 function lockedTools(items: Tools) {

@@ -98,10 +98,10 @@ export class ModernConnection implements ServerConnection {
         const { resultType: _, ...complete } = result;
         return complete;
       }
-      if (side.takesInputRequired) return result;
       const { requestState } = result;
       const requests = readInputRequests(result["inputRequests"]);
       if (requests === undefined) throw this.#failure("asks for invalid input");
+      if (side.takesInputRequired) return result;
       round = {
         ...params,
         inputResponses: await side.ask(requests),

@@ -1,92 +1,22 @@
 /** Lists that are at hand for an hour change as soon as their server says so, for the clients of all workers. */
 import assert from "node:assert/strict";
 import { startTestGateway } from "../../../harness/gateway/gateway.ts";
-import { GatewayProcess } from "../../../harness/gateway/gateway_process.ts";
 import { startChangingServer } from "../../../harness/mcp/changing_server.ts";
-import {
-  callModern,
-  fetchModern,
-  listTools,
-  type ModernCall,
-} from "../../../harness/mcp/modern_call.ts";
+import { callModern, listTools } from "../../../harness/mcp/modern_call.ts";
 import { stdioServer } from "../../../harness/mcp/stdio_processes.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
+import {
+  announcements,
+  keys,
+  listEverywhere,
+  listOfUsers,
+  startGateway,
+} from "./changed_lists_client.ts";
 
-/** Requests by which each worker is reached. */
-const REQUESTS = 16;
-/** A client that was not told by then never is. */
-const LIMIT_MS = 30_000;
-const wanted = {
-  toolsListChanged: true,
-  promptsListChanged: true,
-  resourcesListChanged: true,
-};
+/** Announcements of a flood, and the time that it takes. */
+const ROUNDS = 100;
+const FLOOD_MS = 10_000;
 const lists = ["tools/list", "prompts/list", "resources/list"] as const;
-
-function startGateway(
-  server: Readonly<Record<string, unknown>>,
-  { workers = 2, lock, policies = {}, more = [] }: {
-    readonly workers?: number;
-    /** Further servers. */
-    readonly more?: readonly Readonly<Record<string, unknown>>[];
-    readonly lock?: Readonly<Record<string, unknown>>;
-    readonly policies?: Readonly<Record<string, unknown>>;
-  } = {},
-): Promise<GatewayProcess> {
-  const servers = [{ name: "a", ...server }, ...more];
-  const mcp = { servers, ...(lock && { lock }) };
-  return GatewayProcess.start({
-    config: {
-      config: { workers },
-      routes: [{ name: "tools", policies, backends: [{ mcp }] }],
-    },
-  });
-}
-
-/** Returns all that a list has, of requests that reach all workers; each of them has it at hand afterwards. */
-async function listEverywhere(
-  { origin }: GatewayProcess,
-  method: string,
-  options: ModernCall = {},
-): Promise<ReadonlySet<string>> {
-  using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
-  const seen = new Set<string>();
-  for (let i = 0; i < REQUESTS; i++) {
-    const all = { ...options, client };
-    const { result } = await callModern(`${origin}/mcp`, method, {}, all);
-    const [items = []] = Object.values(result).filter(Array.isArray);
-    seen.add(items.map(({ name }: { name: string }) => name).join());
-  }
-  return seen;
-}
-
-/** Yields the notifications of changed lists that a client gets. */
-async function* announcements(
-  { origin }: { readonly origin: string },
-  user?: string,
-) {
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), LIMIT_MS);
-  try {
-    const response = await fetchModern(
-      `${origin}/mcp`,
-      "subscriptions/listen",
-      { notifications: wanted },
-      {
-        signal: limit.signal,
-        ...(user !== undefined &&
-          { headers: { authorization: `Bearer key-of-${user}` } }),
-      },
-    );
-    const text = response.body?.pipeThrough(new TextDecoderStream());
-    for await (const chunk of text ?? []) {
-      const methods = chunk.matchAll(/"method":"([^"]*list_changed)"/g);
-      for (const [, method = ""] of methods) yield method;
-    }
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 for (const workers of [1, 2]) {
   Deno.test(`a client that lists after an announcement gets what is new, ${workers} worker(s)`, async () => {
@@ -275,18 +205,36 @@ Deno.test("what a server changes while its stream is broken is announced once th
   await announced.return();
 });
 
-const users = ["ada", "bob"];
-const keys = users.map((name) => ({
-  key: `key-of-${name}`,
-  metadata: { name },
-}));
+Deno.test("a server that announces changes without end reaches its clients about once a second", async () => {
+  const clock = new FakeClock();
+  await using server = startChangingServer();
+  await using gateway = await startEndpoint(server.url, clock);
+  const url = `${gateway.origin}/mcp`;
+  let told = 0;
+  const announced = announcements(gateway);
+  const following = (async () => {
+    for await (const method of announced) {
+      if (method.includes("tools")) told++;
+    }
+  })();
+  await server.listened;
 
-/** Returns what the requests of each user list. */
-async function listOfUsers(gateway: GatewayProcess) {
-  const listed = [];
-  for (const user of users) {
-    const headers = { authorization: `Bearer key-of-${user}` };
-    listed.push([...await listEverywhere(gateway, "tools/list", { headers })]);
+  for (let round = 0; round < ROUNDS; round++) {
+    server.change([`tool${round}`]);
+    await listTools(url);
+    clock.advance(FLOOD_MS / ROUNDS);
   }
-  return listed;
+
+  const listed = await listTools(url);
+  assert.deepEqual(listed, [`tool${ROUNDS - 1}`]);
+  assert.ok(told > 1 && told < 2 * FLOOD_MS / 1000, `${told}`);
+  await gateway[Symbol.asyncDispose]();
+  await Promise.allSettled([following]);
+});
+
+function startEndpoint(url: string, clock: FakeClock) {
+  const mcp = { servers: [{ name: "a", url }] };
+  return startTestGateway({ routes: [{ backends: [{ mcp }] }] }, {}, [], {
+    clock,
+  });
 }
