@@ -1,5 +1,5 @@
 import {
-  clientSecretFields,
+  openIdClientFields,
   sealingSecret,
   sessionFields,
 } from "./login_fields.ts";
@@ -30,20 +30,11 @@ const roles = s.refine(
 /** Login of users at the admin interface. */
 export const adminLoginSchema = s.refine(
   s.object({
-    issuer: s.field("Issuer of the OpenID provider.", httpUrl),
-    clientId: s.field(
-      "Client ID of the gateway at the provider, with the redirect URI `<url>/ui/login/callback`.",
-      s.text(2048),
-    ),
-    ...clientSecretFields,
-    caFile: s.field(
-      "File with the only CAs that certificates of the provider are verified with, PEM, read at startup. Default: the system's CAs.",
-      s.optional(s.text(4096)),
-    ),
-    scopes: s.field(
-      "Scopes besides `openid`, such as `groups`.",
-      s.withDefault(s.list(s.text(256), { max: 16 }), []),
-    ),
+    ...openIdClientFields({
+      issuer: "Issuer of the OpenID provider.",
+      redirectUri: "<url>/ui/login/callback",
+      scopes: "`groups`",
+    }),
     url: s.field(
       "URL at which users reach the admin interface, such as `https://admin.example.com`, if a proxy is in front of it. Default: as the browser names it.",
       s.optional(s.refine(

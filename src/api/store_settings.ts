@@ -1,4 +1,4 @@
-import { clientSecretFields, sealingSecret } from "./login_fields.ts";
+import { openIdClientFields, sealingSecret } from "./login_fields.ts";
 import { positiveDuration } from "./schema/duration.ts";
 import { httpUrl, redisUrl } from "./schema/scalars.ts";
 import * as s from "./schema/schema.ts";
@@ -58,20 +58,11 @@ export const connectionsSchema = s.object({
     s.list(
       s.refine(
         s.object({
-          issuer: s.field("Issuer of the ID tokens, and of `iss`.", httpUrl),
-          clientId: s.field(
-            "Client ID of the gateway at the provider, with the redirect URI `<url>/login`.",
-            s.text(2048),
-          ),
-          ...clientSecretFields,
-          caFile: s.field(
-            "File with the only CAs that certificates of the provider are verified with, PEM, read at startup. Default: the system's CAs.",
-            s.optional(s.text(4096)),
-          ),
-          scopes: s.field(
-            "Scopes besides `openid`, such as `profile`, with which the pages show the name of the user.",
-            s.withDefault(s.list(s.text(256), { max: 16 }), []),
-          ),
+          ...openIdClientFields({
+            issuer: "Issuer of the ID tokens, and of `iss`.",
+            redirectUri: "<url>/login",
+            scopes: "`profile`, with which the pages show the name of the user",
+          }),
         }),
         s.atMostOne("clientSecret", "clientSecretFile"),
       ),
