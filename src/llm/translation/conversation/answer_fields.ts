@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import type { AnswerEvent } from "./conversation.ts";
 
 /** An answer of a provider that does not have the form of its API. */
 export class UnknownAnswerError extends Error {
@@ -29,6 +30,27 @@ export function objectsOf(
 export function countOf(holder: JsonObject, name: string): number {
   const value = holder[name];
   return typeof value === "number" && value > 0 ? value : 0;
+}
+
+/** Reads the `usage` of OpenAI's APIs. @param input In the names of its fields: `prompt` or `input`. @param output `completion` or `output`. */
+export function openAiUsage(
+  answer: JsonObject,
+  input: "prompt" | "input",
+  output: "completion" | "output",
+): readonly AnswerEvent[] {
+  const usage = objectOf(answer, "usage");
+  const ofInput = objectOf(usage, `${input}_tokens_details`);
+  const ofOutput = objectOf(usage, `${output}_tokens_details`);
+  return [{
+    type: "usage",
+    usage: {
+      input: countOf(usage, `${input}_tokens`),
+      cachedInput: countOf(ofInput, "cached_tokens"),
+      cacheWrite: countOf(ofInput, "cache_write_tokens"),
+      output: countOf(usage, `${output}_tokens`),
+      reasoning: countOf(ofOutput, "reasoning_tokens"),
+    },
+  }];
 }
 
 /** Returns the index of a block that an event belongs to; 0 without it. */

@@ -3,7 +3,11 @@ import {
   type JsonObject,
   stringMember,
 } from "../../../base/json.ts";
-import { countOf, objectOf, objectsOf } from "../conversation/answer_fields.ts";
+import {
+  objectOf,
+  objectsOf,
+  openAiUsage,
+} from "../conversation/answer_fields.ts";
 import { ChatCalls } from "./chat_calls.ts";
 import type {
   AnswerEvent,
@@ -39,7 +43,7 @@ export class ChatReader implements AnswerReader {
       ...objectsOf(message, "tool_calls").flatMap((call) =>
         this.#calls.whole(call)
       ),
-      ...usageOf(answer),
+      ...openAiUsage(answer, "prompt", "completion"),
       ...this.#finishOf(choice),
     ];
   }
@@ -60,7 +64,9 @@ export class ChatReader implements AnswerReader {
       ...objectsOf(delta, "tool_calls").flatMap((call) =>
         this.#calls.delta(call)
       ),
-      ...(isJsonObject(event["usage"]) ? usageOf(event) : []),
+      ...(isJsonObject(event["usage"])
+        ? openAiUsage(event, "prompt", "completion")
+        : []),
     ];
   }
 
@@ -100,22 +106,4 @@ function readTexts(message: JsonObject): readonly AnswerEvent[] {
     if (url) events.push({ type: "image", url });
   }
   return events;
-}
-
-function usageOf(answer: JsonObject): readonly AnswerEvent[] {
-  const usage = objectOf(answer, "usage");
-  const details = objectOf(usage, "prompt_tokens_details");
-  return [{
-    type: "usage",
-    usage: {
-      input: countOf(usage, "prompt_tokens"),
-      cachedInput: countOf(details, "cached_tokens"),
-      cacheWrite: countOf(details, "cache_write_tokens"),
-      output: countOf(usage, "completion_tokens"),
-      reasoning: countOf(
-        objectOf(usage, "completion_tokens_details"),
-        "reasoning_tokens",
-      ),
-    },
-  }];
 }

@@ -4,10 +4,10 @@ import {
   stringMember,
 } from "../../../base/json.ts";
 import {
-  countOf,
   indexOf,
   objectOf,
   objectsOf,
+  openAiUsage,
   unknownForm,
 } from "../conversation/answer_fields.ts";
 import { CallOrder } from "../conversation/call_order.ts";
@@ -124,7 +124,7 @@ export class ResponsesReader implements AnswerReader {
   #finish(answer: JsonObject): readonly AnswerEvent[] {
     return [
       ...this.#calls.finish(),
-      ...usageOf(objectOf(answer, "usage")),
+      ...openAiUsage(answer, "input", "output"),
       { type: "finish", reason: this.#reasonOf(answer) },
     ];
   }
@@ -153,21 +153,6 @@ function readSaid(item: JsonObject): readonly AnswerEvent[] {
   const text = parts.map((part) => stringMember(part, "text") ?? "")
     .filter((each) => each !== "").join("\n\n");
   return text === "" ? [] : [{ type: "thinking", text }];
-}
-
-function usageOf(usage: JsonObject): readonly AnswerEvent[] {
-  const input = objectOf(usage, "input_tokens_details");
-  const output = objectOf(usage, "output_tokens_details");
-  return [{
-    type: "usage",
-    usage: {
-      input: countOf(usage, "input_tokens"),
-      cachedInput: countOf(input, "cached_tokens"),
-      cacheWrite: countOf(input, "cache_write_tokens"),
-      output: countOf(usage, "output_tokens"),
-      reasoning: countOf(output, "reasoning_tokens"),
-    },
-  }];
 }
 
 const statuses: ReadonlyMap<string, number> = new Map([
