@@ -39,7 +39,8 @@ export interface CompileOptions {
 }
 
 /** The dependencies of all passes. */
-export interface Context extends CompileOptions, CompileParts {
+export interface Context
+  extends Omit<CompileOptions, "readFile">, CompileParts {
   readonly references: References;
   readonly report: Report;
   /** See `ResourceSet`. */
@@ -59,7 +60,6 @@ export function begin(
   const { separatesGateways = false, isolatesErrors = false } = resources;
   const report = new Report();
   const parts = compilations.begin(report, environment);
-  const readFile = readOnce(options.readFile);
   const { egress = openEgress } = options;
   const allowed = {
     loopbackPorts: allowedLoopbackPorts(resources, options),
@@ -69,11 +69,12 @@ export function begin(
     connectsUsers: options.connectsUsers ?? false,
   };
   const references = new References(resources);
+  const readFile = readOnce(options.readFile);
   parts.inputs.fill({ ...allowed, readFile, references });
   return {
     ...options,
     ...parts,
-    ...{ readFile, references, report },
+    ...{ references, report },
     ...{ environment, unusablePorts, separatesGateways, isolatesErrors },
   };
 }

@@ -135,11 +135,11 @@ function reportProblem(
 /** Returns an empty string when the CA cannot be read; then no client certificate is trusted. */
 function loadClientCa(
   site: ListenerSite,
-  { readFile, report }: TlsContext,
+  { inputs, report }: TlsContext,
 ): string {
   try {
     const source = site.spec.tls?.clientCa ?? "";
-    const pem = loadPem(source, readFile);
+    const pem = loadPem(source, inputs);
     parseCertificates(pem, nameOfPem(source));
     return pem;
   } catch (error) {
@@ -257,14 +257,14 @@ function loadCertificate(
     readonly source: CertificateSource;
     readonly count: number;
   },
-  { readFile, report, now, path }: PlacedContext,
+  { inputs, report, now, path }: PlacedContext,
 ): Certificate[] {
   let field = "cert";
   try {
-    const chain = loadPem(cert, readFile);
+    const chain = loadPem(cert, inputs);
     const leaf = parseLeaf(chain, nameOfPem(cert));
     field = "key";
-    const privateKey = loadPem(key, readFile);
+    const privateKey = loadPem(key, inputs);
     const parsed = pairWithKey(leaf, chain, privateKey);
     if (now !== undefined && now > leaf.validToDate.getTime()) {
       const message =

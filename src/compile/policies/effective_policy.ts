@@ -44,7 +44,7 @@ type OnConflict = (
 ) => void;
 
 /** Dependencies of merging policies. */
-interface MergeContext {
+export interface MergeContext {
   readonly policies: PolicyRegistry;
   readonly checks: PolicyChecks;
   readonly attached: Attached;

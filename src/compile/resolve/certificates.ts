@@ -3,12 +3,7 @@ import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts
 import type { Secret } from "../../api/resources/cluster_kinds.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate } from "../../snapshot/snapshot.ts";
-import {
-  type Inputs,
-  mayRefer,
-  type ReadFile,
-  readFileOf,
-} from "./references.ts";
+import { type Inputs, mayRefer, readFileOf } from "./references.ts";
 import type { Named, Report } from "../memory/report.ts";
 import type { ObjectRef } from "../../api/resources/gateway_tls.ts";
 import type { Gateway } from "../../api/resources/gateway_resource.ts";
@@ -18,7 +13,6 @@ import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
 
 /** Dependencies of reading certificates. */
 export interface TlsContext {
-  readonly readFile: ReadFile;
   readonly inputs: Inputs;
   readonly report: Report;
   /** Wall-clock time in milliseconds; without it, no certificate counts as expired. */
@@ -26,10 +20,10 @@ export interface TlsContext {
 }
 
 /** Returns inline PEM as it is, or reads it from a file. @throws When the file cannot be read. */
-export function loadPem(pathOrPem: string, readFile: ReadFile): string {
+export function loadPem(pathOrPem: string, inputs: Inputs): string {
   if (isPem(pathOrPem)) return pathOrPem;
   try {
-    return readFile(pathOrPem);
+    return readFileOf(inputs)(pathOrPem);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new TypeError(`no such file "${pathOrPem}"`);
@@ -214,7 +208,7 @@ export function loadCa(
 ): string {
   const source = inline ?? file;
   if (source === undefined) return readCa(from, { group, kind, name }, inputs);
-  const pem = loadPem(source, readFileOf(inputs));
+  const pem = loadPem(source, inputs);
   parseCertificates(pem, nameOfPem(source));
   return pem;
 }

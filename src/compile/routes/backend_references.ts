@@ -3,11 +3,7 @@ import type {
   RequestMirror,
 } from "../../api/rules/http_filter.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
-import {
-  type PolicyChecks,
-  trafficOfFilter,
-} from "../policies/check_policies.ts";
+import { trafficOfFilter } from "../policies/check_policies.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
 import type { BackendRef, HttpRoute } from "../../api/resources/http_route.ts";
@@ -20,17 +16,14 @@ import type { Backend, WebUiAccess } from "../../snapshot/backend.ts";
 import type { Mirror, WeightedBackend } from "../../snapshot/snapshot.ts";
 import { type Attached, policiesAt } from "../attach/attach_policies.ts";
 import { serviceBackendKey } from "../backends/service_backends.ts";
-import type { ConditionReason, Report } from "../memory/report.ts";
+import type { MergeContext } from "../policies/effective_policy.ts";
+import type { ConditionReason } from "../memory/report.ts";
 import { type Inputs, mayRefer } from "../resolve/references.ts";
 
 /** Dependencies of compiling the backends of rules. */
-export interface ForwardingContext {
-  readonly policies: PolicyRegistry;
+export interface ForwardingContext extends MergeContext {
   readonly inputs: Inputs;
-  readonly attached: Attached;
-  readonly checks: PolicyChecks;
   readonly factory: PolicyFactory;
-  readonly report: Report;
   /** As `ResourceSet.environment`. */
   readonly environment: readonly string[] | undefined;
   /** As `CompileOptions.sessionSecret`. */
