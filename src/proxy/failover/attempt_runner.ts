@@ -19,6 +19,7 @@ import {
   responseOf,
 } from "./outcome.ts";
 import { isUnsent } from "./retry.ts";
+import { awaitAnswer, isWholeAnswer } from "./whole_answer.ts";
 
 /** Sends the request of an exchange to a backend. */
 export type SendToBackend = (
@@ -115,6 +116,12 @@ export class AttemptRunner {
       const outcome = await send({ target, hasAlternative, limitMs }, exchange);
       const { response, isUpstream } = outcome;
       if (!isUpstream) return outcome;
+      const isReplaceable = hasAlternative && route.choice?.isLlm === true &&
+        route.replaysFailures === true;
+      if (isReplaceable && isWholeAnswer(response)) {
+        const { cancellation, held } = request;
+        await awaitAnswer(response, { held, clock, cancellation });
+      }
       const leavesFilters = route.choice?.leavesFilters === true;
       const limit = {
         clock,

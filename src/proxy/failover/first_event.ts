@@ -7,9 +7,8 @@ import {
   readEvent,
   type ServerSentEvent,
 } from "../../base/wire/event_stream.ts";
-import type { Body } from "../../http/body.ts";
-import type { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
+import { StartedBody } from "../body/started_body.ts";
 
 /** Longer comments before the first event count as a start. */
 const MAX_HELD_BYTES = 64 * 1024;
@@ -92,32 +91,4 @@ function isError({ type, data }: ServerSentEvent): boolean {
   const start = data?.subarray(0, MAX_ERROR_START) ?? new Uint8Array();
   return type === "error" ||
     errorData.test(Buffer.from(start).toString("latin1"));
-}
-
-/** A body whose first chunk has been read. */
-class StartedBody implements Body {
-  readonly length: number | undefined;
-  readonly #rest: Body;
-  #first: Uint8Array | undefined;
-
-  constructor(first: Uint8Array, rest: Body) {
-    this.length = rest.length;
-    this.#rest = rest;
-    this.#first = first;
-  }
-
-  get trailers(): HeaderList | undefined {
-    return this.#rest.trailers;
-  }
-
-  read(): ReturnType<Body["read"]> {
-    const first = this.#first;
-    this.#first = undefined;
-    return first ?? this.#rest.read();
-  }
-
-  cancel(reason: unknown): void {
-    this.#first = undefined;
-    this.#rest.cancel(reason);
-  }
 }

@@ -9,6 +9,8 @@ import type { ProviderServer } from "./provider_server.ts";
 export type GroupMember = readonly [
   server: ProviderServer,
   settings?: Readonly<Record<string, unknown>>,
+  /** Fields of the backend beside `llm`. */
+  fields?: Readonly<Record<string, unknown>>,
 ];
 
 /** Starts a gateway with a route to several providers, named `one`, `two` and so on. */
@@ -28,7 +30,8 @@ export async function startModelGroup(
       ...rule,
       backends: members.map((_, index) => ({ backend: names[index] })),
     }],
-    backends: members.map(([{ host }, settings], index) => ({
+    backends: members.map(([{ host }, settings, fields], index) => ({
+      ...fields,
       name: names[index],
       llm: {
         provider: "OpenAICompatible",

@@ -4,15 +4,26 @@ import { isJsonObject, parseJson } from "../../../../src/base/json.ts";
 import { answerChat } from "../../../harness/llm/chat_answers.ts";
 import { eventStream } from "../../../harness/llm/llm_answers.ts";
 import { chat, startModelGroup } from "../../../harness/llm/model_group.ts";
-import { startProvider } from "../../../harness/llm/provider_server.ts";
+import {
+  type ProviderRequestSeen,
+  startProvider,
+} from "../../../harness/llm/provider_server.ts";
 
 const REQUESTS = 1000;
 const AT_ONCE = 20;
+/** The failing deployment, which may hang, has so long. */
+const FIRST_BYTE = "250ms";
 
-type Answer = () => Response;
+type Answer = (request: ProviderRequestSeen) => Response | Promise<Response>;
 
 function fails(status: number, message = "no", headers = {}): Answer {
   return () => Response.json({ error: { message } }, { status, headers });
+}
+
+/** Waits until the gateway leaves. */
+async function hang({ signal }: ProviderRequestSeen): Promise<Response> {
+  await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  return new Response();
 }
 
 const streamed = { headers: { "content-type": "text/event-stream" } };
@@ -32,7 +43,23 @@ const ways: Readonly<Record<string, Answer>> = {
     new Response(": wait\n\n", streamed),
   "streams that begin with an error": () =>
     eventStream([{ type: "error", error: { message: "Overloaded" } }]),
+  "answers that break off": () => breakOff(),
+  "no response at all": hang,
 };
+
+/** An answer whose connection breaks after its first bytes. */
+function breakOff(): Response {
+  let reads = 0;
+  const body = new ReadableStream({
+    pull(controller) {
+      if (reads++ > 0) return controller.error(new Error("broken"));
+      controller.enqueue(new TextEncoder().encode('{"id":"1","choices":['));
+    },
+  });
+  return new Response(body, {
+    headers: { "content-type": "application/json" },
+  });
+}
 
 for (const [way, answer] of Object.entries(ways)) {
   Deno.test(`a deployment that fails with ${way} costs none of ${REQUESTS} requests`, async () => {
@@ -40,7 +67,7 @@ for (const [way, answer] of Object.entries(ways)) {
     await using second = startProvider(answerChat);
     await using third = startProvider(answerChat);
     await using gateway = await startModelGroup([
-      [failing],
+      [failing, {}, { timeouts: { firstByte: FIRST_BYTE } }],
       [second],
       [third],
     ]);
