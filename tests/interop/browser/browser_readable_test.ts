@@ -1,4 +1,4 @@
-/** What a reader sees of tables and charts: nothing is cut off without a sign of it. */
+/** Tables and charts whose parts are not cut off, unless a sign says so. */
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
 import { GatewayProcess } from "../../harness/gateway/gateway_process.ts";
