@@ -119,7 +119,7 @@ function alternativeNames({ subjectaltname }: PeerCertificate): string[] {
 function asTlsError(endpoint: string, cause: unknown): unknown {
   if (isUnreachable(cause)) return cause;
   const [message, options] = speaksNoTls(cause)
-    ? [`"${endpoint}" does not speak TLS; is it a plain HTTP port?`]
+    ? [`"${endpoint}" does not speak TLS: it may be a plain HTTP port`]
     : [`Cannot establish TLS with "${endpoint}"`, { cause }];
   return new GatewayError(
     "upstream_tls_failed",

@@ -136,7 +136,7 @@ const byReason: Readonly<
     "Check that it runs and listens at this address, and that the name in it is known here.",
   ),
   upstream_tls_failed: unreachable(
-    "Compare its certificate with `tls` of the backend: name and trusted certificates.",
+    "Compare its certificate with `tls` of the backend: name and trusted certificates. Over plain HTTP, leave `tls` out, or set `plainText: true` of an LLM provider.",
   ),
   upstream_overloaded: unreachable(
     "All its connections are in use; raise `maxConnections` or `maxPendingRequests` of the backend, or add another.",

@@ -429,3 +429,31 @@ Deno.test("gwctl explain reports the address that a name may not have", async ()
   );
   assert.match(stdout, /fix {5}Backends may not have this address/);
 });
+
+Deno.test("explain leads from a provider that does not speak TLS to plainText", async () => {
+  await using upstream = new RawUpstream(async (connection) => {
+    await connection.send("HTTP/1.1 400 Bad Request\r\n\r\n");
+  });
+  await using gateway = await startTracedGateway({
+    routes: [{
+      name: "chat",
+      backends: [{
+        llm: {
+          provider: "OpenAICompatible",
+          host: `127.0.0.1:${upstream.port}`,
+        },
+      }],
+    }],
+  });
+
+  const response = await fetch(`${gateway.origin}/v1/models`);
+  await response.body?.cancel();
+  const id = response.headers.get("x-request-id") ?? "";
+  const { stdout } = await gatewayCommand({
+    args: ["ctl", "explain", id, "--admin", new URL(gateway.admin).host],
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+
+  assert.match(text, /does not speak TLS: it may be a plain HTTP port\.$/m);
+  assert.match(text, /set `plainText: true` of an LLM provider\.$/m);
+});

@@ -267,7 +267,7 @@ Deno.test("Upstream reports a server that does not speak TLS", async () => {
   assert.equal(failure.code, "upstream_tls_failed");
   assert.equal(
     describeError(failure),
-    `"127.0.0.1:${server.port}" does not speak TLS; is it a plain HTTP port?`,
+    `"127.0.0.1:${server.port}" does not speak TLS: it may be a plain HTTP port`,
   );
 });
 
