@@ -2,6 +2,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import type { KeyOwner } from "../../../src/dataplane/keyring/key_owner.ts";
 import type {
+  OwnBudget,
   OwnKeysAnswer,
   OwnKeysCommand,
 } from "../../../src/dataplane/keyring/own_keys.ts";
@@ -225,13 +226,19 @@ async function readReport(
     `team ${team.id}`,
     ...keys.map(({ id }) => `key ${id}`),
   ]);
-  const { budgets } = await dataPlane.call("describeState");
+  const state = await dataPlane.call("describeState");
+  const budgets = budgetsOf(state.budgets, owners, now);
+  const isUsed = ({ owner, amount }: OwnBudget) =>
+    budgets.some((each) =>
+      each.owner === owner && each.entry.startsWith(amount)
+    );
   return {
     user,
     team,
     keys,
     ...grants,
-    budgets: budgetsOf(budgets, owners, now),
+    budgets,
+    unusedBudgets: found.budgets.filter((each) => !isUsed(each)),
     usage: {
       today: await usageSince(now - now % DAY_MS),
       month: await usageSince(month),

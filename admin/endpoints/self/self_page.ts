@@ -1,5 +1,8 @@
 import type { KeyOwner } from "../../../src/dataplane/keyring/key_owner.ts";
-import type { OwnTeam } from "../../../src/dataplane/keyring/own_keys.ts";
+import type {
+  OwnBudget,
+  OwnTeam,
+} from "../../../src/dataplane/keyring/own_keys.ts";
 import type { KeyObjectView } from "../../../src/dataplane/keyring/keyring_views.ts";
 import {
   escapeHtml,
@@ -20,6 +23,8 @@ export interface SelfReport {
   readonly grants: readonly GrantView[];
   /** Budgets of the user, of the keys and of the team, of which something is used. */
   readonly budgets: readonly BudgetView[];
+  /** The others: those of which nothing is used. */
+  readonly unusedBudgets: readonly OwnBudget[];
   /** By model, tool and key; days and months are those of UTC. */
   readonly usage: {
     readonly today: readonly ShownSum[];
@@ -40,7 +45,8 @@ export interface PageNotice {
 /** Renders the page on which users see and change their own keys. */
 export function renderOwnKeys(
   { name }: KeyOwner,
-  { team, keys, grants, budgets, usage, connections }: SelfReport,
+  { team, keys, grants, budgets, unusedBudgets, usage, connections }:
+    SelfReport,
   notice?: PageNotice,
 ): string {
   return renderPage(
@@ -69,10 +75,12 @@ ${
     }
 <h1 id="budgets">Budgets</h1>
 ${
-      renderList(
-        budgets.map(describeBudget),
-        "Nothing is used.",
-      )
+      renderList([
+        ...budgets.map(describeBudget),
+        ...unusedBudgets.map(({ owner, amount }) =>
+          `${owner}: ${amount}: nothing is used`
+        ),
+      ], "There is no budget.")
     }
 <h1 id="usage">Usage today</h1>
 ${renderUsage(usage.today)}

@@ -9,6 +9,8 @@ import {
   type KeyObjectFields,
   keyObjectSchemas,
 } from "../../policy/keys/key_objects.ts";
+import { budgetsOfUser, ownBudgets } from "../../policy/keys/key_caller.ts";
+import { describeAmount } from "../../policy/rate_limit/rate_limit_budget.ts";
 import {
   checkFields,
   createSecret,
@@ -48,6 +50,14 @@ export interface OwnTeam {
   readonly models: readonly string[] | undefined;
 }
 
+/** A budget of a user, of a key or of the team. */
+export interface OwnBudget {
+  /** Such as `team blue`. */
+  readonly owner: string;
+  /** Such as `500 USD per month`. */
+  readonly amount: string;
+}
+
 /** Result of a command. */
 export type OwnKeysAnswer =
   | {
@@ -57,6 +67,8 @@ export type OwnKeysAnswer =
     readonly team: OwnTeam;
     /** Those that are not revoked. */
     readonly keys: readonly KeyObjectView[];
+    /** All budgets that concern the user, used or not. */
+    readonly budgets: readonly OwnBudget[];
   }
   | {
     readonly result: "changed";
@@ -118,6 +130,13 @@ function list(table: KeyringTable, owner: KeyOwner, now: number) {
       models: team?.allow?.models,
     },
     keys: keys.map((key) => viewOf(key, now)),
+    budgets: [
+      ...keys.flatMap(ownBudgets),
+      ...budgetsOfUser(table.find("user", userIdOf(owner)), team),
+    ].map(({ kind, id, budget }) => ({
+      owner: `${kind} ${id}`,
+      amount: describeAmount({ ...budget, entries: [] }),
+    })),
   } as const;
 }
 

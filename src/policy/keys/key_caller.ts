@@ -97,11 +97,15 @@ export function createCaller(
 
 /** Returns the budgets of the key, of its user, of each user of its team, and of the team. */
 function budgetsOf({ key, user, team }: CallerObjects): CallerBudget[] {
-  const own = [key, user, team].flatMap((object) =>
-    (object?.budgets ?? []).flatMap((budget) =>
-      object === undefined ? [] : { kind: object.kind, id: object.id, budget }
-    )
-  );
+  return [...ownBudgets(key), ...budgetsOfUser(user, team)];
+}
+
+/** Returns the budgets that all keys of a user have in common. */
+export function budgetsOfUser(
+  user: KeyObject | undefined,
+  team: KeyObject | undefined,
+): CallerBudget[] {
+  const own = [...ownBudgets(user), ...ownBudgets(team)];
   if (user === undefined) return own;
   const { id, budgets = [] } = user;
   // The same budget twice would count each request twice.
@@ -109,6 +113,13 @@ function budgetsOf({ key, user, team }: CallerObjects): CallerBudget[] {
     .filter((budget) => !budgets.some((each) => isSame(each, budget)))
     .map((budget) => ({ kind: "user", id, budget }) as const);
   return [...own, ...ofEachUser];
+}
+
+/** Returns the budgets of an object itself. */
+export function ownBudgets(object: KeyObject | undefined): CallerBudget[] {
+  if (object === undefined) return [];
+  const { kind, id, budgets = [] } = object;
+  return budgets.map((budget) => ({ kind, id, budget }));
 }
 
 function isSame(one: KeyBudget, other: KeyBudget): boolean {

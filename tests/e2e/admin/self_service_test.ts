@@ -169,6 +169,32 @@ Deno.test("users make keys as their team allows, which work at all workers, and 
   );
 });
 
+Deno.test("a new key and a new budget are on the own page at once, before anything is used", async () => {
+  await using site = await startSite();
+  await administer(site, "teams", blue);
+  const ada = await site.logIn("ada");
+
+  const key = await make(site, ada, { name: "laptop" });
+  const first = (await send(site, "GET /self", ada)).text;
+  await administer(site, "teams/blue", {
+    action: "update",
+    budgets: [{ cost: { usd: 5, unit: "Months" } }],
+  });
+  const second = (await send(site, "GET /self", ada)).text;
+  const { budgets, unusedBudgets } = JSON.parse(
+    (await send(site, "GET /self/keys", ada)).text,
+  );
+
+  assert.match(first, new RegExp(`value="${key.id}"`));
+  assert.match(first, /user [^:<]*: 4 requests per day: nothing is used/);
+  assert.match(second, /team blue: 5 USD per month: nothing is used/);
+  assert.deepEqual(budgets, []);
+  assert.deepEqual(unusedBudgets.map(({ amount }: Json) => amount), [
+    "5 USD per month",
+    "4 requests per day",
+  ]);
+});
+
 Deno.test("users reach neither keys of others nor more than their team allows", async () => {
   await using site = await startSite();
   await administer(site, "teams", blue);
