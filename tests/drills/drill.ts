@@ -15,6 +15,8 @@ export const MIB = 1024 * 1024;
 export interface Finding {
   readonly drill: string;
   readonly figures: Readonly<Record<string, string | number>>;
+  /** Reports whether the figures are what the gateway promises; the drill fails otherwise. */
+  readonly isKept?: boolean;
 }
 
 /** Starts a gateway whose upstream is at `port`; `/quick` responds itself, `/rules` reads the body, `/tokens` counts tokens. */

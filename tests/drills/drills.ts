@@ -274,18 +274,24 @@ async function manyConnections(): Promise<Finding[]> {
   }];
 }
 
-function print({ drill, figures }: Finding): void {
+function print({ drill, figures, isKept = true }: Finding): void {
   const text = Object.entries(figures)
     .map(([name, value]) => `${name} ${value}`).join(", ");
-  Deno.stdout.writeSync(new TextEncoder().encode(`${drill}: ${text}\n`));
+  Deno.stdout.writeSync(
+    new TextEncoder().encode(`${isKept ? "" : "FAILED "}${drill}: ${text}\n`),
+  );
 }
 
+let hasFailed = false;
 const chosen = Deno.args.length > 0 ? Deno.args : Object.keys(drills);
 for (const name of chosen) {
   const drill = drills[name];
   if (drill === undefined) {
     throw new Error(`No drill "${name}": ${Object.keys(drills).join(", ")}`);
   }
-  for (const finding of await drill()) print(finding);
+  for (const finding of await drill()) {
+    print(finding);
+    hasFailed ||= finding.isKept === false;
+  }
 }
-Deno.exit(0);
+Deno.exit(hasFailed ? 1 : 0);

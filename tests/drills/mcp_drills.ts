@@ -9,6 +9,8 @@ const CLIENTS = 8;
 /** `MCP_SECONDS=5` makes the drill shorter. */
 const FAULT_SECONDS = Number(Deno.env.get("MCP_SECONDS") ?? 30);
 const FLAP_MS = 500;
+/** Time in which the tools of a server that is well again are listed. */
+const BACK_MS = 5000;
 const SLOW_MS = 4000;
 const local = { hostname: "127.0.0.1", onListen: () => {} };
 
@@ -63,6 +65,7 @@ export async function failingServer(): Promise<Finding[]> {
     findings.push({
       drill: `1 of ${SERVERS} servers: ${fault}`,
       figures: { ...load, backMs },
+      isKept: load.failed === 0 && backMs < BACK_MS,
     });
     await well.shutdown();
   }
@@ -211,8 +214,16 @@ export async function programStarts(): Promise<Finding[]> {
   }
   const goneMs = Math.round(performance.now() - killedAt);
   return [
-    { drill: `${STARTS} starts of processes`, figures },
-    { drill: "SIGKILL of the gateway", figures: { running, orphans, goneMs } },
+    {
+      drill: `${STARTS} starts of processes`,
+      figures,
+      isKept: figures["failed"] === 0 && figures["orphans"] === 0,
+    },
+    {
+      drill: "SIGKILL of the gateway",
+      figures: { running, orphans, goneMs },
+      isKept: orphans === 0,
+    },
   ];
 }
 

@@ -7,6 +7,8 @@ import { type Finding, residentMib } from "./drill.ts";
 /** `MCP_SESSIONS=200000` makes the drill longer. */
 const SESSIONS = Number(Deno.env.get("MCP_SESSIONS") ?? 50_000);
 const AT_ONCE = 16;
+/** Sessions with state in a process, and those that end just now. */
+const MAX_OPEN = 10_000 + 2 * AT_ONCE;
 const KILLS = Number(Deno.env.get("MCP_KILLS") ?? 5);
 
 /** Begins sessions that nobody ends: memory stays level, and those that the gateway forgets end at the server, too. */
@@ -45,7 +47,12 @@ export async function abandonedSessions(): Promise<Finding[]> {
     arguments: {},
   });
   figures["callsAfter"] = result?.content?.[0]?.text === "ok" ? 1 : 0;
-  return [{ drill: `${SESSIONS} abandoned sessions`, figures }];
+  return [{
+    drill: `${SESSIONS} abandoned sessions`,
+    figures,
+    isKept: failed === 0 && open.size <= MAX_OPEN &&
+      figures["callsAfter"] === 1,
+  }];
 }
 
 /** Kills the replica that has a call whose user is asked: it has its effect once, or the client learns that it is lost. */
@@ -63,6 +70,7 @@ export async function killedReplicas(): Promise<Finding[]> {
     findings.push({
       drill: `${KILLS} replicas killed during an elicitation, ${era} server`,
       figures: { effects, ...outcomes },
+      isKept: effects === (outcomes["done"] ?? 0),
     });
   }
   return findings;
