@@ -64,6 +64,8 @@ export async function openUi(
 
 /** Shows a view and waits for its heading. */
 export async function showView(page: Page, name: string): Promise<void> {
+  // Until then, there is neither a menu nor a link.
+  await page.getByRole("heading", { level: 1 }).waitFor();
   const menu = page.getByRole("button", { name: "Menu" });
   if (await menu.isVisible()) await menu.click();
   await page.getByRole("navigation").getByRole("link", { name, exact: true })

@@ -145,6 +145,27 @@ for (const { name, viewport } of narrow) {
   });
 }
 
+Deno.test("a menu that is opened before the gateway responds stays open", async () => {
+  await using gateway = await startTracedGateway({ routes: [hello] });
+  await using ui = await openUi("about:blank", {
+    viewport: { width: 320, height: 640 },
+  });
+  const { page } = ui;
+  const menu = page.getByRole("button", { name: "Menu" });
+  const response = Promise.withResolvers<void>();
+  await page.route("**/ui/api/status", async (route) => {
+    await response.promise;
+    await route.continue();
+  });
+
+  await page.goto(`${gateway.admin}/ui`);
+  await menu.click();
+  response.resolve();
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+
+  assert.equal(await menu.getAttribute("aria-expanded"), "true");
+});
+
 Deno.test("every page can be used with the keyboard only: all controls are reached in order, and none keeps the focus", async () => {
   await using gateway = await startBusyGateway();
   await using ui = await openUi(`${gateway.admin}/ui`);

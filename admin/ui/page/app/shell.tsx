@@ -68,7 +68,8 @@ function Navigation({ pages, page }: NavigationProps) {
   const close = () => {
     isOpen.value = false;
   };
-  useLayoutEffect(close, [page]);
+  // Not with the first page, which comes with the status: somebody may have opened the menu before.
+  useLayoutEffect(close, [navigations.value]);
   const groups = [...Map.groupBy(pages, ({ group }) => group)];
   return (
     <header
