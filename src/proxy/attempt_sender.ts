@@ -16,6 +16,7 @@ import {
 } from "../policy/authentication/request_identity.ts";
 import type { Backend } from "../snapshot/backend.ts";
 import { Attempts } from "./request/attempts.ts";
+import { McpTargets } from "./request/mcp_targets.ts";
 import type { AttemptTarget } from "./balancing/attempt_target.ts";
 import { hashOf } from "./balancing/hash.ts";
 import { CredentialedTarget } from "./credentials/credentialed_target.ts";
@@ -190,7 +191,7 @@ export class AttemptSender {
       onRead: (message) => {
         if (!isJsonObject(message)) return;
         const read = mcpMessageOf(message);
-        attempts.mcp = read && resolveTarget(read, exchange.context);
+        attempts.mcp = read && resolveTarget(read, McpTargets.of(route));
       },
     });
   }

@@ -217,20 +217,21 @@ export class Pipeline {
 
   /** Adds what the gateway tells the backend. */
   #addHeaders(exchange: Exchange): void {
-    const { request, requestId, originalRequest } = exchange;
-    const { trustsPeer } = this.#options;
-    const isTrusted = trustsPeer(request.source);
+    const { request, requestId, originalRequest, routed } = exchange;
     const address = clientKey(exchange.client.address);
     const identity = clientOf(exchange.slots);
     request.owners = identity === ""
       ? [address]
       : [address, `identity ${identity}`];
-    addForwardingHeaders(
-      request,
-      requestId,
-      originalRequest.authority,
-      isTrusted,
-    );
+    // MCP servers behind an endpoint get requests of the gateway's own.
+    if (routed.backend?.mcp === undefined) {
+      addForwardingHeaders(
+        request,
+        requestId,
+        originalRequest.authority,
+        this.#options.trustsPeer(request.source),
+      );
+    }
     exchange.span?.inject(request.headers);
   }
 

@@ -66,14 +66,12 @@ function withServer(
   context: TargetContext,
   template?: string,
 ): McpMessage {
-  for (const kind of ["tool", "prompt", "resource"] as const) {
-    const name = message[kind]?.name;
-    const server = name === undefined
-      ? undefined
-      : context.mcpServer?.(kind, template ?? name);
-    if (server !== undefined) return { ...message, server };
-  }
-  return message;
+  const { tool, prompt, resource } = message;
+  const target = tool ?? prompt ?? resource;
+  if (target === undefined) return message;
+  const kind = tool ? "tool" : prompt ? "prompt" : "resource";
+  const server = context.mcpServer?.(kind, template ?? target.name);
+  return server === undefined ? message : { ...message, server };
 }
 
 /** A tool, prompt or resource that a message names. */
@@ -207,27 +205,25 @@ function uriOf({ uri }: JsonObject): Target {
 }
 
 /** Return the field of `mcp` for the target of a message, and its name, by method. */
-const targets: Readonly<
-  Record<string, ((params: JsonObject) => Target) | undefined>
-> = {
-  "tools/call": nameOf("tool"),
-  "prompts/get": nameOf("prompt"),
-  "resources/read": uriOf,
-  "resources/subscribe": uriOf,
-  "resources/unsubscribe": uriOf,
-  "completion/complete": ({ ref }) => {
+const targets: ReadonlyMap<string, (params: JsonObject) => Target> = new Map([
+  ["tools/call", nameOf("tool")],
+  ["prompts/get", nameOf("prompt")],
+  ["resources/read", uriOf],
+  ["resources/subscribe", uriOf],
+  ["resources/unsubscribe", uriOf],
+  ["completion/complete", ({ ref }) => {
     const { name, uri } = isJsonObject(ref) ? ref : {};
     if (name === undefined) return ["resource", uri];
     // Servers may read either.
     return ["prompt", uri === undefined ? name : null];
-  },
-  "subscriptions/listen": ({ notifications }) => {
+  }],
+  ["subscriptions/listen", ({ notifications }) => {
     const uris = subscribedUris(notifications);
     // Expressions are about one resource.
     const isOne = Array.isArray(uris) && uris.length <= 1;
     return ["resource", isOne ? uris[0] : null];
-  },
-};
+  }],
+]);
 
 /** Returns the list of resources of a subscription, as the client sends it. */
 function subscribedUris(notifications: unknown): unknown {
@@ -256,16 +252,17 @@ export function mcpMessageOf(message: JsonObject): McpMessage | undefined {
   // A response to a request of the server.
   if (methodName === undefined) return {};
   if (typeof methodName !== "string") return undefined;
-  const target = Object.hasOwn(targets, methodName)
-    ? targets[methodName]
-    : undefined;
+  const target = targets.get(methodName);
   if (target === undefined) return { methodName };
   const fields = isJsonObject(params) ? params : {};
   const [field, name] = target(fields);
   if (name === undefined && field === "resource") return { methodName };
   if (typeof name !== "string") return undefined;
-  const args = field === "tool" ? fields["arguments"] ?? undefined : undefined;
-  if (args === undefined) return { methodName, [field]: { name } };
-  if (!isJsonObject(args)) return undefined;
-  return { methodName, [field]: { name, arguments: args } };
+  if (field === "prompt") return { methodName, prompt: { name } };
+  if (field === "resource") return { methodName, resource: { name } };
+  const args = fields["arguments"] ?? undefined;
+  if (args === undefined) return { methodName, tool: { name } };
+  return isJsonObject(args)
+    ? { methodName, tool: { name, arguments: args } }
+    : undefined;
 }

@@ -1,8 +1,4 @@
-import { owningServer } from "../../mcp/names/owning_server.ts";
-import {
-  type DiscoveryRole,
-  discoveryRole,
-} from "../../mcp/discovery/discovery_tools.ts";
+import type { DiscoveryRole } from "../../mcp/discovery/discovery_tools.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import type {
   PolicyContext,
@@ -11,7 +7,7 @@ import type {
 import type { PolicyTrace } from "../../policy/contract/policy_trace.ts";
 import { Slots } from "../../policy/contract/slot.ts";
 import type { ResponseCounts } from "../../llm/usage/token_usage.ts";
-import type { Route } from "../../snapshot/snapshot.ts";
+import { McpTargets } from "./mcp_targets.ts";
 import type { RoutedRequest } from "./routed_request.ts";
 
 /** The facts of a request that never change. */
@@ -63,16 +59,16 @@ export class RequestContext implements PolicyContext {
     kind: "tool" | "prompt" | "resource",
     name: string,
   ): string | undefined {
-    const { route = this.#routed.findRoute()?.value } = this.#routed;
-    return route && serverOf(route, kind, name);
+    return this.#mcpTargets?.mcpServer(kind, name);
   }
 
   discoveryRole(name: string): DiscoveryRole | undefined {
+    return this.#mcpTargets?.discoveryRole(name);
+  }
+
+  get #mcpTargets(): McpTargets | undefined {
     const { route = this.#routed.findRoute()?.value } = this.#routed;
-    const searches = route?.backends.some(({ backend }) =>
-      backend?.mcp?.discovery !== undefined
-    );
-    return searches ? discoveryRole(name) : undefined;
+    return route && McpTargets.of(route);
   }
 
   get readableBy(): ReadableBy | undefined {
@@ -101,32 +97,4 @@ export class RequestContext implements PolicyContext {
   get resourcePath(): string | undefined {
     return this.#routed.route?.resourcePath;
   }
-}
-
-const MAX_NAMES = 1000;
-/** Longer names are not kept. */
-const MAX_NAME_LENGTH = 128;
-/** Servers of routes by kind and name: the configuration alone says them. */
-const knownServers = new WeakMap<Route, Map<string, string | undefined>>();
-
-/** Returns the server of a target, if it is the same at all backends of a route. */
-function serverOf(
-  route: Route,
-  kind: "tool" | "prompt" | "resource",
-  name: string,
-): string | undefined {
-  const known = knownServers.getOrInsertComputed(route, () => new Map());
-  const key = `${kind} ${name}`;
-  if (known.has(key)) return known.get(key);
-  const targets = route.backends.flatMap(({ backend }) => backend?.mcp ?? []);
-  const owners = new Set(
-    targets.map(({ servers }) =>
-      owningServer(servers.map(({ settings }) => settings), kind, name)
-    ),
-  );
-  const [only] = owners;
-  const server = owners.size === 1 ? only : undefined;
-  if (known.size >= MAX_NAMES) known.clear();
-  if (name.length <= MAX_NAME_LENGTH) known.set(key, server);
-  return server;
 }
