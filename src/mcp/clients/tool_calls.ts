@@ -24,10 +24,12 @@ export type CallResult = "ok" | "tool_error" | "error";
 /**
  * Called when a tool is called; the returned function is called at the end.
  * @param tool Name that clients use; empty for one that the server has not listed.
+ * @param beganAt Monotonic time in milliseconds, if it has been read.
  */
 export type ObserveCall = (
   server: string,
   tool: string,
+  beganAt?: number,
 ) => (result: CallResult) => void;
 
 /** Dependencies of calls. */
@@ -78,9 +80,13 @@ export class ToolCalls {
   }
 
   /** As `ObserveCall`, for a call of a tool under the name that clients use. */
-  observe(name: string, place: Place): ReturnType<ObserveCall> {
+  observe(
+    name: string,
+    place: Place,
+    beganAt?: number,
+  ): ReturnType<ObserveCall> {
     const isKnown = this.#catalog.knowsTool(place, name);
-    return this.#observe(place.server.name, isKnown ? name : "");
+    return this.#observe(place.server.name, isKnown ? name : "", beganAt);
   }
 
   /** Returns the arguments of a tool that clients repeat in headers; none for a tool that does not exist, or whose server fails. */

@@ -1,3 +1,4 @@
+import { utf8 } from "../../base/bytes.ts";
 import { isAt } from "./call_outline.ts";
 
 const LINE_FEED = 0x0a;
@@ -6,8 +7,9 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 
 /** Fields of events (WHATWG HTML, "Server-sent events"), with the values that an answer may have. */
-const fields = ["data", "event", "id", "retry"] as const;
-const MESSAGE = "message";
+const fields = (["data", "event", "id", "retry"] as const)
+  .map((name) => ({ name, bytes: utf8(name) }));
+const MESSAGE = utf8("message");
 
 /** The data of an event: start and end of one line. */
 export interface EventSpan {
@@ -55,7 +57,7 @@ function fieldOf(bytes: Uint8Array, start: number, end: number) {
   while (colon < end && bytes[colon] !== COLON) colon++;
   const name = colon === start
     ? ""
-    : fields.find((each) => isAt(bytes, start, colon, each));
+    : fields.find((each) => isAt(bytes, start, colon, each.bytes))?.name;
   const value = bytes[colon + 1] === SPACE ? colon + 2 : colon + 1;
   return name === undefined ? undefined : { name, value };
 }

@@ -1,9 +1,10 @@
 import { Buffer } from "node:buffer";
+import { utf8 } from "../../base/bytes.ts";
 import { JsonCursor, jsonNames } from "../../base/json/json_cursor.ts";
 import { KIND } from "../../base/json/json_tokens.ts";
 import type { Era } from "../protocol/revisions.ts";
 import { MAX_DEPTH } from "../protocol/rpc_messages.ts";
-import { isAt, isText } from "./call_outline.ts";
+import { isAt, isText, readInteger } from "./call_outline.ts";
 
 /** The answer to a call of a tool, as parts of its message. */
 export interface AnswerOutline {
@@ -25,6 +26,8 @@ export interface AnswerForm {
 }
 
 const messageNames = jsonNames("jsonrpc", "id", "result");
+const VERSION_NAME = 0;
+const RESULT = 2;
 /** Members of results that matter; the first ones stay as they are if their values are ordinary, and the last ones never. */
 const resultNames = jsonNames(
   "content",
@@ -45,7 +48,10 @@ const RESULT_TYPE = 3;
 const META = 4;
 const typeName = jsonNames("type");
 /** Types of content without URIs. */
-const plainTypes = ['"text"', '"image"', '"audio"'];
+const plainTypes = ['"text"', '"image"', '"audio"'].map(utf8);
+const VERSION = utf8('"2.0"');
+const TRUE = utf8("true");
+const COMPLETE = utf8('"complete"');
 
 /** Finds the parts of an answer; `undefined` for one that has to be parsed because something in it has to change, or is invalid. */
 export function outlineAnswer(
@@ -63,9 +69,11 @@ export function outlineAnswer(
     if (name < 0 || (found & 1 << name) !== 0) return undefined;
     found |= 1 << name;
     const { at } = json;
-    const isOrdinary = name === 2
+    const isOrdinary = name === RESULT
       ? result.read()
-      : isAt(bytes, at, json.skip(), name === 0 ? '"2.0"' : String(form.id));
+      : name === VERSION_NAME
+      ? isAt(bytes, at, json.skip(), VERSION)
+      : readInteger(bytes, at, json.skip()) === form.id;
     if (!isOrdinary) return undefined;
   }
   const isWhole = found === 0b111 && json.isAtEnd && !json.hasBreaks &&
@@ -120,10 +128,10 @@ class ResultReader implements AnswerOutline {
         }
         break;
       case IS_ERROR:
-        this.isError = isAt(bytes, at, json.skip(), "true");
+        this.isError = isAt(bytes, at, json.skip(), TRUE);
         return true;
       case RESULT_TYPE:
-        return isAt(bytes, at, json.skip(), '"complete"');
+        return isAt(bytes, at, json.skip(), COMPLETE);
       case META: {
         const end = json.skip();
         this.meta = Buffer.from(bytes.buffer, bytes.byteOffset + at, end - at)

@@ -159,19 +159,21 @@ export class DirectCalls {
   }
 
   #begin(
-    { request, outline: { name, args }, facts, place }: Call,
+    { request: { owners }, outline: { name, args }, facts, place }: Call,
     connection: ServerConnection | undefined,
     era: Era,
   ): BegunCall | undefined {
-    return connection?.about.era === era
-      ? connection.begin?.({
-        tool: place.key,
-        args,
-        meta: facts.passed[era],
-        owners: request.owners,
-        end: this.#services.methods.tools.observe(name, place),
-      })
-      : undefined;
+    if (connection?.about.era !== era) return undefined;
+    const { clock, methods } = this.#services;
+    const beganAt = clock.monotonic();
+    return connection.begin?.({
+      tool: place.key,
+      args,
+      meta: facts.passed[era],
+      owners,
+      beganAt,
+      end: methods.tools.observe(name, place, beganAt),
+    });
   }
 
   #direct(
@@ -195,10 +197,9 @@ export class DirectCalls {
     { members, meta }: AnswerOutline,
     source: Uint8Array,
   ) {
-    const first = era === "modern" ? '"resultType":"complete"' : "";
     return {
       id,
-      first,
+      era,
       source,
       members,
       meta: this.#resultMetas[era].read(meta),

@@ -1,8 +1,16 @@
 import { Buffer } from "node:buffer";
+import { utf8 } from "../../base/bytes.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
+import type { Era } from "./revisions.ts";
 
-const MEMBER = ',"_meta":';
-/** Up to so many bytes, a loop is faster than a copy by the engine. */
+/** Constant parts are bytes: writing their characters one by one costs ten times as much. */
+const BEGIN = utf8('{"jsonrpc":"2.0","id":');
+const ARGUMENTS = utf8(',"arguments":');
+const META = utf8(',"_meta":');
+const FIRST_META = utf8('"_meta":');
+const END = utf8("}}");
+const nothing = new Uint8Array();
+/** Up to so many bytes, a loop is faster than a view for a copy by the engine. */
 const SHORT_PART = 64;
 
 /** A part of other bytes. */
@@ -21,7 +29,7 @@ class RawWriter {
     this.bytes = Buffer.allocUnsafe(length);
   }
 
-  /** Writes ASCII characters; for so few, a loop is faster than an encoder. */
+  /** Writes ASCII characters, of which there are few. */
   text(text: string): void {
     const { bytes } = this;
     let at = this.#at;
@@ -30,6 +38,7 @@ class RawWriter {
   }
 
   raw(part: Uint8Array): void {
+    if (part.length === 0) return;
     this.bytes.set(part, this.#at);
     this.#at += part.length;
   }
@@ -45,41 +54,54 @@ class RawWriter {
 
 /**
  * Writes a call of a tool.
- * @param tool Letters, digits, `_` and `-`.
  * @param args JSON of the arguments.
  * @param meta JSON of `_meta`.
  */
-export function writeRawCall(
+export type WriteCall = (
   id: number,
-  tool: string,
   args: ByteSpan | undefined,
   meta: Uint8Array | undefined,
-): Uint8Array {
-  const start =
-    `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${tool}"`;
-  const named = args === undefined ? "" : ',"arguments":';
-  const metaName = meta === undefined ? "" : MEMBER;
-  const end = "}}";
-  const message = new RawWriter(
-    start.length + named.length +
-      (args === undefined ? 0 : args.end - args.start) + metaName.length +
-      (meta?.length ?? 0) + end.length,
-  );
-  message.text(start);
-  message.text(named);
-  if (args !== undefined) message.span(args.bytes, args.start, args.end);
-  message.text(metaName);
-  if (meta !== undefined) message.raw(meta);
-  message.text(end);
-  return message.bytes;
+) => Uint8Array;
+
+/** Prepares calls of a tool. @param tool Letters, digits, `_` and `-`. */
+export function callWriter(tool: string): WriteCall {
+  const named = utf8(`,"method":"tools/call","params":{"name":"${tool}"`);
+  return (id, args, meta) => {
+    const idText = String(id);
+    const argsLength = args && ARGUMENTS.length + args.end - args.start;
+    const metaLength = meta && META.length + meta.length;
+    const message = new RawWriter(
+      BEGIN.length + idText.length + named.length + (argsLength ?? 0) +
+        (metaLength ?? 0) + END.length,
+    );
+    message.raw(BEGIN);
+    message.text(idText);
+    message.raw(named);
+    if (args !== undefined) {
+      message.raw(ARGUMENTS);
+      message.span(args.bytes, args.start, args.end);
+    }
+    if (meta !== undefined) {
+      message.raw(META);
+      message.raw(meta);
+    }
+    message.raw(END);
+    return message.bytes;
+  };
 }
+
+/** Begins the members of a result, after the id. */
+const resultBegin: Readonly<Record<Era, Uint8Array>> = {
+  modern: utf8(',"result":{"resultType":"complete"'),
+  legacy: utf8(',"result":{'),
+};
 
 /** Parts of the response to a request. */
 export interface RawResult {
   /** Of ASCII characters. */
   readonly id: JsonRpcId;
-  /** Members before those of `source`, such as `"resultType":"complete"`; empty for none. */
-  readonly first: string;
+  /** Era of the client. */
+  readonly era: Era;
   readonly source: Uint8Array;
   /** Start and end of each member in `source`. */
   readonly members: readonly number[];
@@ -89,33 +111,36 @@ export interface RawResult {
 
 /** Writes the response to a request. @param before ASCII characters before it. @param after The same after it. */
 export function writeRawResult(
-  { id, first, source, members, meta }: RawResult,
+  { id, era, source, members, meta }: RawResult,
   before = "",
   after = "",
 ): Uint8Array {
   const idText = typeof id === "number" ? String(id) : JSON.stringify(id);
-  const start = `${before}{"jsonrpc":"2.0","id":${idText},"result":{${first}`;
-  const isFirst = first === "";
+  const begin = resultBegin[era];
+  const isFirst = era === "legacy";
   const metaName = meta === undefined
-    ? ""
+    ? nothing
     : isFirst && members.length === 0
-    ? MEMBER.slice(1)
-    : MEMBER;
-  const end = `}}${after}`;
-  let length = start.length + metaName.length + (meta?.length ?? 0) +
-    end.length;
+    ? FIRST_META
+    : META;
+  let length = before.length + BEGIN.length + idText.length + begin.length +
+    metaName.length + (meta?.length ?? 0) + END.length + after.length;
   for (let i = 0; i < members.length; i += 2) {
     length += (members[i + 1] ?? 0) - (members[i] ?? 0) +
       (isFirst && i === 0 ? 0 : 1);
   }
   const message = new RawWriter(length);
-  message.text(start);
+  message.text(before);
+  message.raw(BEGIN);
+  message.text(idText);
+  message.raw(begin);
   for (let i = 0; i < members.length; i += 2) {
     if (!isFirst || i > 0) message.text(",");
     message.span(source, members[i] ?? 0, members[i + 1] ?? 0);
   }
-  message.text(metaName);
+  message.raw(metaName);
   if (meta !== undefined) message.raw(meta);
-  message.text(end);
+  message.raw(END);
+  message.text(after);
   return message.bytes;
 }

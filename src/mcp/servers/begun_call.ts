@@ -1,4 +1,4 @@
-import { Cancellation } from "../../base/cancellation.ts";
+import type { Cancellation } from "../../base/cancellation.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 
 /** Called at the end of a call; see `ObserveCall`. */
@@ -6,10 +6,6 @@ type End = (result: "ok" | "tool_error" | "error") => void;
 
 /** A call of a tool that has been sent to its server before anything knew whether its answer is an ordinary one. */
 export class BegunCall {
-  /** Ends the exchange with the server. */
-  readonly cancellation = new Cancellation();
-  /** Head of the response, as it comes. */
-  response: Promise<ResponseMessage>;
   #isTaken = false;
 
   constructor(
@@ -18,10 +14,11 @@ export class BegunCall {
     /** Monotonic time of the start in milliseconds. */
     readonly beganAt: number,
     readonly end: End,
-    send: (cancellation: Cancellation) => Promise<ResponseMessage>,
-  ) {
-    this.response = send(this.cancellation);
-  }
+    /** Ends the exchange with the server. */
+    readonly cancellation: Cancellation,
+    /** Head of the response, as it comes. */
+    public response: Promise<ResponseMessage>,
+  ) {}
 
   /** Returns the call to who goes on with it: the first that asks. */
   take(): this | undefined {

@@ -1,6 +1,8 @@
-import { Buffer } from "node:buffer";
+import { utf8 } from "../../base/bytes.ts";
+import { Cancellation } from "../../base/cancellation.ts";
+import { KeptValues } from "../../base/kept_values.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { writeRawCall } from "../protocol/raw_messages.ts";
+import { callWriter, type WriteCall } from "../protocol/raw_messages.ts";
 import { RpcFailure, type RpcMessage } from "../protocol/rpc_messages.ts";
 import {
   gatewayInfo,
@@ -12,7 +14,7 @@ import {
 } from "../protocol/revisions.ts";
 import { finishModernTask, needsTasks, takesTasks } from "./awaited_tasks.ts";
 import { BegunCall } from "./begun_call.ts";
-import type { ModernLink } from "./server_links.ts";
+import type { ModernLink, SendCall } from "./server_links.ts";
 import { MessageLimit } from "./failures/message_limit.ts";
 import {
   type ConnectionOptions,
@@ -32,6 +34,15 @@ import { ServerFailure } from "./failures/server_failure.ts";
 const MAX_ROUNDS = 8;
 const MAX_INPUTS = 32;
 
+/** Tools whose calls are prepared. */
+const MAX_PREPARED_CALLS = 256;
+
+/** Calls of one tool. */
+interface PreparedCall {
+  readonly write: WriteCall;
+  readonly send: SendCall | undefined;
+}
+
 /** Options of requests to a server without sessions. */
 export interface ModernOptions extends ConnectionOptions {
   readonly about: ServerAbout;
@@ -50,8 +61,14 @@ export class ModernConnection implements ServerConnection {
   /** JSON of the `_meta` of requests, by what comes from the client: that is the same for many. */
   readonly #metas = new WeakMap<JsonObject, Uint8Array>();
 
+  readonly #calls: KeptValues<string, PreparedCall>;
+
   constructor(link: ModernLink, options: ModernOptions) {
     this.#link = link;
+    this.#calls = new KeptValues(MAX_PREPARED_CALLS, (tool) => ({
+      write: callWriter(tool),
+      send: link.callOf?.(tool),
+    }));
     this.#options = options;
     this.about = options.about;
     this.view = JSON.stringify(options.capabilities);
@@ -116,21 +133,23 @@ export class ModernConnection implements ServerConnection {
     return Promise.resolve();
   }
 
-  begin({ tool, args, meta, owners, end }: RawCall): BegunCall | undefined {
-    const { begin } = this.#link;
-    if (begin === undefined) return undefined;
-    const { capabilities, clock } = this.#options;
+  begin(
+    { tool, args, meta, owners, beganAt, end }: RawCall,
+  ): BegunCall | undefined {
+    const { write, send } = this.#calls.get(tool);
+    if (send === undefined) return undefined;
     const id = ++lastId;
-    const written = this.#metas.getOrInsertComputed(
+    const content = write(id, args, this.#metaOf(meta));
+    const cancellation = new Cancellation();
+    const response = send(content, owners, cancellation);
+    return new BegunCall(id, beganAt, end, cancellation, response);
+  }
+
+  #metaOf(meta: JsonObject): Uint8Array {
+    const { capabilities } = this.#options;
+    return this.#metas.getOrInsertComputed(
       meta,
-      () => Buffer.from(JSON.stringify(envelopeOf(capabilities, meta))),
-    );
-    const content = writeRawCall(id, tool, args, written);
-    return new BegunCall(
-      id,
-      clock.monotonic(),
-      end,
-      (cancellation) => begin({ content, tool, owners }, cancellation),
+      () => utf8(JSON.stringify(envelopeOf(capabilities, meta))),
     );
   }
 

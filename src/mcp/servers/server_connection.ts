@@ -40,6 +40,7 @@ export interface RawCall {
   /** Members of `_meta` that are meant for the server, and the level of log messages. */
   readonly meta: JsonObject;
   readonly owners: readonly string[];
+  readonly beganAt: BegunCall["beganAt"];
   readonly end: BegunCall["end"];
 }
 

@@ -12,17 +12,10 @@ export interface RequestSender {
   readonly client: object;
 }
 
-/** A request that is written already, and its HTTP header fields besides those of all. */
-export interface WrittenCall {
-  readonly content: Uint8Array;
-  /** Name of the tool at the server. */
-  readonly tool: string;
-  readonly owners: readonly string[];
-}
-
-/** Sends a request; resolves with the head of the response, from which `exchange` goes on. */
-export type BeginExchange = (
-  call: WrittenCall,
+/** Sends a call that is written already; resolves with the head of the response, from which `exchange` goes on. */
+export type SendCall = (
+  content: Uint8Array,
+  owners: RequestSender["owners"],
   cancellation: Cancellation,
 ) => Promise<ResponseMessage>;
 
@@ -37,7 +30,7 @@ export interface ModernRequest {
 export interface ModernLink {
   /**
    * Sends a request; yields what belongs to it, the response last.
-   * @param begun Of a request that `begin` has sent.
+   * @param begun Of a request that `callOf` has sent.
    */
   exchange(
     request: ModernRequest,
@@ -45,8 +38,8 @@ export interface ModernLink {
     sender?: RequestSender,
     begun?: Promise<ResponseMessage>,
   ): AsyncGenerator<RpcMessage, void>;
-  /** Absent where all messages share a stream. */
-  readonly begin?: BeginExchange;
+  /** Prepares calls of a tool. Absent where all messages share a stream. */
+  callOf?(tool: string): SendCall;
 }
 
 /** Carries the messages of one session to a server of a revision with `initialize`, and back. */
@@ -65,8 +58,8 @@ export interface LegacyLink {
     sender?: RequestSender,
     begun?: Promise<ResponseMessage>,
   ): AsyncGenerator<RpcMessage, void>;
-  /** As in `ModernLink`. */
-  readonly begin?: BeginExchange;
+  /** As in `ModernLink`, for the calls of now. */
+  callOf?(tool: string): SendCall;
   /** Sends a notification or a response. */
   post(text: string, cancellation: Cancellation): Promise<void>;
   /**

@@ -273,17 +273,14 @@ export class McpEndpoints {
       discovery: target.discovery,
       secret,
       pins,
-      observe: (server, tool) => {
-        const startedAt = clock.monotonic();
-        return (result) =>
-          this.#options.recordCall({
-            backend: backend.name,
-            server,
-            tool,
-            result,
-            seconds: (clock.monotonic() - startedAt) / 1000,
-          });
-      },
+      observe: (server, tool, beganAt = clock.monotonic()) => (result) =>
+        this.#options.recordCall({
+          backend: backend.name,
+          server,
+          tool,
+          result,
+          seconds: (clock.monotonic() - beganAt) / 1000,
+        }),
       clock,
       log,
       worker: relay?.worker ?? 1,

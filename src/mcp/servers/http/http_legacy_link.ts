@@ -10,11 +10,7 @@ import type {
   HttpTransport,
   StreamPlace,
 } from "./http_transport.ts";
-import type {
-  BeginExchange,
-  LegacyLink,
-  RequestSender,
-} from "../server_links.ts";
+import type { LegacyLink, RequestSender, SendCall } from "../server_links.ts";
 import { ServerFailure, SessionLost } from "../failures/server_failure.ts";
 
 /** A stream that ends so often without a message is given up. */
@@ -22,10 +18,19 @@ const MAX_EMPTY_RESUMES = 5;
 const MAX_RETRY_MS = 10_000;
 const DEFAULT_RETRY_MS = 1000;
 
+/** Calls of tools in a session, with what is in their headers. */
+interface ServerCalls {
+  readonly sessionId: string | undefined;
+  readonly revision: string | undefined;
+  readonly send: SendCall;
+}
+
 /** A session over Streamable HTTP (MCP 2025-11-25, "Transports"). */
 export class HttpLegacyLink implements LegacyLink {
   revision: string | undefined;
   #sessionId: string | undefined;
+  /** Calls with the session and revision of now. */
+  #prepared: ServerCalls | undefined;
   readonly #server: string;
   readonly #http: HttpTransport;
   readonly #clock: Clock;
@@ -78,14 +83,17 @@ export class HttpLegacyLink implements LegacyLink {
     throw this.#failure("broken", "ended the stream without a response");
   }
 
-  readonly begin: BeginExchange = ({ content, owners }, cancellation) =>
-    this.#http.send({
-      method: "POST",
-      headers: this.#headers(),
-      content,
-      owners,
-      cancellation,
-    });
+  callOf(): SendCall {
+    const { revision } = this;
+    const sessionId = this.#sessionId;
+    const known = this.#prepared;
+    const isCurrent = known?.sessionId === sessionId &&
+      known?.revision === revision;
+    if (known !== undefined && isCurrent) return known.send;
+    const send = this.#http.prepare(this.#headers());
+    this.#prepared = { sessionId, revision, send };
+    return send;
+  }
 
   async post(text: string, cancellation: Cancellation): Promise<void> {
     const reply = await this.#call("POST", cancellation, { content: text });

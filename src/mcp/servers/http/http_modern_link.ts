@@ -14,10 +14,10 @@ import {
 import { MODERN_REVISION } from "../../protocol/revisions.ts";
 import type { ResponseMessage } from "../../../http/message.ts";
 import type {
-  BeginExchange,
   ModernLink,
   ModernRequest,
   RequestSender,
+  SendCall,
 } from "../server_links.ts";
 import { ServerFailure } from "../failures/server_failure.ts";
 import type { HttpTransport } from "./http_transport.ts";
@@ -74,17 +74,9 @@ export class HttpModernLink implements ModernLink {
       : RpcFailure.of(error);
   }
 
-  readonly begin: BeginExchange = (
-    { content, tool, owners },
-    cancellation,
-  ) =>
-    this.#options.http.send({
-      method: "POST",
-      headers: [...callHeaders, ["mcp-name", tool]],
-      content,
-      owners,
-      cancellation,
-    });
+  callOf(tool: string): SendCall {
+    return this.#options.http.prepare([...callHeaders, ["mcp-name", tool]]);
+  }
 
   async #parameterHeaders(
     { method, params }: ModernRequest,

@@ -16,6 +16,7 @@ import { ServerFailure } from "../failures/server_failure.ts";
 import type { McpAddress } from "../mcp_settings.ts";
 import { isListChange } from "../server_connection.ts";
 import type { ConnectorOptions } from "../server_connector.ts";
+import type { SendCall } from "../server_links.ts";
 
 /** Message of a request to a server as JSON, or the tool that the request stands for. */
 export type SentMessage = string | Uint8Array | { readonly tool: string };
@@ -139,35 +140,64 @@ export class HttpTransport {
 
   /** Sends a request; resolves with the head of the response, from which `call` goes on with `begun`. */
   send(
-    { method, headers, content, owners = [], cancellation, path }: HttpCall,
+    { headers, content, cancellation, ...call }: HttpCall,
   ): Promise<ResponseMessage> {
-    const { authority, headers: configured } = this.#address;
-    const list = new HeaderList([
+    const body = bodyOf(content);
+    const fields = this.#fieldsOf(headers, body !== undefined);
+    const request = this.#requestOf(call, fields, body);
+    return this.#send(request, body, cancellation, content);
+  }
+
+  /** Prepares POST requests with the same header fields. */
+  prepare(headers: HttpCall["headers"]): SendCall {
+    const fields = this.#fieldsOf(headers, true);
+    return (content, owners, cancellation) => {
+      const body = new BytesBody(content);
+      const request = this.#requestOf({ method: "POST", owners }, fields, body);
+      return this.#send(request, body, cancellation, content);
+    };
+  }
+
+  /** Returns the header fields of a request, except for the length of its content. */
+  #fieldsOf(
+    headers: HttpCall["headers"],
+    hasContent: boolean,
+  ): readonly string[] {
+    const fields = [
       "accept",
       "application/json, text/event-stream",
       "accept-encoding",
       "identity",
-    ]);
-    const body = bodyOf(content);
-    if (body !== undefined) {
-      list.append("content-type", "application/json");
-      list.append("content-length", String(body.length));
-    }
+    ];
+    if (hasContent) fields.push("content-type", "application/json");
+    const list = new HeaderList(fields);
     for (const [name, value] of headers) {
       if (isFieldValue(value)) list.append(name, value);
     }
-    for (const [name, value] of configured) list.set(name, value);
-    const request: UpstreamRequest = {
+    for (const [name, value] of this.#address.headers) list.set(name, value);
+    return fields;
+  }
+
+  #requestOf(
+    { method, owners = [], path = this.#address.path }: Pick<
+      HttpCall,
+      "method" | "owners" | "path"
+    >,
+    fields: readonly string[],
+    body: BytesBody | undefined,
+  ): UpstreamRequest {
+    const own = fields.slice();
+    if (body !== undefined) own.push("content-length", String(body.length));
+    return {
       method,
-      target: path ?? this.#address.path,
-      authority,
-      headers: list,
+      target: path,
+      authority: this.#address.authority,
+      headers: new HeaderList(own),
       upgrade: undefined,
       expectsContinue: false,
-      sendInformational: () => {},
+      sendInformational: ignoreInformational,
       owners,
     };
-    return this.#send(request, body, cancellation, content);
   }
 
   #failed(cause: unknown): ServerFailure {
@@ -265,6 +295,9 @@ const noBody: Pick<HttpReply, "messages" | "cancel"> = {
   messages: async function* () {},
   cancel: () => {},
 };
+
+/** Nobody waits for interim responses. */
+function ignoreInformational(): void {}
 
 function bodyOf(
   content: string | Uint8Array | undefined,

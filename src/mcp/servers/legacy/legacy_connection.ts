@@ -1,6 +1,7 @@
-import { Buffer } from "node:buffer";
+import { utf8 } from "../../../base/bytes.ts";
 import { Cancellation } from "../../../base/cancellation.ts";
 import { type JsonObject } from "../../../base/json.ts";
+import { KeptValues } from "../../../base/kept_values.ts";
 import {
   RpcFailure,
   type RpcMessage,
@@ -11,7 +12,7 @@ import { withMeta } from "../../protocol/revisions.ts";
 import { ServerQuestions } from "./server_questions.ts";
 import { initialize } from "./initialize.ts";
 import { MessageLimit } from "../failures/message_limit.ts";
-import { writeRawCall } from "../../protocol/raw_messages.ts";
+import { callWriter, type WriteCall } from "../../protocol/raw_messages.ts";
 import { BegunCall } from "../begun_call.ts";
 import type { LegacyLink } from "../server_links.ts";
 import {
@@ -32,11 +33,18 @@ const NOTIFY_MS = 5000;
 const CLOSE_MS = 1000;
 /** A server that does not open its stream in this time gets the request without it. */
 const OPEN_MS = 500;
+/** Tools whose calls are prepared. */
+const MAX_WRITERS = 256;
+
 /** A session at a server of a revision with `initialize`; it is renewed when the server has forgotten it. */
 export class LegacyConnection implements ServerConnection {
   readonly #options: ConnectionOptions;
   readonly #createLink: (sessionId?: string) => LegacyLink;
   #link: LegacyLink;
+  readonly #writers = new KeptValues<string, WriteCall>(
+    MAX_WRITERS,
+    callWriter,
+  );
   #about: ServerAbout | undefined;
   #nextId = 0;
   #renewing: Promise<void> | undefined;
@@ -120,20 +128,19 @@ export class LegacyConnection implements ServerConnection {
     }
   }
 
-  begin({ tool, args, meta, owners, end }: RawCall): BegunCall | undefined {
-    const { begin } = this.#link;
-    if (begin === undefined) return undefined;
+  begin(
+    { tool, args, meta, owners, beganAt, end }: RawCall,
+  ): BegunCall | undefined {
+    const send = this.#link.callOf?.(tool);
+    if (send === undefined) return undefined;
     const id = ++this.#nextId;
     const written = Object.keys(meta).length === 0
       ? undefined
-      : Buffer.from(JSON.stringify(meta));
-    const content = writeRawCall(id, tool, args, written);
-    return new BegunCall(
-      id,
-      this.#options.clock.monotonic(),
-      end,
-      (cancellation) => begin({ content, tool, owners }, cancellation),
-    );
+      : utf8(JSON.stringify(meta));
+    const content = this.#writers.get(tool)(id, args, written);
+    const cancellation = new Cancellation();
+    const response = send(content, owners, cancellation);
+    return new BegunCall(id, beganAt, end, cancellation, response);
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
