@@ -1,10 +1,8 @@
+import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import type { BegunCall } from "../servers/begun_call.ts";
-import {
-  createDeadline,
-  type MessageDeadline,
-} from "../streams/message_deadline.ts";
+import { MessageDeadline } from "../streams/message_deadline.ts";
 import { findAnswerEvent } from "./answer_event.ts";
 import {
   type AnswerForm,
@@ -18,65 +16,72 @@ import { SpooledBody } from "./spooled_body.ts";
 /** An answer in more parts is read as others are. */
 const MAX_PARTS = 16;
 
-/** Options of a direct call. */
-export interface DirectCallOptions {
-  readonly clock: Clock;
+/** Facts about a direct call. */
+export interface DirectCallFacts {
   readonly call: BegunCall;
   readonly form: AnswerForm;
   /** An answer that takes longer, in milliseconds, is read as others are. */
   readonly limitMs: number;
-  /** Responds with an answer. @param source Has the members of the outline. */
-  respond(answer: AnswerOutline, source: Uint8Array): ResponseMessage;
-  /** Handles the call as any other, from where it is. */
-  readonly goOn: () => Promise<ResponseMessage>;
-  /** Called once the response is found, or somebody else looks for it. */
-  onEnd(): void;
+  /** Of who wants the answer: handles the call as any other. */
+  readonly cancellation: Cancellation;
 }
 
 /**
  * A call of a tool whose answer is passed on as bytes, if it comes soon, as one message, and with nothing to change in it. Any other,
  * and any failure, is handled by what handles all calls.
  */
-export class DirectCall {
-  readonly response: Promise<ResponseMessage>;
-  readonly #options: DirectCallOptions;
-  readonly #respond: (
-    response: ResponseMessage | Promise<ResponseMessage>,
-  ) => void;
+export abstract class DirectCall {
+  readonly #facts: DirectCallFacts;
+  readonly #clock: Clock;
   readonly #limit: MessageDeadline;
+  #unsubscribe = unsubscribed;
+  readonly #response = Promise.withResolvers<ResponseMessage>();
   #head: ResponseMessage | undefined;
   /** The body, with the part of it that was read. */
   #spooled: SpooledBody | undefined;
   #isOver = false;
 
-  constructor(options: DirectCallOptions) {
-    const { promise, resolve } = Promise.withResolvers<ResponseMessage>();
-    this.response = promise;
-    this.#respond = resolve;
-    this.#options = options;
-    this.#limit = createDeadline(options.clock, () => this.goOn());
-    this.#limit.beginAbout(options.limitMs);
-    void this.#run();
+  constructor(facts: DirectCallFacts, clock: Clock) {
+    this.#facts = facts;
+    this.#clock = clock;
+    this.#limit = new MessageDeadline(clock, this.#goOn);
   }
 
-  /** Handles the call as any other from now on. */
-  goOn(): void {
+  /** Responds with an answer. @param source Has the members of the outline. */
+  abstract respond(
+    answer: AnswerOutline,
+    source: Uint8Array,
+  ): ResponseMessage;
+
+  /** Handles the call as any other, from where it is. */
+  abstract handleAsAny(): Promise<ResponseMessage>;
+
+  /** Waits for the answer; called once. */
+  run(): Promise<ResponseMessage> {
+    const { limitMs, cancellation } = this.#facts;
+    this.#limit.beginAbout(limitMs);
+    this.#unsubscribe = cancellation.onCancel(this.#goOn);
+    void this.#run();
+    return this.#response.promise;
+  }
+
+  readonly #goOn = (): void => {
     if (!this.#end()) return;
     if (this.#head !== undefined) {
       const received = { ...this.#head, body: this.#spooled };
-      this.#options.call.response = Promise.resolve(received);
+      this.#facts.call.response = Promise.resolve(received);
     }
-    this.#respond(Promise.try(this.#options.goOn));
-  }
+    this.#response.resolve(Promise.try(() => this.handleAsAny()));
+  };
 
   async #run(): Promise<void> {
-    const { call, clock } = this.#options;
+    const { call, form } = this.#facts;
     try {
       const head = await call.response;
       if (this.#isOver) return;
       const { body } = head;
       const isStream = typeOfAnswer(head);
-      if (body === undefined || isStream === undefined) return this.goOn();
+      if (body === undefined || isStream === undefined) return this.#goOn();
       const spooled = new SpooledBody(body);
       this.#head = head;
       this.#spooled = spooled;
@@ -92,35 +97,36 @@ export class DirectCall {
           if (spooled.isWhole) break;
           continue;
         }
-        const { form } = this.#options;
         const answer = outlineAnswer(bytes, span.start, span.end, form);
         if (answer === undefined) break;
         this.#finish(answer, bytes);
-        return drain(body, clock);
+        return drain(body, this.#clock);
       }
     } catch {
       // The call is handled with the same failure.
     }
-    this.goOn();
+    this.#goOn();
   }
 
   #finish(answer: AnswerOutline, bytes: Uint8Array): void {
     if (!this.#end()) return;
-    const { call, respond } = this.#options;
+    const { call } = this.#facts;
     call.take();
-    const response = respond(answer, bytes);
+    const response = this.respond(answer, bytes);
     call.end(answer.isError ? "tool_error" : "ok");
-    this.#respond(response);
+    this.#response.resolve(response);
   }
 
   #end(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
     this.#limit.lift();
-    this.#options.onEnd();
+    this.#unsubscribe();
     return true;
   }
 }
+
+function unsubscribed(): void {}
 
 /** Returns whether an answer is a stream of events; `undefined` for anything but an answer. */
 function typeOfAnswer(

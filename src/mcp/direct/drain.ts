@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Body } from "../../http/body.ts";
-import { createDeadline } from "../streams/message_deadline.ts";
+import { MessageDeadline } from "../streams/message_deadline.ts";
 
 const LIMIT_MS = 1000;
 const MAX_BYTES = 64 * 1024;
@@ -21,7 +21,7 @@ async function drainLater(
   first: Promise<Uint8Array | undefined>,
   clock: Clock,
 ): Promise<void> {
-  const limit = createDeadline(clock, () => body.cancel("left"));
+  const limit = new MessageDeadline(clock, () => body.cancel("left"));
   limit.begin(LIMIT_MS);
   try {
     let next = await first;

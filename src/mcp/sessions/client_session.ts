@@ -50,7 +50,7 @@ interface Arrival extends Pick<RequestSide, "owners" | "sees" | "begun"> {
 
 /** An answer that is there as a whole. */
 interface WholeAnswer {
-  readonly acceptsEvents: boolean;
+  acceptsEvents(): boolean;
   /** In bytes, about. */
   readonly length: number;
   /** Writes the answer between two texts. */
@@ -149,7 +149,7 @@ export class ClientSession implements Client {
   ): ResponseMessage {
     this.#running.delete(open);
     this.usedAt = recentTime(this.#services.clock);
-    return acceptsEvents && length > SHORT_ANSWER
+    return length > SHORT_ANSWER && acceptsEvents()
       ? this.#streams.create().deliver(write)
       : jsonResponse(write("", ""));
   }

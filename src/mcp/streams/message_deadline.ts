@@ -5,34 +5,37 @@ import { type Deadline, TimerWheel } from "../../http/timer_wheel.ts";
 const wheels = new WeakMap<Clock, TimerWheel>();
 
 /** A time limit that can begin anew. */
-export interface MessageDeadline {
-  /** Calls back after a time from now on, in place of the one before. */
-  begin(delayMs: number): void;
-  /** The same, up to 100 ms earlier: that costs less. */
-  beginAbout(delayMs: number): void;
-  /** Lifts the limit; `begin` sets it again. */
-  lift(): void;
-}
+export class MessageDeadline implements Deadline {
+  dueAt = Infinity;
+  place: number | undefined;
+  readonly onDue: () => void;
+  readonly #clock: Clock;
+  readonly #wheel: TimerWheel;
 
-/** Creates a limit that has not begun. */
-export function createDeadline(
-  clock: Clock,
-  onDue: () => void,
-): MessageDeadline {
-  const wheel = wheels.getOrInsertComputed(
-    clock,
-    () => new TimerWheel(clock),
-  );
-  const deadline: Deadline = { dueAt: Infinity, onDue };
-  return {
-    begin(delayMs) {
-      wheel.add(deadline);
-      wheel.set(deadline, delayMs);
-    },
-    beginAbout(delayMs) {
-      wheel.add(deadline);
-      wheel.setAt(deadline, recentTime(clock) + delayMs);
-    },
-    lift: () => wheel.delete(deadline),
-  };
+  /** Creates a limit that has not begun. */
+  constructor(clock: Clock, onDue: () => void) {
+    this.onDue = onDue;
+    this.#clock = clock;
+    this.#wheel = wheels.getOrInsertComputed(
+      clock,
+      () => new TimerWheel(clock),
+    );
+  }
+
+  /** Calls back after a time from now on, in place of the one before. */
+  begin(delayMs: number): void {
+    this.#wheel.add(this);
+    this.#wheel.set(this, delayMs);
+  }
+
+  /** The same, up to 100 ms earlier: that costs less. */
+  beginAbout(delayMs: number): void {
+    this.#wheel.add(this);
+    this.#wheel.setAt(this, recentTime(this.#clock) + delayMs);
+  }
+
+  /** Lifts the limit; `begin` sets it again. */
+  lift(): void {
+    this.#wheel.delete(this);
+  }
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { BytesBody, textBody } from "../../http/body.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
-import { createDeadline, type MessageDeadline } from "./message_deadline.ts";
+import { MessageDeadline } from "./message_deadline.ts";
 import type { MessageStream } from "./message_stream.ts";
 
 /** Proxies and clients give up a response that does not begin for long. */
@@ -33,7 +33,7 @@ export class Answer {
     this.response = promise;
     this.#respond = resolve;
     this.#stream = stream;
-    this.#limit = createDeadline(clock, () => this.#begin());
+    this.#limit = new MessageDeadline(clock, () => this.#begin());
     this.#limit.begin(STREAM_AFTER_MS);
   }
 

@@ -1,9 +1,6 @@
 import { Cancellation } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
-import {
-  createDeadline,
-  type MessageDeadline,
-} from "../../streams/message_deadline.ts";
+import { MessageDeadline } from "../../streams/message_deadline.ts";
 
 /** A time limit of an exchange with a server. Messages restart it; time in which the client is asked does not count. */
 export class MessageLimit {
@@ -26,7 +23,7 @@ export class MessageLimit {
   ) {
     this.cancellation = begun?.cancellation ?? new Cancellation();
     this.#limitMs = limitMs;
-    this.#limit = createDeadline(
+    this.#limit = new MessageDeadline(
       clock,
       () => this.cancellation.cancel(reason()),
     );
