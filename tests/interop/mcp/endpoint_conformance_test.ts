@@ -91,7 +91,11 @@ Deno.test("an endpoint passes the MCP conformance suites for servers and clients
   if (Deno.env.get("GOLDEN") === "update") {
     await Deno.writeTextFile(reportFile, report);
   }
-  assert.equal(await Deno.readTextFile(reportFile), report);
+  const published = await Deno.readTextFile(reportFile);
+  const lines = new Set(published.split("\n"));
+  // The difference of the whole report would be too long to read.
+  assert.deepEqual(report.split("\n").filter((line) => !lines.has(line)), []);
+  assert.equal(published, report);
 });
 
 /** Runs the client scenarios one by one, as each has a time limit. */
