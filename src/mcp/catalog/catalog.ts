@@ -93,7 +93,9 @@ export class Catalog {
         failures.push(result.reason);
       } else throw result.reason;
     }
-    return this.#merge(kind, lists, failures);
+    return failures.length === 0
+      ? this.#mergeAll(kind, lists)
+      : this.#merge(kind, lists, failures);
   }
 
   /** Returns the list if all servers have listed and none has failed: the same object while nothing changes. */
@@ -105,6 +107,11 @@ export class Catalog {
       if (list === undefined) return undefined;
       lists.push(list);
     }
+    return this.#mergeAll(kind, lists);
+  }
+
+  /** Merges the lists of all servers. Returns the same object as the last time if they are the same. */
+  #mergeAll(kind: ListKind, lists: readonly ExposedList[]): MergedList {
     const latest = this.#merged.get(kind);
     const isSame = latest !== undefined &&
       lists.every(({ entries }, index) =>

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import {
@@ -21,11 +22,14 @@ export interface ServerList {
   readonly ttlMs: number;
   /** True if the list depends on the user. */
   readonly isPrivate: boolean;
+  /** SHA-256 of what the server has sent. */
+  readonly digest: string;
 }
 
 const MAX_PAGES = 100;
 const MAX_ITEMS = 10_000;
-const MAX_BYTES = 16 * 1024 * 1024;
+/** Characters of JSON. */
+const MAX_LENGTH = 16 * 1024 * 1024;
 /** Age of a list of a server that does not say how long it is valid. */
 const LEGACY_TTL_MS = 5000;
 const MAX_TTL_MS = 3_600_000;
@@ -68,12 +72,11 @@ export class ServerLists {
     const generation = this.#generation;
     const pending = this.#pending.get(own) ??
       fetchList(kind, server, connection, this.#clock)
-        .then((list) => {
-          if (generation === this.#generation) {
-            this.#keep(list.isPrivate ? own : common, list);
-          }
-          return list;
-        })
+        .then((list) =>
+          generation === this.#generation
+            ? this.#keep(list.isPrivate ? own : common, list)
+            : list
+        )
         .finally(() => this.#pending.delete(own));
     this.#pending.set(own, pending);
     return await pending;
@@ -142,14 +145,25 @@ export class ServerLists {
     return age < (maxAgeMs ?? kept.list.ttlMs) ? kept.list : undefined;
   }
 
-  #keep(key: string, list: ServerList): void {
+  /** Returns the kept list: the same object as before, if the server has sent the same again. */
+  #keep(key: string, renewed: ServerList): ServerList {
+    const before = this.#kept.get(key)?.list;
+    const list = before !== undefined && isSame(before, renewed)
+      ? before
+      : renewed;
     this.#kept.delete(key);
     this.#kept.set(key, { list, fetchedAt: this.#clock.monotonic() });
     const oldest = this.#kept.keys().next().value;
     if (this.#kept.size > MAX_LISTS && oldest !== undefined) {
       this.#kept.delete(oldest);
     }
+    return list;
   }
+}
+
+function isSame(a: ServerList, b: ServerList): boolean {
+  return a.digest === b.digest && a.ttlMs === b.ttlMs &&
+    a.isPrivate === b.isPrivate;
 }
 
 /** Returns the key of a list that all users have. */
@@ -176,6 +190,7 @@ export async function fetchList(
     dropped: 0,
     ttlMs: LEGACY_TTL_MS,
     isPrivate: false,
+    digest: "",
   };
   if (about.capabilities[capability] === undefined) return empty;
   const limit = new MessageLimit(
@@ -221,7 +236,8 @@ async function drain(
   const fail = (problem: string) =>
     new ServerFailure(server, "invalid", problem);
   let dropped = 0;
-  let bytes = 0;
+  const digest = createHash("sha256");
+  let length = 0;
   let ttlMs = MAX_TTL_MS;
   let isPrivate = false;
   let cursor: string | undefined;
@@ -237,13 +253,15 @@ async function drain(
     if (items.size + dropped > MAX_ITEMS) {
       throw fail(`has more than ${MAX_ITEMS} ${kind}`);
     }
-    bytes += JSON.stringify(listed).length;
-    if (bytes > MAX_BYTES) throw fail(`has too long ${kind}`);
+    const text = JSON.stringify(listed);
+    digest.update(text);
+    length += text.length;
+    if (length > MAX_LENGTH) throw fail(`has too long ${kind}`);
     const { ttlMs: ttl = defaultTtlMs, cacheScope } = result;
     ttlMs = Math.min(ttlMs, typeof ttl === "number" && ttl >= 0 ? ttl : 0);
     isPrivate ||= cacheScope === "private";
     if (typeof nextCursor !== "string") {
-      return { items, dropped, ttlMs, isPrivate };
+      return { items, dropped, ttlMs, isPrivate, digest: digest.digest("hex") };
     }
     if (nextCursor === cursor) break;
     cursor = nextCursor;
