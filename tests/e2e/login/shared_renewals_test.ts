@@ -11,6 +11,7 @@ import {
   loginSteps,
 } from "../../harness/gateway/proxied_gateway.ts";
 import { freePort } from "../../harness/process/free_port.ts";
+import { RedisServer } from "../../harness/servers/redis_server.ts";
 
 const CONNECTIONS = 20;
 
@@ -76,12 +77,24 @@ class Renewals {
   };
 }
 
+interface SiteOptions {
+  /** 2 by default. */
+  readonly gateways?: number;
+  /** `config.kv`; a file by default. */
+  readonly store?: "file" | "redis" | "none";
+}
+
 async function startSite(
-  { gateways: count = 2, hasStore = true } = {},
+  { gateways: count = 2, store = "file" }: SiteOptions = {},
 ): Promise<Site> {
   await using opening = new AsyncDisposableStack();
   const folder = await Deno.makeTempDir();
   opening.defer(() => Deno.remove(folder, { recursive: true }));
+  const redis = store === "redis"
+    ? opening.use(await RedisServer.start())
+    : undefined;
+  const file = store === "file" ? { path: `${folder}/kv.sqlite` } : undefined;
+  const kv = redis === undefined ? file : { redis: redis.url };
   const ports = Array.from({ length: count }, freePort);
   const [port = 0] = ports;
   const url = `http://127.0.0.1:${port}/mcp`;
@@ -107,7 +120,7 @@ async function startSite(
     },
     config: {
       workers: 2,
-      ...(hasStore && { kv: { path: `${folder}/kv.sqlite` } }),
+      ...(kv !== undefined && { kv }),
     },
   });
   const gateways: GatewayProcess[] = [];
@@ -125,6 +138,7 @@ async function startSite(
     token: body.refresh_token,
     renewals,
     async storeText() {
+      if (redis !== undefined) return await redis.content();
       const texts: string[] = [];
       for await (const { name } of Deno.readDir(folder)) {
         const bytes = await Deno.readFile(`${folder}/${name}`);
@@ -136,12 +150,16 @@ async function startSite(
   };
 }
 
-for (
-  const { name, rounds, ...options } of [
-    { name: "two gateways on one store", rounds: 50 },
-    { name: "the workers of one", rounds: 10, gateways: 1, hasStore: false },
-  ]
-) {
+const sites: readonly (SiteOptions & {
+  readonly name: string;
+  readonly rounds: number;
+})[] = [
+  { name: "two gateways on one file", rounds: 50 },
+  { name: "two gateways on Redis", rounds: 50, store: "redis" },
+  { name: "the workers of one", rounds: 10, gateways: 1, store: "none" },
+];
+
+for (const { name, rounds, ...options } of sites) {
   Deno.test(`connections that refresh at once at ${name} share one renewal, and none is rejected`, async () => {
     await using site = await startSite(options);
     const { first, last, client, renewals } = site;
