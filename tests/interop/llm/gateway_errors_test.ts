@@ -139,7 +139,7 @@ for (const [sdk, ask] of Object.entries(sdks)) {
       assert.match(shown.message, message);
       const [, logged] = /request\.id=(\S+)/.exec(accessLog.at(-1) ?? "") ?? [];
       assert(logged !== undefined, accessLog.join(""));
-      // That of Google has no field for it, so it is in the error, which becomes the message.
+      // The SDK of Google has no field for it: it is in the body of the error, which becomes the message.
       if (sdk === "genai") assert(shown.message.includes(logged));
       else assert.equal(shown.requestId, logged);
       if (sdk === "openai" || sdk === "anthropic") {
