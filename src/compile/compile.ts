@@ -10,7 +10,7 @@ import { describeOutcomes, type Outcomes } from "./outcomes/outcomes.ts";
 import { readClientCertificates } from "./resolve/certificates.ts";
 import { compileEndpoints } from "./backends/service_backends.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
-import { namespacedName } from "./resolve/references.ts";
+import { namespacedName } from "./resolve/precedence.ts";
 import { attachPolicies } from "./attach/attach_policies.ts";
 import { checkPatterns, loadPatternsOf } from "./routes/check_patterns.ts";
 import { compileBackends } from "./backends/compile_backends.ts";

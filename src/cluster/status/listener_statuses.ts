@@ -1,4 +1,4 @@
-import { gatewayOfSet } from "../../compile/resolve/references.ts";
+import { gatewayOfSet } from "../../compile/resolve/precedence.ts";
 import { isIpAddress } from "../../api/schema/scalars.ts";
 import { type JsonObject, objectsAt, valueAt } from "../../base/json.ts";
 import {

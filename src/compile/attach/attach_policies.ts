@@ -8,7 +8,7 @@ import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { ClientCertificate } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/backend.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { comparePrecedence, namespacedName } from "../resolve/references.ts";
+import { comparePrecedence, namespacedName } from "../resolve/precedence.ts";
 import type { View } from "../memory/compile_memory.ts";
 import type { Report } from "../memory/report.ts";
 import type { ListenerSite } from "./listener_sites.ts";

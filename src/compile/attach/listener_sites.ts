@@ -2,8 +2,8 @@ import {
   comparePrecedence,
   gatewayOfSet,
   namespacedName,
-  type References,
-} from "../resolve/references.ts";
+} from "../resolve/precedence.ts";
+import { type References } from "../resolve/references.ts";
 import {
   bindAddressesOf,
   type Gateway,

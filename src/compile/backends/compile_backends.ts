@@ -6,8 +6,9 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import type { Backend, Endpoint } from "../../snapshot/backend.ts";
-import { comparePrecedence, namespacedName } from "../resolve/references.ts";
-import { loadCa, PemReferenceError } from "../resolve/certificates.ts";
+import { comparePrecedence, namespacedName } from "../resolve/precedence.ts";
+import { loadCa } from "../resolve/certificates.ts";
+import { UnresolvedReferenceError } from "../resolve/references.ts";
 import {
   type BackendContext,
   findDeniedHost,
@@ -258,7 +259,7 @@ function compileTls(
         `Cannot use CA certificate, so every connection to the backend fails: ${
           describeError(error)
         }`;
-      const reason = error instanceof PemReferenceError &&
+      const reason = error instanceof UnresolvedReferenceError &&
           error.reason === "UnknownKind"
         ? "InvalidKind"
         : "InvalidCACertificateRef";

@@ -6,7 +6,7 @@ import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
-import { readFileOf, readSecretValue } from "../resolve/references.ts";
+import { readNamedFile, readSecretValue } from "../resolve/references.ts";
 import { type CaReference, loadCa } from "../resolve/certificates.ts";
 import type { BackendContext } from "./backend_context.ts";
 
@@ -97,17 +97,8 @@ export function readKey(
         { ...secretRef ?? { name: "" }, entry: secretEntries[entry] },
         context.inputs,
       )
-      : readKeyFile(file, context));
+      : readNamedFile(file, context.inputs));
   const trimmed = text.trim();
   if (trimmed === "") throw new TypeError("it is empty");
   return trimmed;
-}
-
-function readKeyFile(file: string, { inputs }: BackendContext): string {
-  try {
-    return readFileOf(inputs)(file);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new TypeError(`no such file "${file}"`);
-  }
 }

@@ -16,7 +16,7 @@ import { llmProviders } from "../../llm/providers/llm_providers.ts";
 import { tokenKinds } from "../../api/resources/credentials/credentials_schema.ts";
 import type { BackendCredentials } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { Backend } from "../../snapshot/backend.ts";
-import { namespacedName } from "../resolve/references.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 import type { BackendContext } from "./backend_context.ts";
 import { compileCredentials } from "./compile_credentials.ts";
 import { readKey, UnusableCredentials } from "./credential_values.ts";

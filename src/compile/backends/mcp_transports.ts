@@ -18,7 +18,8 @@ import type {
   McpDocument,
   McpTransport,
 } from "../../snapshot/backend.ts";
-import { namespacedName, readFileOf } from "../resolve/references.ts";
+import { namespacedName } from "../resolve/precedence.ts";
+import { readFileOf } from "../resolve/references.ts";
 import { loadCa } from "../resolve/certificates.ts";
 import { compileCredentials } from "./compile_credentials.ts";
 import { UnusableCredentials } from "./credential_values.ts";

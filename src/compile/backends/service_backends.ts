@@ -7,7 +7,8 @@ import {
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { Backend, Endpoint } from "../../snapshot/backend.ts";
 import type { ServiceEndpoints } from "../../snapshot/snapshot.ts";
-import { namespacedName, type References } from "../resolve/references.ts";
+import { namespacedName } from "../resolve/precedence.ts";
+import { type References } from "../resolve/references.ts";
 import { compileTimeouts } from "./compile_balancing.ts";
 import { areSame } from "../memory/compile_memory.ts";
 

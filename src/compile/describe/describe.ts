@@ -19,7 +19,7 @@ import type {
 } from "../policies/compiled_rules.ts";
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
 import { describeBackend } from "./describe_backend.ts";
-import { namespacedName } from "../resolve/references.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 import {
   createRedaction,
   type Redact,

@@ -21,7 +21,7 @@ import { describeLater } from "../describe/describe_effective.ts";
 import type { ForwardingContext } from "../routes/backend_references.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
-import { comparePrecedence } from "../resolve/references.ts";
+import { comparePrecedence } from "../resolve/precedence.ts";
 import { compileRule, prepareRules } from "../routes/route_rules.ts";
 import type { HttpMatch } from "../../api/rules/http_match.ts";
 import type { RunningPolicy } from "../../policy/contract/policy.ts";

@@ -4,16 +4,15 @@ import { describeError } from "../../base/errors.ts";
 import type { Certificate, PortTls } from "../../snapshot/snapshot.ts";
 import type { ConditionReason } from "../memory/report.ts";
 import {
+  loadCa,
   loadPem,
   nameOfPem,
   pairWithKey,
-  parseCertificates,
   parseLeaf,
-  PemReferenceError,
-  readCa,
   readSecret,
   type TlsContext,
 } from "../resolve/certificates.ts";
+import { UnresolvedReferenceError } from "../resolve/references.ts";
 import {
   type ListenerSite,
   pathOf,
@@ -90,7 +89,7 @@ function validationOf(
   const { caCertificateRefs, mode } = frontend;
   const found = caCertificateRefs.flatMap((reference) => {
     try {
-      return [readCa(site.gateway, reference, context.inputs)];
+      return [loadCa(reference, site.gateway, context.inputs)];
     } catch (error) {
       reportProblem(site, error, context);
       return [];
@@ -115,7 +114,7 @@ const reasons = {
   NotPermitted: "RefNotPermitted",
   UnknownKind: "InvalidCACertificateKind",
   Invalid: "InvalidCACertificateRef",
-} satisfies Record<PemReferenceError["reason"], ConditionReason>;
+} satisfies Record<UnresolvedReferenceError["reason"], ConditionReason>;
 
 function reportProblem(
   site: ListenerSite,
@@ -127,8 +126,9 @@ function reportProblem(
     message: `Cannot use a CA certificate of tls.frontend: ${
       describeError(error)
     }`,
-    reason:
-      reasons[error instanceof PemReferenceError ? error.reason : "Invalid"],
+    reason: reasons[
+      error instanceof UnresolvedReferenceError ? error.reason : "Invalid"
+    ],
   });
 }
 
@@ -138,10 +138,8 @@ function loadClientCa(
   { inputs, report }: TlsContext,
 ): string {
   try {
-    const source = site.spec.tls?.clientCa ?? "";
-    const pem = loadPem(source, inputs);
-    parseCertificates(pem, nameOfPem(source));
-    return pem;
+    const { clientCa: file = "" } = site.spec.tls ?? {};
+    return loadCa({ file }, site.owner, inputs);
   } catch (error) {
     const message = `Cannot use the CA for client certificates: ${
       describeError(error)
@@ -238,7 +236,7 @@ function findSecret(
   try {
     return readSecret(owner, reference, inputs);
   } catch (error) {
-    if (!(error instanceof PemReferenceError)) throw error;
+    if (!(error instanceof UnresolvedReferenceError)) throw error;
     report.error(owner, {
       path,
       message: `Cannot use the certificate: ${error.message}`,

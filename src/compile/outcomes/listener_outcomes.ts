@@ -1,4 +1,4 @@
-import { gatewayOfSet, namespacedName } from "../resolve/references.ts";
+import { gatewayOfSet, namespacedName } from "../resolve/precedence.ts";
 import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
 import type {
   Gateway,

@@ -1,4 +1,4 @@
-import { gatewayOfSet, namespacedName } from "../resolve/references.ts";
+import { gatewayOfSet, namespacedName } from "../resolve/precedence.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import {
   resourceKey,

@@ -1,5 +1,6 @@
 import type { Attached } from "../attach/attach_policies.ts";
-import { type Inputs, namespacedName } from "../resolve/references.ts";
+import { namespacedName } from "../resolve/precedence.ts";
+import { type Inputs } from "../resolve/references.ts";
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import { type Alternative, anyOf } from "../../policy/contract/alternatives.ts";
 import type { RunningPolicy } from "../../policy/contract/policy.ts";

@@ -3,7 +3,14 @@ import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts
 import type { Secret } from "../../api/resources/cluster_kinds.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate } from "../../snapshot/snapshot.ts";
-import { type Inputs, mayRefer, readFileOf } from "./references.ts";
+import {
+  findConfigMap,
+  findSecret,
+  type Inputs,
+  readNamedFile,
+  type Referrer,
+  UnresolvedReferenceError,
+} from "./references.ts";
 import type { Named, Report } from "../memory/report.ts";
 import type { ObjectRef } from "../../api/resources/gateway_tls.ts";
 import type { Gateway } from "../../api/resources/gateway_resource.ts";
@@ -21,13 +28,7 @@ export interface TlsContext {
 
 /** Returns inline PEM as it is, or reads it from a file. @throws When the file cannot be read. */
 export function loadPem(pathOrPem: string, inputs: Inputs): string {
-  if (isPem(pathOrPem)) return pathOrPem;
-  try {
-    return readFileOf(inputs)(pathOrPem);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new TypeError(`no such file "${pathOrPem}"`);
-  }
+  return isPem(pathOrPem) ? pathOrPem : readNamedFile(pathOrPem, inputs);
 }
 
 /** Names PEM in messages: by its file, or as inline text. */
@@ -63,7 +64,7 @@ export function pairWithKey(
 }
 
 /** Parses all certificates of a PEM text, which messages call `name`. @throws {TypeError} When one is invalid, or none is found. */
-export function parseCertificates(
+function parseCertificates(
   pem: string,
   name: string,
 ): X509Certificate[] {
@@ -98,84 +99,25 @@ function dnsNames({ subjectAltName }: X509Certificate): string[] {
   );
 }
 
-/** A reference to a certificate that cannot be used. */
-export class PemReferenceError extends TypeError {
-  readonly reason: "NotPermitted" | "UnknownKind" | "Invalid";
-
-  constructor(reason: PemReferenceError["reason"], message: string) {
-    super(message);
-    this.reason = reason;
-  }
-}
-
-/** Returns the certificate of a Secret of type `kubernetes.io/tls`. @throws {PemReferenceError} */
+/** Returns the certificate of a Secret of type `kubernetes.io/tls`. @throws {UnresolvedReferenceError} */
 export function readSecret(
   from: Named,
   reference: ObjectRef,
   inputs: Inputs,
 ): { readonly cert: string; readonly key: string } {
-  const name = resolve(from, reference, { kind: "Secret", inputs });
-  const secret = inputs.read(({ references }) => references.secrets.get(name));
-  if (secret === undefined) {
-    throw new PemReferenceError("Invalid", `Secret "${name}" not found`);
-  }
+  const secret = findSecret(referrerOf(from), reference, inputs);
   const cert = secretValue(secret, "tls.crt");
   const key = secretValue(secret, "tls.key");
-  if (cert === undefined || key === undefined) {
-    throw new PemReferenceError(
-      "Invalid",
-      `Secret "${name}" has no valid "tls.crt" and "tls.key"`,
-    );
-  }
-  return { cert, key };
-}
-
-/** Returns the CA certificates of a ConfigMap, PEM. @throws {PemReferenceError} @throws {TypeError} When one is invalid. */
-export function readCa(
-  from: Named,
-  reference: ObjectRef,
-  inputs: Inputs,
-): string {
-  const name = resolve(from, reference, { kind: "ConfigMap", inputs });
-  const configMap = inputs.read(({ references }) =>
-    references.configMaps.get(name)
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  const { namespace = from.metadata.namespace, name } = reference;
+  throw new UnresolvedReferenceError(
+    "Invalid",
+    `Secret "${namespace}/${name}" has no valid "tls.crt" and "tls.key"`,
   );
-  if (configMap === undefined) {
-    throw new PemReferenceError("Invalid", `ConfigMap "${name}" not found`);
-  }
-  const pem = configMap.data?.["ca.crt"] ?? "";
-  parseCertificates(pem, `"ca.crt" of ConfigMap "${name}"`);
-  return pem;
 }
 
-/** Returns the `namespace/name` of a reference. */
-function resolve(
-  from: Named,
-  { group, kind, name, namespace = from.metadata.namespace }: ObjectRef,
-  { kind: expected, inputs }: {
-    readonly kind: "Secret" | "ConfigMap";
-    readonly inputs: Inputs;
-  },
-): string {
-  if (group !== "" || kind !== expected) {
-    throw new PemReferenceError(
-      "UnknownKind",
-      `kind "${kind}" is no "${expected}"`,
-    );
-  }
-  const referrer = {
-    group: GATEWAY_API_GROUP,
-    kind: from.kind,
-    namespace: from.metadata.namespace,
-  };
-  const key = `${namespace}/${name}`;
-  if (!mayRefer(referrer, { group, kind, namespace, name }, inputs)) {
-    throw new PemReferenceError(
-      "NotPermitted",
-      `no ReferenceGrant of namespace "${namespace}" allows ${kind} "${key}"`,
-    );
-  }
-  return key;
+function referrerOf({ kind, metadata: { namespace } }: Named): Referrer {
+  return { group: GATEWAY_API_GROUP, kind, namespace };
 }
 
 /** Returns a value of a Secret if it is PEM, so that it can never name a file. */
@@ -195,21 +137,33 @@ function decodeBase64(text: string): string {
   }
 }
 
-/** A reference to CA certificates that a backend's certificate is verified with. */
-export type CaReference = NonNullable<
-  BackendTlsPolicy["spec"]["validation"]["caCertificateRefs"]
->[number];
+/** A reference to CA certificates that the certificate of a peer is verified with. */
+export type CaReference =
+  & NonNullable<
+    BackendTlsPolicy["spec"]["validation"]["caCertificateRefs"]
+  >[number]
+  & Pick<ObjectRef, "namespace">;
 
-/** Returns CA certificates, PEM. @throws {TypeError} When they cannot be used. */
+/**
+ * Returns CA certificates, PEM.
+ * @throws {UnresolvedReferenceError} @throws {TypeError} When one is invalid.
+ */
 export function loadCa(
-  { file, inline, group = "", kind = "ConfigMap", name = "" }: CaReference,
+  { file, inline = file, ...reference }: CaReference,
   from: Named,
   inputs: Inputs,
 ): string {
-  const source = inline ?? file;
-  if (source === undefined) return readCa(from, { group, kind, name }, inputs);
-  const pem = loadPem(source, inputs);
-  parseCertificates(pem, nameOfPem(source));
+  if (inline !== undefined) {
+    const pem = loadPem(inline, inputs);
+    parseCertificates(pem, nameOfPem(inline));
+    return pem;
+  }
+  const { group = "", kind = "ConfigMap", name = "" } = reference;
+  const { namespace = from.metadata.namespace } = reference;
+  const object = { group, kind, namespace, name };
+  const configMap = findConfigMap(referrerOf(from), object, inputs);
+  const pem = configMap.data?.["ca.crt"] ?? "";
+  parseCertificates(pem, `"ca.crt" of ConfigMap "${namespace}/${name}"`);
   return pem;
 }
 
@@ -258,10 +212,10 @@ function readCertificate(
       message: `Cannot use the client certificate, so backends get none: ${
         describeError(error)
       }`,
-      reason:
-        error instanceof PemReferenceError && error.reason === "NotPermitted"
-          ? "RefNotPermitted"
-          : "InvalidClientCertificateRef",
+      reason: error instanceof UnresolvedReferenceError &&
+          error.reason === "NotPermitted"
+        ? "RefNotPermitted"
+        : "InvalidClientCertificateRef",
     });
     return undefined;
   }

@@ -1,106 +1,17 @@
 import type { SecretRef } from "../../api/resources/credentials/secret_value.ts";
-import type { Metadata } from "../../api/resources/resource.ts";
 import type {
   ConfigMap,
   ReferenceGrant,
   Secret,
   Service,
 } from "../../api/resources/cluster_kinds.ts";
-import type {
-  AllowedNamespaces,
-  LabelSelector,
-} from "../../api/resources/gateway_resource.ts";
+import type { AllowedNamespaces } from "../../api/resources/gateway_resource.ts";
+import type { ObjectRef } from "../../api/resources/gateway_tls.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import type { ListenerSet } from "../../api/resources/listener_set.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import type { View } from "../memory/compile_memory.ts";
-
-interface Ranked {
-  readonly metadata: Pick<Metadata, "creationTimestamp" | "namespace" | "name">;
-}
-
-/**
- * Orders resources for conflicts as the Gateway API does: the oldest first, then by `namespace/name`.
- * Resources without a timestamp, as in files, are the oldest.
- */
-export function comparePrecedence(a: Ranked, b: Ranked): number {
-  const difference = createdAt(a) - createdAt(b);
-  if (difference !== 0) return difference;
-  return a.metadata.namespace === b.metadata.namespace
-    ? compareText(a.metadata.name, b.metadata.name)
-    : compareText(namespacedName(a), namespacedName(b));
-}
-
-/** Returns `namespace/name`, which messages and keys contain. */
-export function namespacedName({ metadata }: Ranked): string {
-  return `${metadata.namespace}/${metadata.name}`;
-}
-
-/** Parsed times: sorting thousands of routes reads each of them a dozen times. */
-const times = new WeakMap<Ranked["metadata"], number>();
-
-function createdAt({ metadata }: Ranked): number {
-  if (metadata.creationTimestamp === undefined) return 0;
-  return times.getOrInsertComputed(metadata, parseTime);
-}
-
-function parseTime({ creationTimestamp }: Ranked["metadata"]): number {
-  const time = Date.parse(creationTimestamp ?? "");
-  return Number.isNaN(time) ? 0 : time;
-}
-
-function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
-}
-
-/** Returns the gateway of a listener set: `namespace/name`. */
-export function gatewayOfSet({ metadata, spec }: ListenerSet): string {
-  const { namespace = metadata.namespace, name } = spec.parentRef;
-  return `${namespace}/${name}`;
-}
-
-/** Reads a text file by its path in the configuration; throws when it cannot. */
-export type ReadFile = (path: string) => string;
-
-/** The inputs of a compilation that results depend on. */
-export type Inputs = View<{
-  /** Reads each file once. */
-  readonly readFile: ReadFile;
-  /** Ports on the loopback interface that backends of a cluster may have. */
-  readonly loopbackPorts: ReadonlySet<number>;
-  /** Decides which hosts backends may have. */
-  readonly egress: EgressPolicy;
-  /** Reason for which the gateway runs no programs of backends; `undefined` if it does. */
-  readonly programDenial: string | undefined;
-  /** Reason for which backends do not get the gateway's own identities of clouds; `undefined` if they do. */
-  readonly cloudDenial: string | undefined;
-  /** True if users can log in at services behind backends. */
-  readonly connectsUsers: boolean;
-  readonly references: References;
-}>;
-
-/** Reads a file. @throws When it cannot; then the result is not remembered. */
-export function readFileOf(inputs: Inputs): ReadFile {
-  return (path) =>
-    inputs.read(({ readFile }) => {
-      try {
-        return readFile(path);
-      } catch {
-        return undefined;
-      }
-    }) ?? inputs.all.readFile(path);
-}
-
-/** Reports whether a resource may refer to another. */
-export function mayRefer(
-  from: Referrer,
-  to: Referent,
-  inputs: Inputs,
-): boolean {
-  return from.namespace === to.namespace ||
-    inputs.read(({ references }) => references.isAllowed(from, to));
-}
+import { selects } from "./namespace_selector.ts";
+import { namespacedName } from "./precedence.ts";
 
 /** The resource that refers. */
 export interface Referrer {
@@ -138,12 +49,6 @@ export class References {
     );
   }
 
-  /** Reports whether a reference stays in its namespace, or a `ReferenceGrant` of the other namespace allows it. */
-  isAllowed(from: Referrer, to: Referent): boolean {
-    return from.namespace === to.namespace ||
-      this.grantsFor(from, to).length > 0;
-  }
-
   /** Returns the grants that allow a reference to another namespace. */
   grantsFor(from: Referrer, to: Referent): readonly ReferenceGrant[] {
     const grants = this.#grants.get(to.namespace) ?? [];
@@ -159,7 +64,7 @@ export class References {
     );
   }
 
-  /** Reports whether resources of `namespace` may attach to one of namespace `owner`. */
+  /** Reports whether resources of `namespace` may attach to one of namespace `owner`; a namespace that is not known has no labels. */
   allowsNamespace(
     { from, selector }: AllowedNamespaces,
     { owner, namespace }: {
@@ -173,20 +78,13 @@ export class References {
       case "Same":
         return owner === namespace;
       case "Selector":
-        return this.#selects(selector, namespace);
+        return selects(selector, {
+          "kubernetes.io/metadata.name": namespace,
+          ...this.#labels.get(namespace),
+        });
       default:
         return false;
     }
-  }
-
-  /** Reports whether a selector selects a namespace; one that is not known has no labels. */
-  #selects(selector: LabelSelector | undefined, namespace: string): boolean {
-    const labels = {
-      "kubernetes.io/metadata.name": namespace,
-      ...this.#labels.get(namespace),
-    };
-    // A selector that is not set selects nothing; an empty one selects everything.
-    return selector !== undefined && selects(selector, labels);
   }
 }
 
@@ -200,27 +98,89 @@ function byName<
   );
 }
 
-/** Evaluates a selector as Kubernetes does: a missing label satisfies `NotIn`. */
-function selects(
-  { matchLabels = {}, matchExpressions = [] }: LabelSelector,
-  labels: Readonly<Record<string, string>>,
+/** Reads a text file by its path in the configuration; throws when it cannot. */
+export type ReadFile = (path: string) => string;
+
+/** The inputs of a compilation that results depend on. */
+export type Inputs = View<{
+  /** Reads each file once. */
+  readonly readFile: ReadFile;
+  /** Ports on the loopback interface that backends of a cluster may have. */
+  readonly loopbackPorts: ReadonlySet<number>;
+  /** Decides which hosts backends may have. */
+  readonly egress: EgressPolicy;
+  /** Reason for which the gateway runs no programs of backends; `undefined` if it does. */
+  readonly programDenial: string | undefined;
+  /** Reason for which backends do not get the gateway's own identities of clouds; `undefined` if they do. */
+  readonly cloudDenial: string | undefined;
+  /** True if users can log in at services behind backends. */
+  readonly connectsUsers: boolean;
+  readonly references: References;
+}>;
+
+/** Reports whether a resource may refer to another. */
+export function mayRefer(
+  from: Referrer,
+  to: Referent,
+  inputs: Inputs,
 ): boolean {
-  return Object.entries(matchLabels).every(([name, value]) =>
-    labels[name] === value
-  ) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-      switch (operator) {
-        case "Exists":
-          return value !== undefined;
-        case "DoesNotExist":
-          return value === undefined;
-        case "In":
-          return value !== undefined && values.includes(value);
-        case "NotIn":
-          return value === undefined || !values.includes(value);
-      }
-    });
+  return from.namespace === to.namespace ||
+    inputs.read(({ references }) => references.grantsFor(from, to).length > 0);
+}
+
+/** A reference that cannot be used. */
+export class UnresolvedReferenceError extends TypeError {
+  readonly reason: "NotPermitted" | "UnknownKind" | "Invalid";
+
+  constructor(reason: UnresolvedReferenceError["reason"], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** Returns the Secret of a reference. @throws {UnresolvedReferenceError} */
+export function findSecret(
+  from: Referrer,
+  to: ObjectRef,
+  inputs: Inputs,
+): Secret {
+  return find("Secret", ({ secrets }) => secrets, { from, to, inputs });
+}
+
+/** Returns the ConfigMap of a reference. @throws {UnresolvedReferenceError} */
+export function findConfigMap(
+  from: Referrer,
+  to: ObjectRef,
+  inputs: Inputs,
+): ConfigMap {
+  return find("ConfigMap", ({ configMaps }) => configMaps, {
+    ...{ from, to, inputs },
+  });
+}
+
+function find<R>(
+  expected: string,
+  listOf: (references: References) => ReadonlyMap<string, R>,
+  { from, to, inputs }: {
+    readonly from: Referrer;
+    readonly to: ObjectRef;
+    readonly inputs: Inputs;
+  },
+): R {
+  const { group, kind, name, namespace = from.namespace } = to;
+  if (group !== "" || kind !== expected) {
+    const problem = `kind "${kind}" is no "${expected}"`;
+    throw new UnresolvedReferenceError("UnknownKind", problem);
+  }
+  const key = `${namespace}/${name}`;
+  if (!mayRefer(from, { group, kind, namespace, name }, inputs)) {
+    const problem =
+      `no ReferenceGrant of namespace "${namespace}" allows ${kind} "${key}"`;
+    throw new UnresolvedReferenceError("NotPermitted", problem);
+  }
+  const found = inputs.read(({ references }) => listOf(references).get(key));
+  if (found !== undefined) return found;
+  throw new UnresolvedReferenceError("Invalid", `${kind} "${key}" not found`);
 }
 
 /**
@@ -234,22 +194,15 @@ export function readSecretValue(
   },
   inputs: Inputs,
 ): string {
-  const path = `${namespace}/${name}`;
-  const to = { group: "", kind: "Secret", namespace, name };
-  if (!mayRefer(from, to, inputs)) {
-    throw new TypeError(
-      `no ReferenceGrant of namespace "${namespace}" allows Secret "${path}"`,
-    );
-  }
-  const secret = inputs.read(({ references }) => references.secrets.get(path));
-  if (secret === undefined) throw new TypeError(`Secret "${path}" not found`);
-  const { data = {}, stringData = {} } = secret;
+  const reference = { group: "", kind: "Secret", namespace, name };
+  const { data = {}, stringData = {} } = findSecret(from, reference, inputs);
   const wanted = key ?? entry;
   const encoded = ownValue(data, wanted);
   const value = encoded === undefined
     ? ownValue(stringData, wanted)
     : decode(encoded);
   if (value !== undefined) return value;
+  const path = `${namespace}/${name}`;
   throw new TypeError(
     encoded === undefined
       ? `Secret "${path}" has no entry "${wanted}"`
@@ -270,5 +223,27 @@ function decode(base64: string): string | undefined {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return undefined;
+  }
+}
+
+/** Reads a file. @throws When it cannot; then the result is not remembered. */
+export function readFileOf(inputs: Inputs): ReadFile {
+  return (path) =>
+    inputs.read(({ readFile }) => {
+      try {
+        return readFile(path);
+      } catch {
+        return undefined;
+      }
+    }) ?? inputs.all.readFile(path);
+}
+
+/** Reads a file that a resource names. @throws When it cannot; a missing file is named without an error number. */
+export function readNamedFile(path: string, inputs: Inputs): string {
+  try {
+    return readFileOf(inputs)(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new TypeError(`no such file "${path}"`);
   }
 }

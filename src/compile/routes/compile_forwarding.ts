@@ -14,7 +14,7 @@ import type {
 } from "../../snapshot/snapshot.ts";
 import type { Report } from "../memory/report.ts";
 import type { Forwarding } from "../policies/compiled_rules.ts";
-import { namespacedName } from "../resolve/references.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 import {
   compileBackendRef,
   compileMirror,

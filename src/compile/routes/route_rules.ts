@@ -9,7 +9,7 @@ import type {
 import type { ClientCertificate } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/backend.ts";
 import type { Retry } from "../../snapshot/snapshot.ts";
-import { namespacedName } from "../resolve/references.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
 import { describeLater, routeFields } from "../describe/describe_effective.ts";
 import type {
