@@ -6,7 +6,7 @@ import type { RouteMemory } from "./listeners/compile_listeners.ts";
 import { PolicyChecks } from "./policies/check_policies.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";
 import type { Report } from "./memory/report.ts";
-import type { BackendContext } from "./backends/backend_context.ts";
+import type { BackendContext } from "./backends/backend_compilation.ts";
 import type { CertificateMemory } from "./resolve/certificates.ts";
 import { CompileMemory, type ResultTable } from "./memory/compile_memory.ts";
 import type { Attached } from "./attach/attach_policies.ts";

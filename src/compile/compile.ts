@@ -13,6 +13,7 @@ import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { namespacedName } from "./resolve/precedence.ts";
 import { attachPolicies } from "./attach/attach_policies.ts";
 import { checkPatterns, loadPatternsOf } from "./routes/check_patterns.ts";
+import { compileTlsPolicies } from "./backends/tls_policies.ts";
 import { compileBackends } from "./backends/compile_backends.ts";
 import { checkPolicies, checkReferences } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
@@ -135,7 +136,8 @@ function isIndependent(
 
 /** Compiles backends and client certificates, and checks what refers to backends. */
 function* resolve(resources: ResourceSet, context: Context) {
-  const compiled = yield* compileBackends(resources, context);
+  const tls = yield* compileTlsPolicies(resources, context);
+  const compiled = yield* compileBackends(resources, tls, context);
   const clientCertificates = readClientCertificates(
     resources.gateways,
     context,

@@ -1,20 +1,14 @@
-import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
 import { optionalDuration } from "../../api/schema/duration.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { describeError } from "../../base/errors.ts";
-import type { UpstreamTls } from "../../http/client/upstream.ts";
 import type { Backend, Endpoint } from "../../snapshot/backend.ts";
-import { comparePrecedence, namespacedName } from "../resolve/precedence.ts";
-import { loadCa } from "../resolve/certificates.ts";
-import { UnresolvedReferenceError } from "../resolve/references.ts";
+import { namespacedName } from "../resolve/precedence.ts";
 import {
+  BackendCompilation,
   type BackendContext,
-  findDeniedHost,
   type InvalidBackend,
-  loopbackPortsOf,
-} from "./backend_context.ts";
+  UnusableCredentials,
+} from "./backend_compilation.ts";
 import {
   compileBalancing,
   compileHealthCheck,
@@ -22,7 +16,7 @@ import {
   compileTimeouts,
 } from "./compile_balancing.ts";
 import { compileCredentials } from "./compile_credentials.ts";
-import { UnusableCredentials } from "./credential_values.ts";
+import type { TlsByTarget } from "./tls_policies.ts";
 import { compileLlm } from "./llm_backends.ts";
 import { backendsOf, compileMcp } from "./mcp_backends.ts";
 import {
@@ -40,13 +34,13 @@ export interface CompiledBackends {
 
 /** Compiles every backend, and every service that routes refer to, with the TLS policy that applies, in steps. */
 export function* compileBackends(
-  { gatewayBackends, backendTlsPolicies, httpRoutes }: ResourceSet,
+  { gatewayBackends, httpRoutes }: ResourceSet,
+  tls: TlsByTarget,
   context: BackendContext,
 ): Generator<void, CompiledBackends> {
   const known = new Map(
     gatewayBackends.map((backend) => [namespacedName(backend), backend]),
   );
-  const tls = yield* compileTlsPolicies(backendTlsPolicies, known, context);
   const backends = new Map<string, Backend>();
   const invalidBackends = new Map<string, string | undefined>();
   for (const [key, resource] of known) {
@@ -89,62 +83,28 @@ function addBackend(backend: Backend, backends: Map<string, Backend>): void {
   }
 }
 
-/** Returns the TLS settings by target, such as `Service/default/web#https`. Of two policies with a target, the older applies. */
-function* compileTlsPolicies(
-  policies: readonly BackendTlsPolicy[],
-  known: ReadonlyMap<string, GatewayBackend>,
-  context: BackendContext,
-): Generator<void, ReadonlyMap<string, Backend["tls"]>> {
-  const owners = new Map<string, BackendTlsPolicy>();
-  const tls = new Map<string, Backend["tls"]>();
-  for (const policy of policies.toSorted(comparePrecedence)) {
-    const compiled = context.tlsMemory.recall(
-      policy,
-      () => compileTls(policy, context),
-    );
-    for (const { key, path } of targetsOf(policy, known, context)) {
-      const owner = owners.get(key);
-      if (owner !== undefined) {
-        const message = `Cannot apply to ${key}: BackendTLSPolicy "${
-          namespacedName(owner)
-        }" takes precedence`;
-        context.report.warning(policy, { path, message, reason: "Conflicted" });
-        continue;
-      }
-      owners.set(key, policy);
-      tls.set(key, compiled);
-    }
-    yield;
-  }
-  return tls;
-}
-
-interface Target {
-  readonly key: string;
-  readonly path: DiagnosticPath;
-}
-
 function compileBackend(
   resource: GatewayBackend,
   tls: Backend["tls"],
   context: BackendContext,
 ): Backend | InvalidBackend {
   const { metadata, spec } = resource;
+  const compilation = new BackendCompilation(resource, context);
   const { endpoints: hosts = spec.static && [spec.static], llm, mcp } = spec;
   const [first] = hosts ?? [];
   const address = llm !== undefined
-    ? compileLlm(resource, llm, tls, context)
+    ? compileLlm(compilation, llm, tls)
     : mcp !== undefined
-    ? compileMcp(resource, mcp, context)
-    : first && compileHost(resource, first, tls, context);
-  const denied = findDeniedHost(resource, context.inputs);
+    ? compileMcp(compilation, mcp)
+    : first && compileHost(compilation, first, tls);
+  const denied = compilation.findDeniedHost();
   if (denied !== undefined) {
     const message = `Cannot connect to "${denied.host}": ${denied.denial}`;
-    context.report.error(resource, { path: denied.path, message });
+    compilation.error({ path: ["spec", ...denied.path], message });
     return { denial: denied.denial };
   }
-  const loopbackPorts = loopbackPortsOf(hosts, context.inputs);
-  const balancing = compileBalancing(resource, context.report);
+  const loopbackPorts = compilation.loopbackPortsOf(hosts);
+  const balancing = compileBalancing(compilation);
   if (address === undefined) return { denial: undefined };
   const healthCheck = compileHealthCheck(spec.healthCheck, address);
   return {
@@ -154,7 +114,7 @@ function compileBackend(
     ...(healthCheck && { healthCheck }),
     ...(spec.dns && { lookups: compileLookups(spec.dns) }),
     ...(loopbackPorts.length > 0 && { loopbackPorts }),
-    key: namespacedName({ metadata }),
+    key: compilation.key,
     name: metadata.name,
     protocol: spec.protocol === undefined ? "auto" : protocols[spec.protocol],
     maxConnections: spec.limits?.maxConnections,
@@ -166,113 +126,25 @@ function compileBackend(
 
 /** Returns the address of a backend, and its credentials; reports why they cannot be used. */
 function compileHost(
-  resource: GatewayBackend,
+  compilation: BackendCompilation,
   first: Endpoint,
   tls: Backend["tls"],
-  context: BackendContext,
 ): Pick<Backend, "host" | "port" | "tls" | "credentials"> | undefined {
-  const { credentials } = resource.spec;
+  const { credentials } = compilation.resource.spec;
   if (credentials === undefined) return { ...first, tls };
-  const key = namespacedName(resource);
   try {
     return {
       ...first,
       tls,
-      credentials: compileCredentials(key, resource, credentials, context),
+      credentials: compileCredentials(compilation, credentials),
     };
   } catch (error) {
     if (!(error instanceof UnusableCredentials)) throw error;
     const path = ["spec", "credentials", ...error.path];
     const message = `Cannot use the credentials: ${error.message}`;
-    context.report.error(resource, { path, message });
+    compilation.error({ path, message });
     return undefined;
   }
 }
 
 const protocols = { HTTP1: "http1", HTTP2: "http2" } as const;
-
-/** Returns the targets of a policy, with the paths of the references. */
-function targetsOf(
-  policy: BackendTlsPolicy,
-  known: ReadonlyMap<string, GatewayBackend>,
-  { references: { services }, report }: BackendContext,
-): Target[] {
-  const { namespace } = policy.metadata;
-  return policy.spec.targetRefs.flatMap((ref, index) => {
-    const { group, kind, name, sectionName } = ref;
-    const path = ["spec", "targetRefs", index];
-    const isService = kind === "Service" && group === "";
-    if (!isService && kind !== "GatewayBackend") {
-      const message =
-        `Cannot apply to kind "${kind}": expected "GatewayBackend" or "Service"`;
-      report.warning(policy, {
-        path: [...path, "kind"],
-        message,
-        reason: "Invalid",
-      });
-      return [];
-    }
-    const candidates: ReadonlyMap<string, unknown> = isService
-      ? services
-      : known;
-    const key = `${namespace}/${name}`;
-    if (!candidates.has(key)) {
-      const message = `Cannot find ${
-        isService ? "Service" : "backend"
-      } "${key}"`;
-      const suggestion = report.suggest(
-        name,
-        () =>
-          [...candidates.keys()].filter((each) =>
-            each.startsWith(`${namespace}/`)
-          )
-            .map((each) => each.slice(namespace.length + 1)),
-      );
-      report.warning(policy, {
-        path: [...path, "name"],
-        message,
-        suggestion,
-        reason: "TargetNotFound",
-      });
-      return [];
-    }
-    const section = isService && sectionName !== undefined
-      ? `#${sectionName}`
-      : "";
-    return [{ key: `${kind}/${key}${section}`, path }];
-  });
-}
-
-/** One invalid reference invalidates the policy: "Connections using an invalid CACertificateRef MUST fail" (Gateway API). */
-function compileTls(
-  policy: BackendTlsPolicy,
-  context: BackendContext,
-): UpstreamTls | "invalid" {
-  const { hostname, caCertificateRefs, subjectAltNames } =
-    policy.spec.validation;
-  const caCertificates = caCertificateRefs?.map((reference, index) => {
-    try {
-      return loadCa(reference, policy, context.inputs);
-    } catch (error) {
-      const path = ["spec", "validation", "caCertificateRefs", index];
-      const message =
-        `Cannot use CA certificate, so every connection to the backend fails: ${
-          describeError(error)
-        }`;
-      const reason = error instanceof UnresolvedReferenceError &&
-          error.reason === "UnknownKind"
-        ? "InvalidKind"
-        : "InvalidCACertificateRef";
-      context.report.warning(policy, { path, message, reason });
-      return undefined;
-    }
-  });
-  if (caCertificates?.includes(undefined)) return "invalid";
-  return {
-    hostname,
-    subjectAltNames: (subjectAltNames ?? []).map((name) =>
-      name.type === "Hostname" ? name.hostname : name.uri
-    ),
-    caCertificates: caCertificates?.filter((pem) => pem !== undefined),
-  };
-}

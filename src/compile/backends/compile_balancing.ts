@@ -1,7 +1,7 @@
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import { formatHostPort } from "../../base/wire/host_port.ts";
 import { optionalDuration } from "../../api/schema/duration.ts";
-import type { Report } from "../memory/report.ts";
+import type { BackendCompilation } from "./backend_compilation.ts";
 import {
   type Backend,
   type Balancing,
@@ -61,16 +61,15 @@ function compileHash(text: string) {
 
 /** Compiles how requests are spread over the endpoints of a backend; `undefined` for the defaults. */
 export function compileBalancing(
-  resource: GatewayBackend,
-  report: Report,
+  compilation: BackendCompilation,
 ): Balancing | undefined {
-  const { loadBalancing, ejection } = resource.spec;
+  const { loadBalancing, ejection } = compilation.resource.spec;
   if (loadBalancing === undefined && ejection === undefined) return undefined;
   const hashKey = loadBalancing?.hash === undefined
     ? undefined
     : compileHash(loadBalancing.hash);
   if (hashKey !== undefined && !("of" in hashKey)) {
-    report.error(resource, hashKey);
+    compilation.error(hashKey);
     return undefined;
   }
   return {

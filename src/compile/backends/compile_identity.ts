@@ -11,16 +11,23 @@ import type {
   CloudCredentials,
   GoogleIdentity,
 } from "../../identity/backend_tokens/backend_credentials.ts";
-import type { BackendContext } from "./backend_context.ts";
 import {
-  type CredentialValues,
+  type BackendCompilation,
   UnusableCredentials,
-} from "./credential_values.ts";
+} from "./backend_compilation.ts";
 
 /** Service and region of signatures of AWS, as far as a backend says them. */
-export interface SignatureScope {
+interface SignatureScope {
   readonly service?: string | undefined;
   readonly region?: string | undefined;
+}
+
+/** Facts about a backend that its credentials may leave out. */
+export interface CredentialPlace extends SignatureScope {
+  /** Of the MCP server: credentials of another one are never used. The default is that of the backend. */
+  readonly key?: string;
+  /** Of the MCP server. */
+  readonly url?: string | undefined;
 }
 
 /**
@@ -28,33 +35,32 @@ export interface SignatureScope {
  * @throws {UnusableCredentials}
  */
 export function compileIdentity(
-  backend: string,
+  compilation: BackendCompilation,
   credentials: BackendCredentialsResource,
-  values: CredentialValues,
-  { inputs }: BackendContext,
-  signature: SignatureScope,
+  { key = compilation.key, ...signature }: CredentialPlace,
 ): CloudCredentials | undefined {
-  const own = identityOf(credentials, values, signature);
-  if (own === undefined) return undefined;
+  const identity = identityOf(compilation, credentials, signature);
+  if (identity === undefined) return undefined;
   // A client with a secret of its own has nothing of the gateway.
-  const isOwn = own.kind === "azure" && own.clientSecret !== undefined;
-  const denial = inputs.read(({ cloudDenial }) => cloudDenial);
+  const isOwn = identity.kind === "azure" &&
+    identity.clientSecret !== undefined;
+  const denial = compilation.inputs.read(({ cloudDenial }) => cloudDenial);
   if (denial !== undefined && !isOwn) {
-    throw new UnusableCredentials([own.kind], denial);
+    throw new UnusableCredentials([identity.kind], denial);
   }
   const fingerprint = createHash("sha256")
-    .update(JSON.stringify([backend, own])).digest("base64url");
-  return { backend, fingerprint, ...own };
+    .update(JSON.stringify([key, identity])).digest("base64url");
+  return { backend: key, fingerprint, ...identity };
 }
 
 function identityOf(
+  compilation: BackendCompilation,
   { aws, google, azure }: BackendCredentialsResource,
-  values: CredentialValues,
   signature: SignatureScope,
 ): AwsIdentity | GoogleIdentity | AzureIdentity | undefined {
   if (aws !== undefined) return awsIdentity(aws, signature);
-  if (google !== undefined) return googleIdentity(google, values);
-  return azure && azureIdentity(azure, values);
+  if (google !== undefined) return googleIdentity(google, compilation);
+  return azure && azureIdentity(azure, compilation);
 }
 
 function awsIdentity(
@@ -86,11 +92,11 @@ function googleIdentity(
     impersonate,
     scopes = ["https://www.googleapis.com/auth/cloud-platform"],
   }: GoogleIdentityResource,
-  values: CredentialValues,
+  compilation: BackendCompilation,
 ): GoogleIdentity {
   return {
     kind: "google",
-    file: values.fileOf(["google"], file),
+    file: compilation.fileOf(["google"], file),
     impersonate,
     scopes,
   };
@@ -103,14 +109,18 @@ function azureIdentity(
     clientSecret,
     scope = "https://cognitiveservices.azure.com/.default",
   }: AzureIdentityResource,
-  values: CredentialValues,
+  compilation: BackendCompilation,
 ): AzureIdentity {
   return {
     kind: "azure",
     tenantId,
     clientId,
     clientSecret: clientSecret &&
-      values.read(["azure", "clientSecret"], "clientSecret", clientSecret),
+      compilation.readSecret(
+        ["azure", "clientSecret"],
+        "clientSecret",
+        clientSecret,
+      ),
     scope,
   };
 }

@@ -1,4 +1,3 @@
-import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import {
   type LlmBackend,
   parseLlmHost,
@@ -16,10 +15,11 @@ import { llmProviders } from "../../llm/providers/llm_providers.ts";
 import { tokenKinds } from "../../api/resources/credentials/credentials_schema.ts";
 import type { BackendCredentials } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { Backend } from "../../snapshot/backend.ts";
-import { namespacedName } from "../resolve/precedence.ts";
-import type { BackendContext } from "./backend_context.ts";
 import { compileCredentials } from "./compile_credentials.ts";
-import { readKey, UnusableCredentials } from "./credential_values.ts";
+import {
+  type BackendCompilation,
+  UnusableCredentials,
+} from "./backend_compilation.ts";
 
 const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
@@ -40,10 +40,9 @@ type CompiledLlm = Pick<Backend, "host" | "port" | "tls" | "credentials"> & {
  * @param tls Settings of the backend's TLS policy.
  */
 export function compileLlm(
-  resource: GatewayBackend,
+  compilation: BackendCompilation,
   llm: LlmBackend,
   tls: Backend["tls"],
-  context: BackendContext,
 ): CompiledLlm | undefined {
   const provider = llmProviders[llm.provider];
   const { basePath, region, project, plainText = false } = llm;
@@ -51,15 +50,15 @@ export function compileLlm(
   const missing = provider.requires.filter((name) => llm[name] === undefined);
   for (const name of missing) {
     const message = `Provider "${llm.provider}" requires "${name}"`;
-    context.report.error(resource, { path, message });
+    compilation.error({ path, message });
   }
   const hasResponses = provider.translatesTo(undefined) === "openai";
   if (llm.api === "Responses" && !hasResponses) {
     const message = `Provider "${llm.provider}" has no API of responses`;
-    context.report.error(resource, { path: [...path, "api"], message });
+    compilation.error({ path: [...path, "api"], message });
   }
   const place: ProviderPlace = { basePath, region, project };
-  const credentials = readCredentials(resource, llm, place, context);
+  const credentials = readCredentials(compilation, llm, place);
   const address = parseLlmHost(llm.host ?? "");
   const host = address?.host ?? provider.host?.(place);
   if (
@@ -95,41 +94,31 @@ export function compileLlm(
 }
 
 function readCredentials(
-  resource: GatewayBackend,
+  compilation: BackendCompilation,
   { provider, credentials }: LlmBackend,
   place: ProviderPlace,
-  context: BackendContext,
 ): LlmCredentials | "invalid" {
   if (credentials === undefined) return {};
   const reject = (field: DiagnosticPath, problem: string) => {
     const path = ["spec", "llm", "credentials", ...field];
     const message = `Cannot use the credentials: ${problem}`;
-    context.report.error(resource, { path, message });
+    compilation.error({ path, message });
     return "invalid" as const;
   };
   const [field = ""] = Object.keys(credentials);
   const isKey = !tokenKinds.some((kind) => kind === field);
   try {
     if (isKey) {
-      const key = readKey(resource, credentials, context);
+      const key = compilation.readSecret([], "key", credentials);
       return {
         authorization: llmProviders[provider].authorization(key, place),
       };
     }
-    const key = namespacedName(resource);
     const signature = {
       region: place.region,
       ...(provider === "Bedrock" && { service: "bedrock" }),
     };
-    return {
-      tokens: compileCredentials(
-        key,
-        resource,
-        credentials,
-        context,
-        signature,
-      ),
-    };
+    return { tokens: compileCredentials(compilation, credentials, signature) };
   } catch (error) {
     return error instanceof UnusableCredentials
       ? reject(error.path, error.message)

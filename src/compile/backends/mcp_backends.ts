@@ -1,4 +1,3 @@
-import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import type {
   McpBackend,
   McpServerResource,
@@ -15,8 +14,7 @@ import type {
   McpTargetServer,
   McpTransport,
 } from "../../snapshot/backend.ts";
-import { readFileOf } from "../resolve/references.ts";
-import type { BackendContext } from "./backend_context.ts";
+import type { BackendCompilation } from "./backend_compilation.ts";
 import { TransportCompiler } from "./mcp_transports.ts";
 
 const DEFAULT_CONNECT = "3s";
@@ -28,27 +26,20 @@ const UNLIMITED_MS = 2 ** 31 - 1;
 
 /** Compiles the servers of an endpoint; reports those that cannot be used, and returns `undefined` then. */
 export function compileMcp(
-  resource: GatewayBackend,
+  compilation: BackendCompilation,
   { servers, prefix = "Auto", discovery, pinned = [], lock }: McpBackend,
-  context: BackendContext,
 ): Pick<Backend, "host" | "port" | "tls" | "mcp"> | undefined {
   const isPrefixed = prefix === "Always" ||
     prefix === "Auto" && servers.length > 1;
-  const approvalOf = compileLock(resource, lock, context);
+  const approvalOf = compileLock(compilation, lock);
   if (approvalOf === undefined) return undefined;
-  const hasRepeatedNames = reportRepeatedNames(resource, servers, context);
+  const hasRepeatedNames = reportRepeatedNames(compilation, servers);
   const compiled = servers.map((server, index): McpTargetServer | undefined => {
     const path: DiagnosticPath = ["spec", "mcp", "servers", index];
     const { name, tools, descriptions = {} } = server;
     const timeouts = timeoutsOf(server);
     const { connectMs } = timeouts;
-    const reached = new TransportCompiler(
-      resource,
-      server,
-      path,
-      context,
-      connectMs,
-    )
+    const reached = new TransportCompiler(compilation, server, path, connectMs)
       .compile();
     return reached && {
       ...reached,
@@ -68,10 +59,10 @@ export function compileMcp(
   if (lock?.trust !== undefined && usable.some(listsPerCaller)) {
     const message =
       "Servers that get tokens of the caller list tools for each user: `trust` cannot approve them; use `file`";
-    report(context, resource, ["trust"], message);
+    compilation.error({ path: ["spec", "mcp", "lock", "trust"], message });
     return undefined;
   }
-  const { name: host } = resource.metadata;
+  const { name: host } = compilation.resource.metadata;
   return {
     host,
     port: 0,
@@ -85,16 +76,15 @@ export function compileMcp(
 
 /** Reports servers with the name of an earlier one. Not a rule of the schema, which would hide the problems of such a server. */
 function reportRepeatedNames(
-  resource: GatewayBackend,
+  compilation: BackendCompilation,
   servers: readonly McpServerResource[],
-  context: BackendContext,
 ): boolean {
   const names = servers.map(({ name }) => name);
   const repeated = [...names.keys()].filter((index) =>
     names.indexOf(names[index] ?? "") < index
   );
   for (const index of repeated) {
-    context.report.error(resource, {
+    compilation.error({
       path: ["spec", "mcp", "servers", index, "name"],
       message: `server name "${names[index]}" appears twice`,
     });
@@ -104,36 +94,26 @@ function reportRepeatedNames(
 
 /** Returns how the tools of each server are approved; reports a file that cannot be used. */
 function compileLock(
-  resource: GatewayBackend,
+  compilation: BackendCompilation,
   lock: McpBackend["lock"],
-  context: BackendContext,
 ): ((server: string) => ToolApproval | undefined) | undefined {
   if (lock?.file === undefined) {
     const { trust, newTools = "Hold" } = lock ?? {};
     return () => trust && { kind: "firstUse", newTools };
   }
   try {
-    if (resource.metadata.uid !== undefined) {
+    if (compilation.isOfCluster) {
       throw new TypeError("a backend of the cluster cannot have one");
     }
-    const locks = readLockFile(readFileOf(context.inputs)(lock.file));
+    const locks = readLockFile(compilation.readFile(lock.file));
     return (name) => ({ kind: "file", lock: locks.get(name) ?? new Map() });
   } catch (error) {
     const problem = describeReadError(error);
     const message =
       `Cannot read the lock file: ${problem}; "gwctl mcp lock --write" creates it`;
-    report(context, resource, ["file"], message);
+    compilation.error({ path: ["spec", "mcp", "lock", "file"], message });
     return undefined;
   }
-}
-
-function report(
-  { report }: BackendContext,
-  resource: GatewayBackend,
-  path: DiagnosticPath,
-  message: string,
-): void {
-  report.error(resource, { path: ["spec", "mcp", "lock", ...path], message });
 }
 
 function listsPerCaller({ transport }: McpTargetServer): boolean {

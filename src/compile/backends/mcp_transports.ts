@@ -1,11 +1,9 @@
-import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import {
   isReservedHeader,
   type McpServerResource,
   type OpenApiResource,
   type StdioResource,
 } from "../../api/resources/mcp_backend.ts";
-import { parseDuration } from "../../api/schema/duration.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
 import { describeReadError } from "../../base/regular_file.ts";
@@ -13,52 +11,33 @@ import { addressOfUrl } from "../../base/wire/host_port.ts";
 import type { UpstreamTls } from "../../http/client/upstream.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type { BackendCredentials } from "../../identity/backend_tokens/backend_credentials.ts";
-import type {
-  Backend,
-  McpDocument,
-  McpTransport,
-} from "../../snapshot/backend.ts";
-import { namespacedName } from "../resolve/precedence.ts";
-import { readFileOf } from "../resolve/references.ts";
-import { loadCa } from "../resolve/certificates.ts";
+import type { Backend, McpDocument } from "../../snapshot/backend.ts";
 import { compileCredentials } from "./compile_credentials.ts";
-import { UnusableCredentials } from "./credential_values.ts";
-import { type BackendContext, loopbackPortsOf } from "./backend_context.ts";
-
-const DEFAULT_MEMORY = 1 << 30;
-const DEFAULT_PROCESSES = 32;
-const DEFAULT_IDLE = "10m";
-/** Shorter values are no secrets, and would blot out half of a log. */
-const MIN_SECRET_LENGTH = 6;
+import {
+  type BackendCompilation,
+  UnusableCredentials,
+} from "./backend_compilation.ts";
+import { type CompiledTransport, compileProgram } from "./mcp_programs.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
-/** A transport, and its address for humans; see `McpServerStatus`. */
-export interface CompiledTransport {
-  readonly address: string;
-  readonly transport: McpTransport;
-}
-
 /** Compiles how the gateway reaches a server; reports what cannot be used. */
 export class TransportCompiler {
-  readonly #resource: GatewayBackend;
+  readonly #compilation: BackendCompilation;
   readonly #server: McpServerResource;
   readonly #path: DiagnosticPath;
-  readonly #context: BackendContext;
   readonly #connectMs: number;
 
   /** @param path Of the server. @param connectMs Time limit to connect. */
   constructor(
-    resource: GatewayBackend,
+    compilation: BackendCompilation,
     server: McpServerResource,
     path: DiagnosticPath,
-    context: BackendContext,
     connectMs: number,
   ) {
-    this.#resource = resource;
+    this.#compilation = compilation;
     this.#server = server;
     this.#path = path;
-    this.#context = context;
     this.#connectMs = connectMs;
   }
 
@@ -81,7 +60,7 @@ export class TransportCompiler {
       this.#reject([unused], `"${unused}" needs "url"; use "env" of "stdio"`);
       return undefined;
     }
-    const denial = this.#context.inputs.read(({ programDenial }) =>
+    const denial = this.#compilation.inputs.read(({ programDenial }) =>
       programDenial
     );
     if (denial !== undefined) {
@@ -146,10 +125,10 @@ export class TransportCompiler {
 
   #documentFile(file: string): McpDocument | undefined {
     try {
-      if (this.#resource.metadata.uid !== undefined) {
+      if (this.#compilation.isOfCluster) {
         throw new TypeError('a backend of the cluster needs "url"');
       }
-      return { text: readFileOf(this.#context.inputs)(file) };
+      return { text: this.#compilation.readFile(file) };
     } catch (error) {
       const problem = `Cannot read the document: ${describeReadError(error)}`;
       this.#reject(["openapi", "file"], problem);
@@ -181,12 +160,12 @@ export class TransportCompiler {
     const tls = this.#tls(url, protocol === "https:");
     if (tls === "invalid") return undefined;
     const address = addressOfUrl(url);
-    const loopbackPorts = loopbackPortsOf([address], this.#context.inputs);
+    const loopbackPorts = this.#compilation.loopbackPortsOf([address]);
     return {
       ...address,
       ...(loopbackPorts.length > 0 && { loopbackPorts }),
-      key: `${namespacedName(this.#resource)}#${name}${suffix}`,
-      name: `${this.#resource.metadata.name}#${name}${suffix}`,
+      key: `${this.#compilation.key}#${name}${suffix}`,
+      name: `${this.#compilation.resource.metadata.name}#${name}${suffix}`,
       protocol: "auto",
       tls,
       connectTimeoutMs: this.#connectMs,
@@ -210,15 +189,11 @@ export class TransportCompiler {
   #credentials(): BackendCredentials | "invalid" | undefined {
     const { name, credentials, url, sse, openapi } = this.#server;
     if (credentials === undefined) return undefined;
-    const key = `${namespacedName(this.#resource)}#${name}`;
     try {
-      return compileCredentials(
-        key,
-        this.#resource,
-        credentials,
-        this.#context,
-        { url: url ?? sse ?? openapi?.baseUrl },
-      );
+      return compileCredentials(this.#compilation, credentials, {
+        key: `${this.#compilation.key}#${name}`,
+        url: url ?? sse ?? openapi?.baseUrl,
+      });
     } catch (error) {
       if (!(error instanceof UnusableCredentials)) throw error;
       const problem = `Cannot use the credentials: ${error.message}`;
@@ -241,7 +216,7 @@ export class TransportCompiler {
         hostname: url === openapi?.url ? host : tls?.hostname ?? host,
         subjectAltNames: [],
         caCertificates: tls?.caCertificateRefs?.map((reference) =>
-          loadCa(reference, this.#resource, this.#context.inputs)
+          this.#compilation.loadCa(reference)
         ),
       };
     } catch (error) {
@@ -253,42 +228,6 @@ export class TransportCompiler {
 
   #reject(field: DiagnosticPath, message: string): void {
     const path = [...this.#path, ...field];
-    this.#context.report.error(this.#resource, { path, message });
+    this.#compilation.error({ path, message });
   }
-}
-
-/** Compiles a program that speaks over stdio. */
-function compileProgram(
-  {
-    command,
-    args = [],
-    env = {},
-    cwd,
-    share,
-    maxProcesses = DEFAULT_PROCESSES,
-    maxMemoryBytes = DEFAULT_MEMORY,
-    idleTimeout = DEFAULT_IDLE,
-  }: StdioResource,
-): CompiledTransport {
-  const secrets = [...Object.values(env), ...args].filter(({ length }) =>
-    length >= MIN_SECRET_LENGTH
-  );
-  return {
-    address: `stdio:${command.slice(command.lastIndexOf("/") + 1)}`,
-    transport: {
-      kind: "stdio",
-      command: {
-        command,
-        args,
-        env,
-        cwd,
-        // A secret may contain another one.
-        secrets: secrets.toSorted((a, b) => b.length - a.length),
-        isShared: share === "All",
-        maxProcesses,
-        maxMemoryBytes,
-        idleMs: parseDuration(idleTimeout),
-      },
-    },
-  };
 }

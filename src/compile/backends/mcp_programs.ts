@@ -1,0 +1,51 @@
+import type { StdioResource } from "../../api/resources/mcp_backend.ts";
+import { parseDuration } from "../../api/schema/duration.ts";
+import type { McpTransport } from "../../snapshot/backend.ts";
+
+const DEFAULT_MEMORY = 1 << 30;
+const DEFAULT_PROCESSES = 32;
+const DEFAULT_IDLE = "10m";
+/** Shorter values are no secrets, and would blot out half of a log. */
+const MIN_SECRET_LENGTH = 6;
+
+/** A transport, and its address for humans; see `McpServerStatus`. */
+export interface CompiledTransport {
+  readonly address: string;
+  readonly transport: McpTransport;
+}
+
+/** Compiles a program that speaks over stdio. */
+export function compileProgram(
+  {
+    command,
+    args = [],
+    env = {},
+    cwd,
+    share,
+    maxProcesses = DEFAULT_PROCESSES,
+    maxMemoryBytes = DEFAULT_MEMORY,
+    idleTimeout = DEFAULT_IDLE,
+  }: StdioResource,
+): CompiledTransport {
+  const secrets = [...Object.values(env), ...args].filter(({ length }) =>
+    length >= MIN_SECRET_LENGTH
+  );
+  return {
+    address: `stdio:${command.slice(command.lastIndexOf("/") + 1)}`,
+    transport: {
+      kind: "stdio",
+      command: {
+        command,
+        args,
+        env,
+        cwd,
+        // A secret may contain another one.
+        secrets: secrets.toSorted((a, b) => b.length - a.length),
+        isShared: share === "All",
+        maxProcesses,
+        maxMemoryBytes,
+        idleMs: parseDuration(idleTimeout),
+      },
+    },
+  };
+}
