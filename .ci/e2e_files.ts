@@ -4,19 +4,35 @@
  */
 const root = new URL("../", import.meta.url);
 
+interface Module {
+  readonly namesExecutable: boolean;
+  readonly imports: readonly string[];
+}
+
+/** Modules that have been read, by their URLs. */
+const modules = new Map<string, Module>();
+
+function read(url: string): Module {
+  const known = modules.get(url);
+  if (known !== undefined) return known;
+  const text = Deno.readTextFileSync(new URL(url));
+  const module = {
+    namesExecutable: text.includes("GATEWAY_BIN"),
+    imports: [...text.matchAll(/from "(\.[^"]+\.ts)"/g)].map(([, path = ""]) =>
+      new URL(path, url).href
+    ),
+  };
+  modules.set(url, module);
+  return module;
+}
+
 /** Returns whether the test, or a module that it imports, reads the path of the executable. */
-async function startsExecutable(
-  module: URL,
-  seen = new Set<string>(),
-): Promise<boolean> {
-  if (seen.has(module.href)) return false;
-  seen.add(module.href);
-  const text = await Deno.readTextFile(module);
-  if (text.includes("GATEWAY_BIN")) return true;
-  for (const [, path = ""] of text.matchAll(/from "(\.[^"]+\.ts)"/g)) {
-    if (await startsExecutable(new URL(path, module), seen)) return true;
-  }
-  return false;
+function startsExecutable(url: string, seen = new Set<string>()): boolean {
+  if (seen.has(url)) return false;
+  seen.add(url);
+  const { namesExecutable, imports } = read(url);
+  return namesExecutable ||
+    imports.some((imported) => startsExecutable(imported, seen));
 }
 
 /** Lists the tests of a folder and of the folders in it. */
@@ -29,5 +45,5 @@ function testsIn(folder: string): string[] {
 
 for (const path of testsIn("tests/e2e/").sort()) {
   // deno-lint-ignore no-console -- prints its result
-  if (await startsExecutable(new URL(path, root))) console.log(path);
+  if (startsExecutable(new URL(path, root).href)) console.log(path);
 }
