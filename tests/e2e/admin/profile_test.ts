@@ -93,6 +93,15 @@ async function download(url: string): Promise<Uint8Array> {
   return await response.bytes();
 }
 
+/** Downloads while `burn` runs. It ends then: on a clean machine, Go first compiles what reads the profile, for minutes. */
+async function downloadUnderLoad(
+  gateway: GatewayProcess,
+  path: string,
+): Promise<Uint8Array> {
+  await using _load = await burn(gateway.port);
+  return await download(`${gateway.admin}${path}`);
+}
+
 /** Lines of the source on which the function may be. */
 async function sourceOf({ file, name }: HotFunction): Promise<number[]> {
   const text = await Deno.readTextFile(
@@ -124,10 +133,9 @@ Deno.test({
   ignore: Deno.build.os !== "linux",
   async fn() {
     await using gateway = await GatewayProcess.start({ config });
-    await using _load = await burn(gateway.port);
-
-    const bytes = await download(
-      `${gateway.admin}/debug/pprof/profile?seconds=2`,
+    const bytes = await downloadUnderLoad(
+      gateway,
+      "/debug/pprof/profile?seconds=2",
     );
 
     // Time outside the source is the runtime's, and waiting for a busy machine.
@@ -149,11 +157,10 @@ Deno.test({
 
 Deno.test("/debug/pprof/heap?seconds= counts allocations of freed memory, then memory in use again", async () => {
   await using gateway = await GatewayProcess.start({ config });
-  await using _load = await burn(gateway.port);
-  const url = `${gateway.admin}/debug/pprof/heap`;
+  const path = "/debug/pprof/heap";
 
-  const allocations = await download(`${url}?seconds=2`);
-  const inUse = await download(url);
+  const allocations = await downloadUnderLoad(gateway, `${path}?seconds=2`);
+  const inUse = await download(`${gateway.admin}${path}`);
 
   const sizeOf = (bytes: Uint8Array) =>
     hotFunctions(bytes).reduce((sum, { value }) => sum + value, 0);
