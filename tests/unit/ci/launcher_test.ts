@@ -9,6 +9,7 @@ import {
   type Report,
   Sandbox,
   unprivilegedUser,
+  wholeRuntime,
 } from "../../harness/process/packed_probe.ts";
 
 Deno.test("launcher starts with an empty environment in a read-only directory", async () => {
@@ -181,7 +182,7 @@ Deno.test("launcher configures the allocator, but keeps the settings of users", 
 });
 
 Deno.test("launcher unpacks once when started eight times at once", async () => {
-  using sandbox = await Sandbox.create();
+  using sandbox = await Sandbox.create(PROBE, await wholeRuntime());
   const cache = sandbox.directory("cache");
 
   const starts = Array.from(
@@ -487,7 +488,8 @@ Deno.test("launcher reports why when the unpacked runtime does not start", async
 Deno.test("launcher does not start from a file that was cut short", async () => {
   using sandbox = await Sandbox.create();
   const cache = sandbox.directory("cache");
-  await Deno.truncate(sandbox.executable, 10_000_000);
+  // Within the runtime, which begins with the third block.
+  await Deno.truncate(sandbox.executable, 2 * 64 * 1024 + 20);
 
   const { code, stderr } = await sandbox.run({
     env: { GATEWAY_CACHE_DIR: cache, TMPDIR: "/nonexistent" },
