@@ -20,8 +20,7 @@ export type Attached = View<{
   /** See `CompiledBackends`. */
   readonly invalidBackends: ReadonlyMap<string, string | undefined>;
   readonly clientCertificates: ReadonlyMap<Gateway, ClientCertificate>;
-  /** Policies by the key of their level, the winner of a conflict first; see `levelOf`. */
-  readonly policies: ReadonlyMap<string, readonly GatewayPolicy[]>;
+  readonly policies: PolicyLevels;
   /** By the key of their gateway or listener set. */
   readonly sites: ReadonlyMap<string, readonly ListenerSite[]>;
 }>;
@@ -35,14 +34,6 @@ export interface PolicyTarget {
   readonly section?: string | undefined;
 }
 
-/** Returns the key of the policies of one level; `phase` is that of `spec.phase`, or `inline` for those of the route itself. */
-function levelOf(
-  target: PolicyTarget,
-  phase?: "PreRouting" | "inline",
-): string {
-  return `${phase ?? ""}:${nameOfTarget(target)}`;
-}
-
 /** Names a target: `HTTPRoute/default/llm`, or `HTTPRoute/default/llm#chat` for a section of it. */
 export function nameOfTarget(
   { kind, resource, section }: PolicyTarget,
@@ -51,22 +42,37 @@ export function nameOfTarget(
   return targetKey(kind, namespace, { name, sectionName: section });
 }
 
-/** Returns the policies of one level; `phase` as `levelOf`. */
-export function policiesAt(
-  attached: Attached,
-  target: PolicyTarget,
-  phase?: "PreRouting" | "inline",
-): readonly GatewayPolicy[] {
-  const key = levelOf(target, phase);
-  return attached.read(({ policies }) => policies.get(key)) ?? [];
+/** Phase of a level: that of `spec.phase`, or `inline` for the policies of a route itself. */
+export type LevelPhase = "PreRouting" | "inline";
+
+/** Policies by their target and phase. */
+class PolicyLevels {
+  readonly #policies = new Map<string, GatewayPolicy[]>();
+
+  /** Adds a policy; of two with a conflict, the one that comes first wins. */
+  add(policy: GatewayPolicy, target: string): void {
+    const phase = isInlinePolicy(policy) ? "inline" : policy.spec.phase;
+    const key = keyOf(target, phase);
+    const level = this.#policies.getOrInsertComputed(key, () => []);
+    if (!level.includes(policy)) level.push(policy);
+  }
+
+  /** Returns the policies of a level, the winner of a conflict first. */
+  at(target: PolicyTarget, phase?: LevelPhase): readonly GatewayPolicy[] {
+    return this.#policies.get(keyOf(nameOfTarget(target), phase)) ?? [];
+  }
+}
+
+function keyOf(target: string, phase = ""): string {
+  return `${phase}:${target}`;
 }
 
 /** Finds the target of every policy; a target that is not there gets a warning. */
 export function* attachPolicies(
   resources: ResourceSet,
   report: Report,
-): Generator<void, ReadonlyMap<string, readonly GatewayPolicy[]>> {
-  const attached = new Map<string, GatewayPolicy[]>();
+): Generator<void, PolicyLevels> {
+  const attached = new PolicyLevels();
   if (resources.gatewayPolicies.length === 0) return attached;
   const known = yield* listTargets(resources);
   for (const policy of resources.gatewayPolicies.toSorted(comparePrecedence)) {
@@ -78,11 +84,7 @@ export function* attachPolicies(
           report,
         });
       }
-      const phase = isInlinePolicy(policy) ? "inline" : policy.spec.phase;
-      const key = `${phase ?? ""}:${target}`;
-      const level = attached.get(key);
-      if (level === undefined) attached.set(key, [policy]);
-      else if (!level.includes(policy)) level.push(policy);
+      attached.add(policy, target);
     }
     yield;
   }

@@ -11,8 +11,8 @@ import type { PolicyKind } from "../../policy/contract/policy_kind.ts";
 import type { Named, Report } from "../memory/report.ts";
 import {
   type Attached,
+  type LevelPhase,
   nameOfTarget,
-  policiesAt,
   type PolicyTarget,
 } from "../attach/attach_policies.ts";
 import type { PolicyChecks } from "./check_policies.ts";
@@ -136,10 +136,11 @@ function targetsOf(
 function levelAt(
   attached: Attached,
   target: PolicyTarget,
-  phase?: "PreRouting" | "inline",
+  phase?: LevelPhase,
 ): PolicyLevel {
   const scope = nameOfTarget(target);
-  return policiesAt(attached, target, phase).map((resource) => ({
+  const policies = attached.read(({ policies }) => policies.at(target, phase));
+  return policies.map((resource) => ({
     resource,
     traffic: resource.spec.traffic ?? {},
     scope,

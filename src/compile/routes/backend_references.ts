@@ -14,7 +14,7 @@ import {
 } from "../../api/schema/group.ts";
 import type { Backend, WebUiAccess } from "../../snapshot/backend.ts";
 import type { Mirror, WeightedBackend } from "../../snapshot/snapshot.ts";
-import { type Attached, policiesAt } from "../attach/attach_policies.ts";
+import type { Attached } from "../attach/attach_policies.ts";
 import { serviceBackendKey } from "../backends/service_backends.ts";
 import type { MergeContext } from "../policies/effective_policy.ts";
 import type { ConditionReason } from "../memory/report.ts";
@@ -112,7 +112,9 @@ function backendPolicies(
     metadata: { namespace: ref.namespace ?? namespace, name: ref.name },
   };
   const own = ref.kind === "GatewayBackend"
-    ? policiesAt(attached, { kind: ref.kind, resource })
+    ? attached.read(({ policies }) =>
+      policies.at({ kind: "GatewayBackend", resource })
+    )
     : [];
   const layers = [
     ...(ref.filters ?? []).map((filter: BackendFilter) =>
