@@ -20,6 +20,9 @@ import { type Settings, settingsSchema } from "./settings.ts";
 /** Returns a copy of a value of `schema` that may be shown. */
 export type Redact = (schema: GenericSchema, value: unknown) => unknown;
 
+/** Creates the redaction of one configuration. */
+export type RedactionFor = (sensitiveHeaders: SensitiveHeaders) => Redact;
+
 /** Names and texts that are secret besides what the schemas mark. */
 export interface Secrets {
   readonly sensitiveHeaders: SensitiveHeaders;

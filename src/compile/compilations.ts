@@ -1,7 +1,11 @@
 import type { HttpRoute } from "../api/resources/http_route.ts";
 import type { Hide } from "../base/redaction.ts";
 import type { PolicyLease } from "../policy/contract/policy_services.ts";
-import { createHiding } from "../api/redact_configuration.ts";
+import {
+  createHiding,
+  createRedaction,
+  type RedactionFor,
+} from "../api/redact_configuration.ts";
 import type { RouteMemory } from "./listeners/compile_listeners.ts";
 import { PolicyChecks } from "./policies/check_policies.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";
@@ -17,6 +21,8 @@ export interface CompileParts {
   readonly inputs: Inputs;
   readonly attached: Attached;
   readonly hide: Hide;
+  /** Redacts the resources for descriptions. */
+  readonly redactionFor: RedactionFor;
   readonly checks: PolicyChecks;
   readonly factory: PolicyFactory;
   readonly backendMemory: BackendContext["backendMemory"];
@@ -96,6 +102,8 @@ export class Compilations {
         inputs,
         attached,
         hide,
+        redactionFor: (sensitiveHeaders) =>
+          createRedaction({ sensitiveHeaders, environment }),
         checks,
         factory: new PolicyFactory({ checks, inputs, attached, memory, lease }),
         backendMemory: memory.table(),

@@ -1,5 +1,6 @@
 import type { ResourceSet } from "../api/resources/resource_set.ts";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { createSensitiveHeaders } from "../base/redaction.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
@@ -108,7 +109,11 @@ function* compileInSteps(
     ],
     endpoints: compileEndpoints(resources.endpointSlices),
     outcomes,
-    describe: (sensitiveHeaders = []) => describe(model, sensitiveHeaders),
+    describe: (sensitiveHeaders = []) => {
+      const headers = createSensitiveHeaders(sensitiveHeaders);
+      const steps = describe(model, context.redactionFor(headers));
+      return runInSlices(steps, systemClock);
+    },
   };
 }
 

@@ -44,7 +44,6 @@ export interface Context
   readonly references: References;
   readonly report: Report;
   /** See `ResourceSet`. */
-  readonly environment: readonly string[] | undefined;
   readonly unusablePorts: NonNullable<ResourceSet["unusablePorts"]>;
   readonly separatesGateways: boolean;
   readonly isolatesErrors: boolean;
@@ -75,7 +74,7 @@ export function begin(
     ...options,
     ...parts,
     ...{ references, report },
-    ...{ environment, unusablePorts, separatesGateways, isolatesErrors },
+    ...{ unusablePorts, separatesGateways, isolatesErrors },
   };
 }
 

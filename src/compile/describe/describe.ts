@@ -1,10 +1,5 @@
 import { formatHostPort } from "../../base/wire/host_port.ts";
-import {
-  createSensitiveHeaders,
-  REDACTION_MARKER,
-} from "../../base/redaction.ts";
-import { systemClock } from "../../base/clock.ts";
-import { runInSlices } from "../../base/slices.ts";
+import { REDACTION_MARKER } from "../../base/redaction.ts";
 import type {
   GatewayPolicy,
   PolicySchemas,
@@ -20,13 +15,11 @@ import type {
 import type { EffectivePolicy } from "../policies/effective_policy.ts";
 import { describeBackend } from "./describe_backend.ts";
 import { namespacedName } from "../resolve/precedence.ts";
-import {
-  createRedaction,
-  type Redact,
-} from "../../api/redact_configuration.ts";
+import type { Redact } from "../../api/redact_configuration.ts";
 
 /** Description of the data plane in `/config_dump`, as plain JSON. */
-export type Description = Awaited<ReturnType<typeof describe>>;
+export type Description = ReturnType<typeof describe> extends
+  Generator<void, infer Result> ? Result : never;
 
 /** Description while no configuration is in force. */
 export const emptyDescription: Description = {
@@ -37,27 +30,11 @@ export const emptyDescription: Description = {
   policies: [],
 };
 
-/**
- * Describes a compiled configuration, yielding to requests, for it may be large; secrets are redacted, private keys do not appear.
- */
-export async function describe(
-  model: CompiledModel,
-  sensitiveHeaders: Iterable<string>,
-) {
-  return await runInSlices(
-    describeInSteps(model, sensitiveHeaders),
-    systemClock,
-  );
-}
-
-function* describeInSteps(
+/** Describes a compiled configuration in steps, for it may be large; secrets are redacted, private keys do not appear. */
+export function* describe(
   { resources, ports, listeners, backends, policies }: CompiledModel,
-  sensitiveHeaders: Iterable<string>,
+  redact: Redact,
 ) {
-  const redact = createRedaction({
-    sensitiveHeaders: createSensitiveHeaders(sensitiveHeaders),
-    environment: resources.environment ?? [],
-  });
   const routes = listeners.flatMap(({ listener, rules }) =>
     rules.map((rule) => ({ rule, listener: listener.key }))
   );

@@ -7,10 +7,7 @@ import { type JsonValue, toJson } from "../../base/json.ts";
 import type { PolicyKind } from "../../policy/contract/policy_kind.ts";
 import type { DescribePolicies } from "../../snapshot/snapshot.ts";
 import type { PolicyLayer } from "../policies/effective_policy.ts";
-import {
-  createRedaction,
-  type Secrets,
-} from "../../api/redact_configuration.ts";
+import type { Redact, RedactionFor } from "../../api/redact_configuration.ts";
 
 /** A field of `spec.traffic` as traces show it. */
 export type DescribedField = Pick<PolicyKind, "name" | "schema" | "selection">;
@@ -38,27 +35,26 @@ export interface ConfiguredField {
 /**
  * Describes the policies of a phase on the first call, and never again.
  * @param fields All that the phase could have; those that it has not are `null`.
- * @param environment As `ResourceSet.environment`.
  */
 export function describeLater(
   configured: readonly ConfiguredField[],
   fields: readonly DescribedField[],
-  environment: readonly string[] = [],
+  redactionFor: RedactionFor,
 ): DescribePolicies {
   let known: Readonly<Record<string, JsonValue>> | undefined;
   return (sensitiveHeaders) =>
-    known ??= describeFields(configured, fields, {
-      sensitiveHeaders,
-      environment,
-    });
+    known ??= describeFields(
+      configured,
+      fields,
+      redactionFor(sensitiveHeaders),
+    );
 }
 
 function describeFields(
   configured: readonly ConfiguredField[],
   fields: readonly DescribedField[],
-  secrets: Secrets,
+  redact: Redact,
 ): Readonly<Record<string, JsonValue>> {
-  const redact = createRedaction(secrets);
   const shown: Record<string, JsonValue> = {};
   for (const { name, schema, selection } of fields) {
     const layers = configured.find((each) => each.name === name)?.layers ?? [];

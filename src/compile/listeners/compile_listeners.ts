@@ -111,7 +111,7 @@ function* createListener(
     describePolicies: describeLater(
       effective.map(({ kind: { name }, layers }) => ({ name, layers })),
       context.policies.running("gateway"),
-      context.environment,
+      context.redactionFor,
     ),
     routes: yield* createRouteTableInSteps(
       [

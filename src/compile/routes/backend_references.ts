@@ -3,6 +3,7 @@ import type {
   RequestMirror,
 } from "../../api/rules/http_filter.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
+import type { RedactionFor } from "../../api/redact_configuration.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
 import { describeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
@@ -24,8 +25,7 @@ import { type Inputs, mayRefer } from "../resolve/references.ts";
 export interface ForwardingContext extends MergeContext {
   readonly inputs: Inputs;
   readonly factory: PolicyFactory;
-  /** As `ResourceSet.environment`. */
-  readonly environment: readonly string[] | undefined;
+  readonly redactionFor: RedactionFor;
   /** As `CompileOptions.sessionSecret`. */
   readonly sessionSecret?: string | undefined;
   /** See `ResourceSet`. */
@@ -79,7 +79,7 @@ export function compileBackendRef(
   reportUnresolved(route, path, { resolved, effect }, context);
   const { problem } = resolved;
   const kinds = context.policies.running("backend");
-  const describePolicies = describeLater([], kinds);
+  const describePolicies = describeLater([], kinds, context.redactionFor);
   return { weight, priority, backend, problem, policies: [], describePolicies };
 }
 
@@ -105,7 +105,7 @@ function reportUnresolved(
 function backendPolicies(
   route: HttpRoute,
   ref: BackendRef,
-  { policies: registry, attached, factory, environment }: ForwardingContext,
+  { policies: registry, attached, factory, redactionFor }: ForwardingContext,
 ): Pick<WeightedBackend, "policies" | "describePolicies"> {
   const { namespace } = route.metadata;
   const resource = {
@@ -134,7 +134,7 @@ function backendPolicies(
   }));
   return {
     policies,
-    describePolicies: describeLater(configured, kinds, environment),
+    describePolicies: describeLater(configured, kinds, redactionFor),
   };
 }
 

@@ -70,7 +70,7 @@ export function compileRule(
           { name: "retry", layers: layersOf({ retry }) },
         ],
         [...context.policies.running("route"), ...routeFields],
-        context.environment,
+        context.redactionFor,
       ),
     },
   };
