@@ -21,11 +21,7 @@ import { compileListeners } from "./listeners/compile_listeners.ts";
 import { findCredentials } from "./describe/credential_names.ts";
 import type { CompiledListener } from "./policies/compiled_rules.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
-import {
-  byParent,
-  type ListenerSite,
-  listListeners,
-} from "./attach/listener_sites.ts";
+import { byParent, listListeners } from "./attach/listener_sites.ts";
 import { checkRules } from "./routes/check_rules.ts";
 import { begin, type CompileOptions, type Context } from "./context.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
@@ -85,13 +81,18 @@ function* compileInSteps(
   yield;
   const attached = yield* attach(resources, context);
   context.attached.fill({ ...resolved, ...attached });
-  const listeners = yield* compileRules(resources, attached.listeners, context);
+  const listeners = yield* compileListeners(
+    resources,
+    attached.listeners,
+    context,
+  );
+  yield* checkRules(listeners, context.report);
   const ports = compilePorts(listeners, context);
   yield;
   const { policies, report: { diagnostics } } = context;
   const sources = { diagnostics, listeners };
   const outcomes = yield* describeOutcomes(resources, sources);
-  const { backends } = resolved;
+  const { backends, endpoints } = resolved;
   const model = { resources, policies, ports, listeners, backends };
   return {
     snapshot: {
@@ -107,7 +108,7 @@ function* compileInSteps(
         isIndependent(each, options)
       ),
     ],
-    endpoints: compileEndpoints(resources.endpointSlices),
+    endpoints,
     outcomes,
     describe: (sensitiveHeaders = []) => {
       const headers = createSensitiveHeaders(sensitiveHeaders);
@@ -143,13 +144,14 @@ function isIndependent(
 function* resolve(resources: ResourceSet, context: Context) {
   const tls = yield* compileTlsPolicies(resources, context);
   const compiled = yield* compileBackends(resources, tls, context);
+  const endpoints = compileEndpoints(resources.endpointSlices);
   const clientCertificates = readClientCertificates(
     resources.gateways,
     context,
   );
   const { backends } = compiled;
   checkReferences(resources, { ...context, backends });
-  return { ...compiled, clientCertificates };
+  return { ...compiled, endpoints, clientCertificates };
 }
 
 /** Attaches policies to their targets and listeners to their gateways. */
@@ -157,17 +159,6 @@ function* attach(resources: ResourceSet, context: Context) {
   const policies = yield* attachPolicies(resources, context.report);
   const listeners = listListeners(resources, context);
   return { policies, listeners, sites: byParent(resources, listeners) };
-}
-
-/** Compiles the routes of every listener. */
-function* compileRules(
-  resources: ResourceSet,
-  sites: readonly ListenerSite[],
-  context: Context,
-): Generator<void, readonly CompiledListener[]> {
-  const listeners = yield* compileListeners(resources, sites, context);
-  yield* checkRules(listeners, context.report);
-  return listeners;
 }
 
 /** Returns the backends that get a client certificate, by a key for each gateway. */

@@ -14,7 +14,6 @@ import {
   resourceKey,
   type ResourceSet,
 } from "../../api/resources/resource_set.ts";
-import { nearest } from "../../api/schema/suggest.ts";
 import type { ConditionReason, Report } from "../memory/report.ts";
 
 /** A listener and its position in its resource. */
@@ -201,9 +200,9 @@ function gatewayOf(
   };
   if (gateway === undefined) {
     return reject(`gateway "${key}" not found`, {
-      suggestion: nearest(
+      suggestion: report.suggest(
         set.spec.parentRef.name,
-        gateways.map(({ metadata }) => metadata.name),
+        () => gateways.map(({ metadata }) => metadata.name),
       ),
     });
   }

@@ -20,7 +20,7 @@ import {
   readSecretValue,
   type References,
 } from "../resolve/references.ts";
-import { type WrittenHost, writtenHosts } from "./written_hosts.ts";
+import type { WrittenHost } from "./written_hosts.ts";
 
 /** A backend that exists and cannot be used. */
 export interface InvalidBackend {
@@ -93,8 +93,7 @@ export class BackendCompilation {
   }
 
   /** Returns the first host that is denied as it is written; the addresses of names are checked when they are connected to. */
-  findDeniedHost(): DeniedHost | undefined {
-    const written = writtenHosts(this.resource.spec);
+  findDenied(written: readonly WrittenHost[]): DeniedHost | undefined {
     const loopbackPorts = this.loopbackPortsOf(written);
     for (const each of written) {
       const { host, port } = each;

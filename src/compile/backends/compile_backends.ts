@@ -16,6 +16,7 @@ import {
   compileTimeouts,
 } from "./compile_balancing.ts";
 import { compileCredentials } from "./compile_credentials.ts";
+import { writtenHosts } from "./written_hosts.ts";
 import type { TlsByTarget } from "./tls_policies.ts";
 import { compileLlm } from "./llm_backends.ts";
 import { backendsOf, compileMcp } from "./mcp_backends.ts";
@@ -97,7 +98,7 @@ function compileBackend(
     : mcp !== undefined
     ? compileMcp(compilation, mcp)
     : first && compileHost(compilation, first, tls);
-  const denied = compilation.findDeniedHost();
+  const denied = compilation.findDenied(writtenHosts(spec));
   if (denied !== undefined) {
     const message = `Cannot connect to "${denied.host}": ${denied.denial}`;
     compilation.error({ path: ["spec", ...denied.path], message });
