@@ -7,6 +7,10 @@ import {
   type RedactionFor,
 } from "../api/redact_configuration.ts";
 import type { RouteMemory } from "./listeners/compile_listeners.ts";
+import {
+  createDescriptions,
+  type DescribeLater,
+} from "./describe/describe_effective.ts";
 import { PolicyChecks } from "./policies/check_policies.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";
 import type { Report } from "./memory/report.ts";
@@ -23,6 +27,7 @@ export interface CompileParts {
   readonly hide: Hide;
   /** Redacts the resources for descriptions. */
   readonly redactionFor: RedactionFor;
+  readonly describeLater: DescribeLater;
   readonly checks: PolicyChecks;
   readonly factory: PolicyFactory;
   readonly backendMemory: BackendContext["backendMemory"];
@@ -94,6 +99,8 @@ export class Compilations {
       { readFile: readFileOf(inputs), hide },
       memory,
     );
+    const redactionFor: RedactionFor = (sensitiveHeaders) =>
+      createRedaction({ sensitiveHeaders, environment });
     const lease = this.#lease;
     return {
       name,
@@ -102,8 +109,8 @@ export class Compilations {
         inputs,
         attached,
         hide,
-        redactionFor: (sensitiveHeaders) =>
-          createRedaction({ sensitiveHeaders, environment }),
+        redactionFor,
+        describeLater: createDescriptions(redactionFor),
         checks,
         factory: new PolicyFactory({ checks, inputs, attached, memory, lease }),
         backendMemory: memory.table(),

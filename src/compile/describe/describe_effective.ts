@@ -33,21 +33,25 @@ export interface ConfiguredField {
 }
 
 /**
- * Describes the policies of a phase on the first call, and never again.
+ * Returns a function that describes the policies of a phase on its first call, and never again.
  * @param fields All that the phase could have; those that it has not are `null`.
  */
-export function describeLater(
+export type DescribeLater = (
   configured: readonly ConfiguredField[],
   fields: readonly DescribedField[],
-  redactionFor: RedactionFor,
-): DescribePolicies {
-  let known: Readonly<Record<string, JsonValue>> | undefined;
-  return (sensitiveHeaders) =>
-    known ??= describeFields(
-      configured,
-      fields,
-      redactionFor(sensitiveHeaders),
-    );
+) => DescribePolicies;
+
+/** Creates the descriptions of policies of one configuration. */
+export function createDescriptions(redactionFor: RedactionFor): DescribeLater {
+  return (configured, fields) => {
+    let known: Readonly<Record<string, JsonValue>> | undefined;
+    return (sensitiveHeaders) =>
+      known ??= describeFields(
+        configured,
+        fields,
+        redactionFor(sensitiveHeaders),
+      );
+  };
 }
 
 function describeFields(

@@ -17,7 +17,6 @@ import {
   type EffectivePolicy,
   mergeForListener,
 } from "../policies/effective_policy.ts";
-import { describeLater } from "../describe/describe_effective.ts";
 import type { ForwardingContext } from "../routes/backend_references.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
@@ -108,10 +107,9 @@ function* createListener(
     name: spec.name,
     hostname,
     policies: context.factory.createAll(effective, spec.port),
-    describePolicies: describeLater(
+    describePolicies: context.describeLater(
       effective.map(({ kind: { name }, layers }) => ({ name, layers })),
       context.policies.running("gateway"),
-      context.redactionFor,
     ),
     routes: yield* createRouteTableInSteps(
       [

@@ -3,9 +3,8 @@ import type {
   RequestMirror,
 } from "../../api/rules/http_filter.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import type { RedactionFor } from "../../api/redact_configuration.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
-import { describeLater } from "../describe/describe_effective.ts";
+import type { DescribeLater } from "../describe/describe_effective.ts";
 import type { PolicyFactory } from "../policies/policy_factory.ts";
 import type { BackendRef, HttpRoute } from "../../api/resources/http_route.ts";
 import {
@@ -25,7 +24,7 @@ import { type Inputs, mayRefer } from "../resolve/references.ts";
 export interface ForwardingContext extends MergeContext {
   readonly inputs: Inputs;
   readonly factory: PolicyFactory;
-  readonly redactionFor: RedactionFor;
+  readonly describeLater: DescribeLater;
   /** As `CompileOptions.sessionSecret`. */
   readonly sessionSecret?: string | undefined;
   /** See `ResourceSet`. */
@@ -79,7 +78,7 @@ export function compileBackendRef(
   reportUnresolved(route, path, { resolved, effect }, context);
   const { problem } = resolved;
   const kinds = context.policies.running("backend");
-  const describePolicies = describeLater([], kinds, context.redactionFor);
+  const describePolicies = context.describeLater([], kinds);
   return { weight, priority, backend, problem, policies: [], describePolicies };
 }
 
@@ -105,7 +104,7 @@ function reportUnresolved(
 function backendPolicies(
   route: HttpRoute,
   ref: BackendRef,
-  { policies: registry, attached, factory, redactionFor }: ForwardingContext,
+  { policies: registry, attached, factory, describeLater }: ForwardingContext,
 ): Pick<WeightedBackend, "policies" | "describePolicies"> {
   const { namespace } = route.metadata;
   const resource = {
@@ -134,7 +133,7 @@ function backendPolicies(
   }));
   return {
     policies,
-    describePolicies: describeLater(configured, kinds, redactionFor),
+    describePolicies: describeLater(configured, kinds),
   };
 }
 

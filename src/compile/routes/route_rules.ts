@@ -11,7 +11,7 @@ import type { Backend } from "../../snapshot/backend.ts";
 import type { Retry } from "../../snapshot/snapshot.ts";
 import { namespacedName } from "../resolve/precedence.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
-import { describeLater, routeFields } from "../describe/describe_effective.ts";
+import { routeFields } from "../describe/describe_effective.ts";
 import type {
   CompiledRule,
   Forwarding,
@@ -63,14 +63,13 @@ export function compileRule(
       requestTimeoutMs: optionalDuration(timeouts.request),
       backendTimeoutMs: optionalDuration(timeouts.backendRequest),
       retry: retry && compileRetry(retry),
-      describePolicies: describeLater(
+      describePolicies: context.describeLater(
         [
           ...effective.map(({ kind: { name }, layers }) => ({ name, layers })),
           { name: "timeouts", layers: layersOf({ timeouts }) },
           { name: "retry", layers: layersOf({ retry }) },
         ],
         [...context.policies.running("route"), ...routeFields],
-        context.redactionFor,
       ),
     },
   };
