@@ -80,8 +80,9 @@ function compileRoute(
   route: HttpRoute,
   context: ForwardingContext,
 ): readonly RouteAtListener[] {
+  const sites = attachRoute(route, context);
   const rules = prepareRules(route, context);
-  return attachRoute(route, context).map(({ site, hostnames }) => ({
+  return sites.map(({ site, hostnames }) => ({
     site,
     served: rules.map((rule) => {
       const compiled = compileRule(rule, site, context);

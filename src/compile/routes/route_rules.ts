@@ -6,6 +6,7 @@ import type {
   RouteRetry,
   RouteTimeouts,
 } from "../../api/resources/http_route.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { ClientCertificate } from "../../http/client/upstream.ts";
 import type { Backend } from "../../snapshot/backend.ts";
 import type { Retry } from "../../snapshot/snapshot.ts";
@@ -22,8 +23,12 @@ import {
   mergeForRule,
   type PolicyLayer,
 } from "../policies/effective_policy.ts";
-import type { ForwardingContext } from "./backend_references.ts";
-import { compileForwarding } from "./compile_forwarding.ts";
+import {
+  compileBackendRef,
+  compileMirror,
+  type ForwardingContext,
+} from "./backend_references.ts";
+import { compileChoice } from "./rule_choice.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 
 /** Resolves the backends of the rules of a route. */
@@ -36,6 +41,35 @@ export function prepareRules(
     const forwarding = compileForwarding(route, spec, path, context);
     return { route, spec, index, forwarding, own: trafficOfRule(spec) };
   });
+}
+
+/**
+ * Resolves the backends of a rule. An unresolved reference keeps its weight: "the proportion of requests that would otherwise have
+ * been routed to an invalid backend MUST receive a 500" (Gateway API, `HTTPRouteRule.backendRefs`). An unresolved mirror is dropped.
+ */
+function compileForwarding(
+  route: HttpRoute,
+  rule: HttpRouteRule,
+  path: DiagnosticPath,
+  context: ForwardingContext,
+): Forwarding {
+  const backends = (rule.backendRefs ?? []).map((ref, index) =>
+    compileBackendRef(route, ref, [...path, "backendRefs", index], context)
+  );
+  const mirrors = (rule.filters ?? []).flatMap((filter, index) =>
+    filter.type === "RequestMirror"
+      ? compileMirror(
+        route,
+        filter.requestMirror,
+        [...path, "filters", index, "requestMirror", "backendRef"],
+        context,
+      )
+      : []
+  );
+  const totalWeight = backends.reduce((sum, { weight }) => sum + weight, 0);
+  const { report, sessionSecret } = context;
+  const placed = { route, rule, path, report, sessionSecret };
+  return { backends, totalWeight, mirrors, ...compileChoice(backends, placed) };
 }
 
 /** Compiles a rule as a listener serves it. */
@@ -104,7 +138,7 @@ const errorsOf = {
   Timeout: "upstream_timeout",
 } as const;
 
-/** Fills in defaults, which the Gateway API leaves to implementations: one more attempt, after 25 ms. */
+/** Compiles the retries of a rule. Fills in defaults, which the Gateway API leaves to implementations: one more attempt, after 25 ms. */
 function compileRetry(
   { attempts, codes, on = [], backoff }: RouteRetry,
 ): Retry {

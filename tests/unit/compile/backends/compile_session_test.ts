@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { compileSessions } from "../../../../src/compile/routes/compile_forwarding.ts";
+import { compileSessions } from "../../../../src/compile/routes/rule_choice.ts";
 import { compileAll, decode, gateway, route, routeFor } from "../resources.ts";
 
 const cookie = { type: "Cookie" } as const;

@@ -15,54 +15,6 @@ import type {
 import type { Report } from "../memory/report.ts";
 import type { Forwarding } from "../policies/compiled_rules.ts";
 import { namespacedName } from "../resolve/precedence.ts";
-import {
-  compileBackendRef,
-  compileMirror,
-  type ForwardingContext,
-} from "./backend_references.ts";
-
-/**
- * Resolves the backends of a rule. An unresolved reference keeps its weight: "the proportion of requests that would otherwise have
- * been routed to an invalid backend MUST receive a 500" (Gateway API, `HTTPRouteRule.backendRefs`). An unresolved mirror is dropped.
- */
-export function compileForwarding(
-  route: HttpRoute,
-  rule: HttpRouteRule,
-  path: DiagnosticPath,
-  context: ForwardingContext,
-): Forwarding {
-  const backends = (rule.backendRefs ?? []).map((ref, index) =>
-    compileBackendRef(route, ref, [...path, "backendRefs", index], context)
-  );
-  const mirrors = (rule.filters ?? []).flatMap((filter, index) =>
-    filter.type === "RequestMirror"
-      ? compileMirror(
-        route,
-        filter.requestMirror,
-        [...path, "filters", index, "requestMirror", "backendRef"],
-        context,
-      )
-      : []
-  );
-  const totalWeight = backends.reduce((sum, { weight }) => sum + weight, 0);
-  const { sessionPersistence } = rule;
-  const { report } = context;
-  return {
-    ...{
-      backends,
-      totalWeight,
-      ...groupBackends(backends, { route, rule, path, report }),
-      mirrors,
-    },
-    ...(sessionPersistence && {
-      sessions: compileSessions(
-        route,
-        sessionPersistence,
-        context.sessionSecret,
-      ),
-    }),
-  };
-}
 
 /** A rule, and where its problems are reported. */
 interface PlacedRule {
@@ -70,6 +22,22 @@ interface PlacedRule {
   readonly rule: HttpRouteRule;
   readonly path: DiagnosticPath;
   readonly report: Report;
+  /** As `CompileOptions.sessionSecret`. */
+  readonly sessionSecret?: string | undefined;
+}
+
+/** Compiles how requests choose among the backends of a rule, and whether a client stays with one. */
+export function compileChoice(
+  backends: readonly WeightedBackend[],
+  placed: PlacedRule,
+): Pick<Forwarding, "groups" | "replaysFailures" | "choice" | "sessions"> {
+  const { route, rule: { sessionPersistence }, sessionSecret } = placed;
+  return {
+    ...groupBackends(backends, placed),
+    ...(sessionPersistence && {
+      sessions: compileSessions(route, sessionPersistence, sessionSecret),
+    }),
+  };
 }
 
 /** Groups several backends by priority, and compiles how requests choose among them. */
