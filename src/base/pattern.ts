@@ -86,6 +86,21 @@ export class Pattern {
   }
 }
 
+/** A condition whose value is a regular expression. */
+export interface PatternCondition {
+  readonly value: string;
+}
+
+const patterns = new WeakMap<PatternCondition, Pattern>();
+
+/** Returns the pattern of a condition, which is compiled once: checks and all route tables use the same. */
+export function patternOf(condition: PatternCondition): Pattern {
+  return patterns.getOrInsertComputed(
+    condition,
+    ({ value }) => new Pattern(value),
+  );
+}
+
 function requireRe2(): typeof Re2 {
   if (re2 !== undefined) return re2;
   throw new TypeError("Cannot create a pattern before loadPatterns()");

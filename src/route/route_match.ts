@@ -4,7 +4,11 @@ import {
   MODEL_HEADER,
   type QueryParamMatch,
 } from "../api/rules/http_match.ts";
-import { Pattern, type PatternBudget } from "../base/pattern.ts";
+import {
+  type Pattern,
+  type PatternBudget,
+  patternOf,
+} from "../base/pattern.ts";
 import { readQuery } from "./query_parameter.ts";
 import { normalizePath, pathEnd } from "./normalize_target.ts";
 
@@ -97,22 +101,6 @@ const rankOfPath = {
   PathPrefix: 1,
   RegularExpression: 2,
 } satisfies Record<PathCondition["type"], number>;
-
-/** A condition whose value is a regular expression. */
-export interface PatternCondition {
-  readonly value: string;
-}
-
-const patterns = new WeakMap<PatternCondition, Pattern>();
-
-/** Returns the pattern of a condition, which is compiled once: the check and all route tables use the same. */
-export function patternOf(condition: PatternCondition): Pattern {
-  const known = patterns.get(condition);
-  if (known !== undefined) return known;
-  const pattern = new Pattern(condition.value);
-  patterns.set(condition, pattern);
-  return pattern;
-}
 
 function compilePath(path: HttpMatch["path"]): PathCondition {
   const { type, value } = path;

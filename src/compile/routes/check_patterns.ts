@@ -2,8 +2,11 @@ import type { HttpMatch } from "../../api/rules/http_match.ts";
 import type { HttpRoute } from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import { loadPatterns } from "../../base/pattern.ts";
-import { type PatternCondition, patternOf } from "../../route/route_match.ts";
+import {
+  loadPatterns,
+  type PatternCondition,
+  patternOf,
+} from "../../base/pattern.ts";
 import type { Hide } from "../../base/redaction.ts";
 import type { Named, Report } from "../memory/report.ts";
 
