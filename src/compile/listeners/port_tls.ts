@@ -2,7 +2,7 @@ import type { ObjectRef } from "../../api/resources/gateway_tls.ts";
 import type { Gateway } from "../../api/resources/gateway_resource.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Certificate, PortTls } from "../../snapshot/snapshot.ts";
-import type { ConditionReason } from "../memory/report.ts";
+import type { ConditionReason, Problem } from "../memory/report.ts";
 import {
   loadCa,
   loadPem,
@@ -79,35 +79,36 @@ function validationOf(
   site: ListenerSite,
   context: TlsContext,
 ): ClientValidation | "invalid" | undefined {
-  const { clientCertificate } = site.spec.tls ?? {};
-  if (clientCertificate !== undefined) {
-    const ca = loadClientCa(site, context);
-    return { mode: modes[clientCertificate], ca };
-  }
+  const { clientCertificate, clientCa = "" } = site.spec.tls ?? {};
   const frontend = frontendOf(site.gateway, site.spec.port);
-  if (frontend === undefined) return undefined;
-  const { caCertificateRefs, mode } = frontend;
-  const found = caCertificateRefs.flatMap((reference) => {
+  const isOwn = clientCertificate !== undefined;
+  const references = isOwn
+    ? [{ file: clientCa }]
+    : frontend?.caCertificateRefs ?? [];
+  const found = references.flatMap((reference) => {
     try {
       return [loadCa(reference, site.gateway, context.inputs)];
     } catch (error) {
-      reportProblem(site, error, context);
+      const describe = isOwn ? problemOfOwn : problemOfFrontend;
+      context.report.error(site.owner, describe(site, error));
       return [];
     }
   });
-  if (found.length === 0) {
-    context.report.error(site.owner, {
-      path: [...pathOf(site), "tls"],
-      message:
-        "Cannot serve the listener: no CA certificate of tls.frontend can be used",
-      reason: "NoValidCACertificate",
-    });
-    return "invalid";
+  const ca = found.join("\n");
+  // Without authorities of its own, a listener trusts no client certificate.
+  if (isOwn) return { mode: modes[clientCertificate], ca };
+  if (frontend === undefined) return undefined;
+  if (found.length > 0) {
+    const { mode } = frontend;
+    return { mode: mode === "AllowValidOnly" ? "require" : "any", ca };
   }
-  return {
-    mode: mode === "AllowValidOnly" ? "require" : "any",
-    ca: found.join("\n"),
-  };
+  context.report.error(site.owner, {
+    path: [...pathOf(site), "tls"],
+    message:
+      "Cannot serve the listener: no CA certificate of tls.frontend can be used",
+    reason: "NoValidCACertificate",
+  });
+  return "invalid";
 }
 
 const reasons = {
@@ -116,40 +117,23 @@ const reasons = {
   Invalid: "InvalidCACertificateRef",
 } satisfies Record<UnresolvedReferenceError["reason"], ConditionReason>;
 
-function reportProblem(
-  site: ListenerSite,
-  error: unknown,
-  { report }: TlsContext,
-): void {
-  report.error(site.owner, {
+function problemOfFrontend(site: ListenerSite, error: unknown): Problem {
+  const problem = describeError(error);
+  return {
     path: [...pathOf(site), "tls"],
-    message: `Cannot use a CA certificate of tls.frontend: ${
-      describeError(error)
-    }`,
+    message: `Cannot use a CA certificate of tls.frontend: ${problem}`,
     reason: reasons[
       error instanceof UnresolvedReferenceError ? error.reason : "Invalid"
     ],
-  });
+  };
 }
 
-/** Returns an empty string when the CA cannot be read; then no client certificate is trusted. */
-function loadClientCa(
-  site: ListenerSite,
-  { inputs, report }: TlsContext,
-): string {
-  try {
-    const { clientCa: file = "" } = site.spec.tls ?? {};
-    return loadCa({ file }, site.owner, inputs);
-  } catch (error) {
-    const message = `Cannot use the CA for client certificates: ${
-      describeError(error)
-    }`;
-    report.error(site.owner, {
-      path: [...pathOf(site), "tls", "clientCa"],
-      message,
-    });
-    return "";
-  }
+function problemOfOwn(site: ListenerSite, error: unknown): Problem {
+  const problem = describeError(error);
+  return {
+    path: [...pathOf(site), "tls", "clientCa"],
+    message: `Cannot use the CA for client certificates: ${problem}`,
+  };
 }
 
 /** Warns listeners that request no client certificates, but share the port with one that requires them. */
