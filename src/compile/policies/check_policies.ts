@@ -183,19 +183,20 @@ function referencesFrom(
   const { hasStore = false, mayHaveBackend = () => false } = options;
   const keyOf = (ref: PolicyBackendRef) =>
     `${ref.namespace ?? namespace}/${ref.name}`;
+  const readSecret = secretsFor(namespace, inputs);
+  const isAllowed = (ref: PolicyBackendRef) => mayCall(namespace, ref, inputs);
   return {
     hasStore,
     denialOf: (target) => inputs.read(({ egress }) => egress.denialOf(target)),
-    readSecret: secretsFor(namespace, inputs),
+    readSecret,
     backend(ref) {
       const backend = backends.get(keyOf(ref));
-      if (backend === undefined) return undefined;
-      if (!mayCall(namespace, ref, inputs)) return undefined;
+      if (backend === undefined || !isAllowed(ref)) return undefined;
       const { key, port, protocol, tls } = backend;
       return { key, port, protocol, hasTls: tls !== undefined };
     },
     missing: (ref, path) =>
-      mayCall(namespace, ref, inputs)
+      isAllowed(ref)
         ? {
           path: [...path, "name"],
           message: `Cannot find backend "${keyOf(ref)}"`,
