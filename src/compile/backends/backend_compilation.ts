@@ -54,16 +54,20 @@ export class BackendCompilation {
   readonly resource: GatewayBackend;
   /** `namespace/name` */
   readonly key: string;
+  /** Settings of its TLS policy. */
+  readonly tls: Backend["tls"];
   /** Settings of the process for all backends. */
   readonly inputs: Inputs;
   readonly #report: Report;
 
   constructor(
     resource: GatewayBackend,
+    tls: Backend["tls"],
     { inputs, report }: Pick<BackendContext, "inputs" | "report">,
   ) {
     this.resource = resource;
     this.key = namespacedName(resource);
+    this.tls = tls;
     this.inputs = inputs;
     this.#report = report;
   }

@@ -90,14 +90,14 @@ function compileBackend(
   context: BackendContext,
 ): Backend | InvalidBackend {
   const { metadata, spec } = resource;
-  const compilation = new BackendCompilation(resource, context);
+  const compilation = new BackendCompilation(resource, tls, context);
   const { endpoints: hosts = spec.static && [spec.static], llm, mcp } = spec;
   const [first] = hosts ?? [];
   const address = llm !== undefined
-    ? compileLlm(compilation, llm, tls)
+    ? compileLlm(compilation, llm)
     : mcp !== undefined
     ? compileMcp(compilation, mcp)
-    : first && compileHost(compilation, first, tls);
+    : first && compileHost(compilation, first);
   const denied = compilation.findDenied(writtenHosts(spec));
   if (denied !== undefined) {
     const message = `Cannot connect to "${denied.host}": ${denied.denial}`;
@@ -129,9 +129,8 @@ function compileBackend(
 function compileHost(
   compilation: BackendCompilation,
   first: Endpoint,
-  tls: Backend["tls"],
 ): Pick<Backend, "host" | "port" | "tls" | "credentials"> | undefined {
-  const { credentials } = compilation.resource.spec;
+  const { tls, resource: { spec: { credentials } } } = compilation;
   if (credentials === undefined) return { ...first, tls };
   try {
     return {

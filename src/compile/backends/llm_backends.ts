@@ -35,14 +35,10 @@ type CompiledLlm = Pick<Backend, "host" | "port" | "tls" | "credentials"> & {
   readonly llm: LlmTarget;
 };
 
-/**
- * Compiles the provider of a backend; reports why it cannot be used, and returns `undefined` then.
- * @param tls Settings of the backend's TLS policy.
- */
+/** Compiles the provider of a backend; reports why it cannot be used, and returns `undefined` then. */
 export function compileLlm(
   compilation: BackendCompilation,
   llm: LlmBackend,
-  tls: Backend["tls"],
 ): CompiledLlm | undefined {
   const provider = llmProviders[llm.provider];
   const { basePath, region, project, plainText = false } = llm;
@@ -71,7 +67,7 @@ export function compileLlm(
     host,
     port,
     ...(tokens && { credentials: tokens }),
-    tls: plainText ? undefined : tls ?? {
+    tls: plainText ? undefined : compilation.tls ?? {
       hostname: host.toLowerCase(),
       subjectAltNames: [],
       caCertificates: undefined,
