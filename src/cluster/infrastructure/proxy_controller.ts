@@ -5,7 +5,7 @@ import { WakeUp } from "../client/wake_up.ts";
 import {
   type Condition,
   conditionNo,
-} from "../../compile/outcomes/listener_outcomes.ts";
+} from "../../compile/outcomes/conditions.ts";
 import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import { Informer } from "../client/informer.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";

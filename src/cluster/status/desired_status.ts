@@ -1,4 +1,4 @@
-import type { Condition } from "../../compile/outcomes/listener_outcomes.ts";
+import type { Condition } from "../../compile/outcomes/conditions.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import { gatewayStatuses, listenerSetStatuses } from "./listener_statuses.ts";
 import { policyStatuses, routeStatuses } from "./owned_statuses.ts";

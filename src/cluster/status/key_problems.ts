@@ -3,7 +3,7 @@ import {
   type Condition,
   conditionNo,
   conditionYes,
-} from "../../compile/outcomes/listener_outcomes.ts";
+} from "../../compile/outcomes/conditions.ts";
 import {
   type KubernetesObject,
   objectKey,

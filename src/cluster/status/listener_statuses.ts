@@ -5,9 +5,9 @@ import {
   type Condition,
   conditionNo,
   conditionYes,
-  type ListenerOutcome,
-  type ListenersOutcome,
-} from "../../compile/outcomes/listener_outcomes.ts";
+} from "../../compile/outcomes/conditions.ts";
+import type { ListenersOutcome } from "../../compile/outcomes/gateway_outcomes.ts";
+import type { ListenerOutcome } from "../../compile/outcomes/listener_outcomes.ts";
 import {
   type KubernetesObject,
   objectKey,

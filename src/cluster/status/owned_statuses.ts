@@ -5,7 +5,7 @@ import {
   listAt,
   objectsAt,
 } from "../../base/json.ts";
-import type { Condition } from "../../compile/outcomes/listener_outcomes.ts";
+import type { Condition } from "../../compile/outcomes/conditions.ts";
 import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
 import {
   type KubernetesObject,

@@ -1,6 +1,6 @@
 import type { KeyProblems } from "./key_problems.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Condition } from "../../compile/outcomes/listener_outcomes.ts";
+import type { Condition } from "../../compile/outcomes/conditions.ts";
 import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
 import type { StatusAddress } from "./service_addresses.ts";

@@ -5,7 +5,7 @@ import {
   valueAt,
 } from "../../base/json.ts";
 import type { KubernetesObject } from "../client/kubernetes_object.ts";
-import type { Condition } from "../../compile/outcomes/listener_outcomes.ts";
+import type { Condition } from "../../compile/outcomes/conditions.ts";
 
 /** A condition as the API server stores it; `metav1.Condition`. */
 export interface StoredCondition {

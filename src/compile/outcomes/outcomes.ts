@@ -1,37 +1,22 @@
 import { gatewayOfSet, namespacedName } from "../resolve/precedence.ts";
-import type { HttpRoute } from "../../api/resources/http_route.ts";
 import {
   resourceKey,
   type ResourceSet,
 } from "../../api/resources/resource_set.ts";
 import type { ResourceDiagnostic } from "../../base/diagnostic.ts";
 import type { CompiledListener } from "../policies/compiled_rules.ts";
-import { areSame } from "../memory/compile_memory.ts";
+import { type Condition, conditionNo, unless } from "./conditions.ts";
 import {
-  type Condition,
-  conditionNo,
   describeGateway,
   describeListenerSet,
   type GatewayOutcome,
-  listenerKey,
   type ListenerSetOutcome,
-  unless,
-} from "./listener_outcomes.ts";
+} from "./gateway_outcomes.ts";
+import { listenerKey } from "./listener_outcomes.ts";
+import { describeRoutes, type RouteOutcome } from "./route_outcomes.ts";
 import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
 import type { GatewayPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
-
-/** State of a route at each of its gateways and listener sets; Gateway API `RouteParentStatus`. */
-interface RouteOutcome {
-  readonly kind: string;
-  /** `namespace/name`. */
-  readonly name: string;
-  readonly parents: readonly {
-    /** Index in `spec.parentRefs`. */
-    readonly index: number;
-    readonly conditions: readonly Condition[];
-  }[];
-}
 
 /** Results of compilation per resource, from which the statuses in a cluster are written. */
 export interface Outcomes {
@@ -96,34 +81,6 @@ export function* describeOutcomes(
   };
 }
 
-/** The last outcome of each route: an outcome stays the same object while nothing of it changes. */
-const described = new WeakMap<HttpRoute, {
-  readonly parents: string;
-  readonly reports: readonly ResourceDiagnostic[];
-  readonly outcome: RouteOutcome;
-}>();
-
-function* describeRoutes(
-  httpRoutes: readonly HttpRoute[],
-  known: ReadonlySet<string>,
-  reportsOf: (route: HttpRoute) => readonly ResourceDiagnostic[],
-): Generator<void, readonly RouteOutcome[]> {
-  const parents = [...known].join();
-  const routes: RouteOutcome[] = [];
-  for (const route of httpRoutes) {
-    const reports = reportsOf(route);
-    const last = described.get(route);
-    const isSame = last?.parents === parents && areSame(last.reports, reports);
-    const outcome = isSame
-      ? last.outcome
-      : describeRoute(route, known, reports);
-    if (!isSame) described.set(route, { parents, reports, outcome });
-    routes.push(outcome);
-    yield;
-  }
-  return routes;
-}
-
 /** Returns the number of routes of each listener. */
 function countRoutes(
   listeners: readonly CompiledListener[],
@@ -132,25 +89,6 @@ function countRoutes(
     listenerKey(site.owner, site.spec),
     new Set(rules.map(({ rule }) => rule.route)).size,
   ]));
-}
-
-/** Describes a route at its parents; parents that are not in the configuration belong to other controllers. */
-function describeRoute(
-  route: HttpRoute,
-  known: ReadonlySet<string>,
-  reports: readonly ResourceDiagnostic[],
-): RouteOutcome {
-  const reference = reports.find(({ path }) => path[1] === "rules");
-  const resolved = unless(reference, "ResolvedRefs");
-  const parents = route.spec.parentRefs.flatMap((parentRef, index) => {
-    const { kind, name, namespace = route.metadata.namespace } = parentRef;
-    if (!known.has(`${kind}/${namespace}/${name}`)) return [];
-    const report = reports.find(({ path }) =>
-      path[1] === "parentRefs" && path[2] === index
-    );
-    return [{ index, conditions: [unless(report, "Accepted"), resolved] }];
-  });
-  return { kind: route.kind, name: namespacedName(route), parents };
 }
 
 /** State of a policy at each gateway that it affects; Gateway API `PolicyAncestorStatus`. */

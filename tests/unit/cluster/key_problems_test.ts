@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   conditionNo,
   conditionYes,
-} from "../../../src/compile/outcomes/listener_outcomes.ts";
+} from "../../../src/compile/outcomes/conditions.ts";
 import {
   keyProblemsOf,
   withKeyProblems,
