@@ -156,9 +156,9 @@ export class Catalog {
     if (only === undefined) return undefined;
     const key = keyInName(candidates, kind, exposed);
     if (key !== undefined) {
-      const { server } = only;
-      const isHidden = kind === "tools" && !allowsTool(server.settings, key);
-      return isHidden ? undefined : { server, key };
+      const { settings } = only.server;
+      const isHidden = kind === "tools" && !allowsTool(settings, key);
+      return isHidden ? undefined : { ...only, key };
     }
     return this.#findListed(
       candidates,
@@ -177,9 +177,8 @@ export class Catalog {
     const [only] = candidates;
     const key = keyInName(candidates, "tools", exposed);
     if (only === undefined || key === undefined) return undefined;
-    const { server } = only;
-    if (!allowsTool(server.settings, key)) return undefined;
-    const place = { server, key };
+    if (!allowsTool(only.server.settings, key)) return undefined;
+    const place = { ...only, key };
     if (this.#named.size >= MAX_NAMED) this.#named.clear();
     this.#named.set(exposed, place);
     return place;
@@ -240,12 +239,6 @@ export class Catalog {
     }
   }
 
-  /** Reports whether a tool is listed, and clients repeat no argument of it in headers. */
-  hasPlainHeaders({ server, key }: Place): boolean {
-    const owner = this.#servers.find((each) => each.server === server);
-    return owner?.lists.knownHeaders(key)?.length === 0;
-  }
-
   /** As `ServerEntries.knowsTool`. */
   knowsTool({ server }: Place, exposed: string): boolean {
     return this.#entries.knowsTool(server, exposed);
@@ -304,12 +297,12 @@ export class Catalog {
     reader: CatalogReader,
   ): Promise<readonly ParameterHeader[]> {
     const place = await this.findName("tools", exposed, reader);
-    const owner = this.#servers.find(({ server }) => server === place?.server);
-    if (place === undefined || owner === undefined) return [];
-    const known = owner.lists.knownHeaders(place.key);
+    if (place === undefined) return [];
+    const { lists, key } = place;
+    const known = lists.knownTool(key)?.headers;
     if (known !== undefined) return known;
-    await this.#entries.of(owner, "tools", reader);
-    return owner.lists.knownHeaders(place.key) ?? [];
+    await this.#entries.of(place, "tools", reader);
+    return lists.knownTool(key)?.headers ?? [];
   }
 
   async #search(

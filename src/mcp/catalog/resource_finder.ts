@@ -62,7 +62,7 @@ export class ResourceFinder {
   }
 
   async #search(
-    candidates: readonly (CatalogServer & Place)[],
+    candidates: readonly Place[],
     reader: CatalogReader,
     matches: UriMatch,
   ): Promise<Place | undefined> {

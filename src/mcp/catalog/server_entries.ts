@@ -23,8 +23,7 @@ export interface CatalogReader {
 }
 
 /** Place of a tool, a prompt or a resource. */
-export interface Place {
-  readonly server: McpServer;
+export interface Place extends CatalogServer {
   /** Name or URI at the server. */
   readonly key: string;
 }
@@ -72,7 +71,7 @@ export class ServerEntries {
     const items = kind === "tools"
       ? await this.#guard.admitted(server.settings, list.items)
       : list.items;
-    const entries = expose(server, kind, items);
+    const entries = expose(each, kind, items);
     entriesOfList.set(list, entries);
     if (kind === "tools") {
       this.#tools.set(server, new Set(entries.map(({ exposed }) => exposed)));
@@ -119,11 +118,11 @@ export class ServerEntries {
 }
 
 function expose(
-  server: McpServer,
+  owner: CatalogServer,
   kind: ListKind,
   items: ServerList["items"],
 ): Entry[] {
-  const { settings } = server;
+  const { settings } = owner.server;
   const { prefix, descriptions } = settings;
   const entries: Entry[] = [];
   for (const [key, item] of items) {
@@ -135,7 +134,7 @@ function expose(
     const named = { ...item, [listFacts[kind].key]: exposed };
     const description = descriptions.get(key);
     entries.push({
-      server,
+      ...owner,
       key,
       exposed,
       item: kind === "tools"

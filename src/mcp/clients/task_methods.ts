@@ -58,7 +58,7 @@ export class TaskMethods {
     if (place === undefined || owner === undefined) {
       throw new RpcFailure(RPC.INVALID_PARAMS, "Unknown task");
     }
-    return { server: owner.server, key: place.id };
+    return { ...owner, key: place.id };
   }
 
   /**
@@ -67,7 +67,7 @@ export class TaskMethods {
    */
   async call(
     client: Client,
-    { server, key }: Place,
+    place: Place,
     connection: ServerConnection,
     params: JsonObject,
     side: RequestSide,
@@ -80,10 +80,10 @@ export class TaskMethods {
         throw new RpcFailure(RPC.METHOD_NOT_FOUND, message);
       }
       const result = await connection.request("tools/call", params, side);
-      this.#remember(client, server.name, result);
+      this.#remember(client, place.server.name, result);
       return result;
     }
-    return hasTasks && this.mayRequireTask({ server, key })
+    return hasTasks && this.requiresTask(place)
       ? await runLegacyTask(
         (...request) => connection.request(...request),
         own,
@@ -94,10 +94,8 @@ export class TaskMethods {
   }
 
   /** Reports whether a tool has to run as a task, at a server of 2025-11-25 that runs tools so. */
-  mayRequireTask({ server, key }: Place): boolean {
-    const lists = this.#servers.find((each) => each.server === server)?.lists;
-    const execution = lists?.knownTool(key)?.["execution"];
-    return isJsonObject(execution) && execution["taskSupport"] === "required";
+  requiresTask({ lists, key }: Place): boolean {
+    return lists.knownTool(key)?.requiresTask === true;
   }
 
   /** Sends any other request. @throws {RpcFailure} For a task of a server whose clients see tasks in another form. */

@@ -75,7 +75,7 @@ export class ToolCalls {
     const place = this.#catalog.placeInName(name);
     const isOrdinary = place !== undefined &&
       place.server.health.failure === undefined &&
-      !this.#tasks.mayRequireTask(place);
+      !this.#tasks.requiresTask(place);
     return isOrdinary ? place : undefined;
   }
 

@@ -70,7 +70,10 @@ export class DirectCalls {
 
   #handleModern(call: PlacedCall): Promise<ResponseMessage> | undefined {
     const { request: { user }, facts: { capabilities }, place } = call;
-    if (!this.#services.catalog.hasPlainHeaders(place)) return undefined;
+    // Clients repeat no argument in headers.
+    if (place.lists.knownTool(place.key)?.headers?.length !== 0) {
+      return undefined;
+    }
     const connection = this.#services.common.current(place.server, {
       user,
       capabilities,

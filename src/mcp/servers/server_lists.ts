@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import {
   type ParameterHeader,
   readParameterHeaders,
@@ -41,11 +41,21 @@ interface KeptList {
   readonly fetchedAt: number;
 }
 
+/** A listed tool, with what its calls depend on. */
+export interface KnownTool {
+  /** Arguments that clients repeat in headers; `undefined` if the schema is invalid. */
+  readonly headers: readonly ParameterHeader[] | undefined;
+  /** It has to run as a task, at a server of 2025-11-25. */
+  readonly requiresTask: boolean;
+}
+
 /** The lists of one server, kept as long as the server says. */
 export class ServerLists {
   readonly #clock: Clock;
   readonly #kept = new Map<string, KeptList>();
   readonly #pending = new Map<string, Promise<ServerList>>();
+  /** Tools that were called since the last list of tools came. */
+  readonly #tools = new Map<string, KnownTool>();
   #generation = 0;
 
   constructor(clock: Clock) {
@@ -99,33 +109,30 @@ export class ServerLists {
     server: McpServer,
     tool: string,
   ): Promise<readonly ParameterHeader[]> {
-    const known = this.knownHeaders(tool);
+    const known = this.knownTool(tool)?.headers;
     if (known !== undefined) return known;
     const connection = await server.connect({ user: "", capabilities: {} });
     await this.get("tools", server, connection, "");
-    return this.knownHeaders(tool) ?? [];
+    return this.knownTool(tool)?.headers ?? [];
   }
 
-  /** Returns the same as far as a list is known. */
-  knownHeaders(tool: string): readonly ParameterHeader[] | undefined {
-    const known = this.knownTool(tool);
-    return known && readParameterHeaders(known["inputSchema"]);
-  }
-
-  /** Returns the definition of a tool, as far as a list is known. */
-  knownTool(tool: string): JsonObject | undefined {
+  /** Returns what the calls of a tool depend on, as far as a list is known. */
+  knownTool(tool: string): KnownTool | undefined {
+    const known = this.#tools.get(tool);
+    if (known !== undefined) return known;
     for (const [key, { list }] of this.#kept) {
-      const item = key.startsWith("tools\n") ? list.items.get(tool) : undefined;
-      if (item !== undefined) return item;
+      const item = isOfTools(key) ? list.items.get(tool) : undefined;
+      if (item === undefined) continue;
+      const found = describeTool(item);
+      this.#tools.set(tool, found);
+      return found;
     }
     return undefined;
   }
 
   /** Returns the number of tools that clients may see in the latest list; `undefined` without one. */
   countTools(settings: McpServerSettings): number | undefined {
-    const latest = [...this.#kept].findLast(([key]) =>
-      key.startsWith("tools\n")
-    );
+    const latest = [...this.#kept].findLast(([key]) => isOfTools(key));
     return latest?.[1].list.items.keys()
       .filter((name) => allowsTool(settings, name))
       .reduce((count) => count + 1, 0);
@@ -136,6 +143,7 @@ export class ServerLists {
     this.#generation++;
     this.#kept.clear();
     this.#pending.clear();
+    this.#tools.clear();
   }
 
   #fresh(key: string, maxAgeMs: number | undefined): ServerList | undefined {
@@ -152,6 +160,7 @@ export class ServerLists {
       ? before
       : renewed;
     this.#kept.delete(key);
+    this.#tools.clear();
     this.#kept.set(key, { list, fetchedAt: this.#clock.monotonic() });
     const oldest = this.#kept.keys().next().value;
     if (this.#kept.size > MAX_LISTS && oldest !== undefined) {
@@ -159,6 +168,18 @@ export class ServerLists {
     }
     return list;
   }
+}
+
+function isOfTools(key: string): boolean {
+  return key.startsWith("tools\n");
+}
+
+function describeTool({ inputSchema, execution }: JsonObject): KnownTool {
+  return {
+    headers: readParameterHeaders(inputSchema),
+    requiresTask: isJsonObject(execution) &&
+      execution["taskSupport"] === "required",
+  };
 }
 
 function isSame(a: ServerList, b: ServerList): boolean {
