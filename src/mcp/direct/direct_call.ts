@@ -58,13 +58,14 @@ export abstract class DirectCall {
 
   /** Waits for the answer; called once. */
   run(): Promise<ResponseMessage> {
-    const { limitMs, cancellation } = this.#facts;
+    const { call, limitMs, cancellation } = this.#facts;
     this.#limit.beginAbout(limitMs);
     this.#unsubscribe = cancellation.onCancel(this.#goOn);
-    void this.#run();
+    call.response.then(this.#begin).catch(this.#goOn);
     return this.#response.promise;
   }
 
+  /** Hands the call over to what handles all, which meets the same failure if there is one. */
   readonly #goOn = (): void => {
     if (!this.#end()) return;
     if (this.#head !== undefined) {
@@ -74,33 +75,30 @@ export abstract class DirectCall {
     this.#response.resolve(Promise.try(() => this.handleAsAny()));
   };
 
-  async #run(): Promise<void> {
-    const { call, form } = this.#facts;
+  readonly #begin = (head: ResponseMessage): void => {
+    if (this.#isOver) return;
+    const { body } = head;
+    const isStream = typeOfAnswer(head);
+    if (body === undefined || isStream === undefined) return this.#goOn();
+    const spooled = new SpooledBody(body);
+    this.#head = head;
+    this.#spooled = spooled;
+    const pending = spooled.readAhead();
+    // Most answers come with their head, and need none of the promises of an asynchronous function.
+    if (pending === undefined && this.#look(spooled, isStream)) return;
+    void this.#readOn(pending ?? spooled.readAhead(), spooled, isStream);
+  };
+
+  async #readOn(
+    pending: void | Promise<void>,
+    spooled: SpooledBody,
+    isStream: boolean,
+  ): Promise<void> {
     try {
-      const head = await call.response;
-      if (this.#isOver) return;
-      const { body } = head;
-      const isStream = typeOfAnswer(head);
-      if (body === undefined || isStream === undefined) return this.#goOn();
-      const spooled = new SpooledBody(body);
-      this.#head = head;
-      this.#spooled = spooled;
-      for (let parts = 0; parts < MAX_PARTS; parts++) {
-        const pending = spooled.readAhead();
-        if (pending !== undefined) await pending;
-        if (this.#isOver) return;
-        const { bytes } = spooled;
-        if (bytes.length > MAX_OUTLINED_BYTES) break;
-        const span = isStream ? findAnswerEvent(bytes) : wholeOf(spooled);
-        if (span === undefined) break;
-        if (span === "more") {
-          if (spooled.isWhole) break;
-          continue;
-        }
-        const answer = outlineAnswer(bytes, span.start, span.end, form);
-        if (answer === undefined) break;
-        this.#finish(answer, bytes);
-        return drain(body, this.#clock);
+      await pending;
+      for (let parts = 1; !this.#look(spooled, isStream); parts++) {
+        if (parts === MAX_PARTS) break;
+        await spooled.readAhead();
       }
     } catch {
       // The call is handled with the same failure.
@@ -108,13 +106,32 @@ export abstract class DirectCall {
     this.#goOn();
   }
 
-  #finish(answer: AnswerOutline, bytes: Uint8Array): void {
+  /** Looks for the answer in what was read; returns false if it may come with the next part. */
+  #look(spooled: SpooledBody, isStream: boolean): boolean {
+    if (this.#isOver) return true;
+    const { bytes } = spooled;
+    const span = bytes.length > MAX_OUTLINED_BYTES
+      ? undefined
+      : isStream
+      ? findAnswerEvent(bytes)
+      : wholeOf(spooled);
+    if (span === "more" && !spooled.isWhole) return false;
+    const answer = span === undefined || span === "more"
+      ? undefined
+      : outlineAnswer(bytes, span.start, span.end, this.#facts.form);
+    if (answer === undefined) this.#goOn();
+    else this.#finish(answer, spooled);
+    return true;
+  }
+
+  #finish(answer: AnswerOutline, spooled: SpooledBody): void {
     if (!this.#end()) return;
     const { call } = this.#facts;
     call.take();
-    const response = this.respond(answer, bytes);
+    const response = this.respond(answer, spooled.bytes);
     call.end(answer.isError ? "tool_error" : "ok");
     this.#response.resolve(response);
+    drain(spooled, this.#clock);
   }
 
   #end(): boolean {
