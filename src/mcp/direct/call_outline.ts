@@ -1,5 +1,5 @@
-import { Buffer, isUtf8 } from "node:buffer";
-import { utf8 } from "../../base/bytes.ts";
+import { isUtf8 } from "node:buffer";
+import { latin1, utf8 } from "../../base/bytes.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
 import { JsonCursor, jsonNames } from "../../base/json/json_cursor.ts";
 import { KIND } from "../../base/json/json_tokens.ts";
@@ -40,16 +40,16 @@ export function outlineCall(bytes: Uint8Array): CallOutline | undefined {
 }
 
 /** Parts of the call that was read last: most clients send the same `_meta` each time, and many calls in a row are of one tool. */
-const latest = { name: newText(""), meta: newText("") };
+const latest = { name: nothing(), meta: nothing() };
 
 /** A text of ASCII characters, or one character per byte. */
 interface Text {
   readonly text: string;
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
 }
 
-function newText(text: string): Text {
-  return { text, bytes: Buffer.from(text, "latin1") };
+function nothing(): Text {
+  return { text: "", bytes: new Uint8Array() };
 }
 
 class MessageReader implements CallOutline {
@@ -57,13 +57,9 @@ class MessageReader implements CallOutline {
   name = "";
   args: ByteSpan | undefined;
   meta = "";
-  readonly #text: Buffer;
   readonly #json: JsonCursor;
 
   constructor(bytes: Uint8Array) {
-    this.#text = bytes instanceof Buffer
-      ? bytes
-      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#json = new JsonCursor(bytes, 0, bytes.length, MAX_DEPTH);
   }
 
@@ -98,10 +94,10 @@ class MessageReader implements CallOutline {
 
   #readId(kind: number, start: number, end: number): boolean {
     if (kind === KIND.STRING) {
-      this.id = this.#textOf(start + 1, end - 1);
+      this.id = this.#textOf(start + 1, end - 1).text;
       return this.id.length <= MAX_ID_LENGTH && /^[ !#-[\]-~]*$/.test(this.id);
     }
-    this.id = readInteger(this.#text, start, end);
+    this.id = readInteger(this.#json.bytes, start, end);
     return kind === KIND.NUMBER && this.id >= 0;
   }
 
@@ -130,8 +126,8 @@ class MessageReader implements CallOutline {
     if (kind !== KIND.STRING) return false;
     if (!isAt(bytes, start, end, latest.name.bytes)) {
       const name = this.#textOf(start, end);
-      if (!/^[\w-]+$/.test(name)) return false;
-      latest.name = newText(name);
+      if (!/^[\w-]+$/.test(name.text)) return false;
+      latest.name = name;
     }
     this.name = latest.name.text;
     return this.name !== "";
@@ -146,26 +142,26 @@ class MessageReader implements CallOutline {
   /** A text that begins with a whole object has the object as its value. */
   #readMeta(): boolean {
     const json = this.#json;
-    const { at: start, kind } = json;
+    const { bytes, at: start, kind } = json;
     if (kind !== KIND.OPEN_OBJECT) return false;
-    const { text, bytes } = latest.meta;
-    const knownEnd = start + bytes.length;
-    const isKnown = text !== "" && knownEnd <= this.#text.length &&
-      bytes.compare(this.#text, start, knownEnd) === 0;
-    if (isKnown) {
-      json.skipKnown(bytes.length);
-      this.meta = text;
+    const known = latest.meta;
+    const { length } = known.bytes;
+    if (length > 0 && isAt(bytes, start, start + length, known.bytes)) {
+      json.skipKnown(length);
+      this.meta = known.text;
       return true;
     }
-    const end = json.skip();
-    this.meta = this.#textOf(start, end);
+    const meta = this.#textOf(start, json.skip());
+    this.meta = meta.text;
     const isKept = !json.hasFailed && this.meta.length <= MAX_KEPT_META;
-    if (isKept) latest.meta = newText(this.meta);
+    if (isKept) latest.meta = meta;
     return true;
   }
 
-  #textOf(start: number, end: number): string {
-    return this.#text.toString("latin1", start, end);
+  /** Returns a copy. */
+  #textOf(start: number, end: number): Text {
+    const bytes = this.#json.bytes.slice(start, end);
+    return { text: latin1(bytes), bytes };
   }
 }
 

@@ -7,7 +7,8 @@ const decoder = new TextDecoder();
 /** A text that is decoded and parsed when its value is needed, and at most once. */
 export class RpcText {
   readonly #source: string | Uint8Array;
-  #call: { readonly outline: CallOutline | undefined } | undefined;
+  /** `null` before anybody has asked. */
+  #call: CallOutline | undefined | null = null;
   #parsed: { readonly value: unknown } | undefined;
 
   constructor(source: string | Uint8Array) {
@@ -21,13 +22,13 @@ export class RpcText {
 
   /** The parts of an ordinary call of a tool; `undefined` for anything else. */
   get call(): CallOutline | undefined {
-    const source = this.#source;
-    this.#call ??= {
-      outline: outlineCall(
+    if (this.#call === null) {
+      const source = this.#source;
+      this.#call = outlineCall(
         typeof source === "string" ? Buffer.from(source) : source,
-      ),
-    };
-    return this.#call.outline;
+      );
+    }
+    return this.#call;
   }
 
   /** The value, without the arguments of an ordinary call. */

@@ -1,5 +1,4 @@
-import { Buffer } from "node:buffer";
-import { utf8 } from "../../base/bytes.ts";
+import { allocateBytes, utf8 } from "../../base/bytes.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
 import type { Era } from "./revisions.ts";
 
@@ -26,7 +25,7 @@ class RawWriter {
   #at = 0;
 
   constructor(length: number) {
-    this.bytes = Buffer.allocUnsafe(length);
+    this.bytes = allocateBytes(length);
   }
 
   /** Writes ASCII characters, of which there are few. */

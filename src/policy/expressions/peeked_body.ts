@@ -1,5 +1,4 @@
-import { Buffer } from "node:buffer";
-import { GrowingBuffer } from "../../base/bytes.ts";
+import { allocateBytes, GrowingBuffer } from "../../base/bytes.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
 import type { HeaderList } from "../../http/header_list.ts";
@@ -12,7 +11,7 @@ interface Bodied {
 }
 
 /** Memory before the first bytes have arrived. */
-const POOLED_BYTES = 2048;
+const INITIAL_BYTES = 2048;
 
 /**
  * Reads the whole body of a message, and leaves it unchanged; `undefined` when it is longer than `maxBytes`.
@@ -30,9 +29,8 @@ export function peekBody(
     return body.whole.length > maxBytes ? undefined : body.whole;
   }
   if (body.length !== undefined && body.length > maxBytes) return undefined;
-  // A slice of the pool costs a fifth of an array of its own.
   const seen = new GrowingBuffer(
-    Buffer.allocUnsafe(Math.min(body.length ?? 0, POOLED_BYTES)),
+    allocateBytes(Math.min(body.length ?? 0, INITIAL_BYTES)),
     body.length,
   );
   const read = () => {
