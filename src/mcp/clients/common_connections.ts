@@ -56,16 +56,18 @@ export class CommonConnections {
   }
 }
 
-/** JSON of the capabilities of clients, which are the same objects for many requests. */
-const written = new WeakMap<JsonObject, string>();
+/** Keys without the scope, by the capabilities of clients, which are the same objects for many requests. */
+const keys = new WeakMap<JsonObject, WeakMap<McpServer, string>>();
 
 function keyOf(server: McpServer, client: ConnectingClient): string {
   const { capabilities, user } = client;
-  const text = written.getOrInsertComputed(
-    capabilities,
-    () => JSON.stringify(capabilities),
-  );
-  return `${server.name}\n${text}\n${server.scopeOf(user)}`;
+  const key = keys.getOrInsertComputed(capabilities, () => new WeakMap())
+    .getOrInsertComputed(
+      server,
+      () => `${server.name}\n${JSON.stringify(capabilities)}`,
+    );
+  const scope = server.scopeOf(user);
+  return scope === "" ? key : `${key}\n${scope}`;
 }
 
 /** Others go on to use it. */

@@ -143,16 +143,19 @@ export class McpEndpoints {
       ? callerOf(slots)
       : undefined;
     const endpoint = this.#endpointOf(backend, target, caller);
-    const response = await withTrace(trace, () =>
-      endpoint.handle({
-        method,
-        headers,
-        text,
-        user: userOf(slots),
-        owners,
-        sees: slots && visibleTools(slots),
-        cancellation,
-      }));
+    const arrived = {
+      method,
+      headers,
+      text,
+      user: userOf(slots),
+      owners,
+      sees: slots && visibleTools(slots),
+      cancellation,
+    };
+    const response =
+      await (trace === undefined
+        ? endpoint.handle(arrived)
+        : withTrace(trace, () => endpoint.handle(arrived)));
     hold(response, held);
     return response;
   }

@@ -45,10 +45,10 @@ const traceOfRequest = new AsyncLocalStorage<Pick<PolicyTrace, "report">>();
 
 /** Handles a request, and reports the tokens that it needs in its trace. */
 export function withTrace<T>(
-  trace: Pick<PolicyTrace, "report"> | undefined,
+  trace: Pick<PolicyTrace, "report">,
   handle: () => T,
 ): T {
-  return trace === undefined ? handle() : traceOfRequest.run(trace, handle);
+  return traceOfRequest.run(trace, handle);
 }
 
 /** Reports whether a server gets tokens of the caller. */
