@@ -6,7 +6,7 @@ import { ToolGuard } from "../approval/tool_guard.ts";
 import { REVOKED_DIGEST } from "../approval/tool_lock.ts";
 import type { ToolPins } from "../approval/tool_pins.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
-import type { ListKind } from "../servers/list_items.ts";
+import type { ListKind } from "../servers/lists/list_items.ts";
 import { allowsTool } from "../servers/mcp_settings.ts";
 import { ServerFailure } from "../servers/failures/server_failure.ts";
 import type { McpServer } from "../servers/federated_server.ts";

@@ -1,5 +1,5 @@
 import type { Log } from "../../base/log.ts";
-import type { ListKind } from "../servers/list_items.ts";
+import type { ListKind } from "../servers/lists/list_items.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import { foldName } from "../names/names.ts";
 import type { Entry } from "./server_entries.ts";

@@ -1,10 +1,11 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ToolGuard } from "../approval/tool_guard.ts";
-import { listFacts, type ListKind } from "../servers/list_items.ts";
+import { listFacts, type ListKind } from "../servers/lists/list_items.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import { allowsTool } from "../servers/mcp_settings.ts";
 import type { ServerConnection } from "../servers/server_connection.ts";
-import type { ServerList, ServerLists } from "../servers/server_lists.ts";
+import type { ServerList } from "../servers/lists/fetch_list.ts";
+import type { ServerLists } from "../servers/lists/server_lists.ts";
 import { withExposedPage } from "../names/exposed_content.ts";
 import { exposedName, exposedUri } from "../names/names.ts";
 

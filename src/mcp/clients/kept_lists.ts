@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { JsonObject } from "../../base/json.ts";
 import type { Catalog, MergedList, OpenReader } from "../catalog/catalog.ts";
 import type { Era } from "../protocol/revisions.ts";
-import { listFacts, type ListKind } from "../servers/list_items.ts";
+import { listFacts, type ListKind } from "../servers/lists/list_items.ts";
 import { PAGE_ITEMS } from "./list_cursors.ts";
 import { resultForEra } from "./revision_results.ts";
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Place } from "../catalog/server_entries.ts";
 import { RPC, RpcFailure } from "../protocol/rpc_messages.ts";
-import { kindOfMethod, type ListKind } from "../servers/list_items.ts";
+import { kindOfMethod, type ListKind } from "../servers/lists/list_items.ts";
 import type { RequestSide } from "../servers/server_connection.ts";
 import type { Client } from "./client.ts";
 import { invalid, RequestSender, textOf, unknown } from "./request_sender.ts";

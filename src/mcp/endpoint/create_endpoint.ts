@@ -13,9 +13,10 @@ import { ConnectTools } from "../clients/connect_tools.ts";
 import { Methods } from "../clients/methods.ts";
 import type { ObserveCall } from "../clients/tool_calls.ts";
 import { CommonConnections } from "../clients/common_connections.ts";
-import { listKinds } from "../servers/list_items.ts";
+import { listKinds } from "../servers/lists/list_items.ts";
 import { McpServer } from "../servers/federated_server.ts";
-import { fetchList, ServerLists } from "../servers/server_lists.ts";
+import { fetchList } from "../servers/lists/fetch_list.ts";
+import { ServerLists } from "../servers/lists/server_lists.ts";
 import {
   type DiscoverySettings,
   ToolSearch,

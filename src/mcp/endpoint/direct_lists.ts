@@ -8,7 +8,7 @@ import type { EndpointServices } from "../clients/endpoint_services.ts";
 import { type Era, META, metaOf } from "../protocol/revisions.ts";
 import { RpcFailure } from "../protocol/rpc_messages.ts";
 import { isModern } from "../requests/modern_requests.ts";
-import { kindOfMethod } from "../servers/list_items.ts";
+import { kindOfMethod } from "../servers/lists/list_items.ts";
 import type { ClientSessions } from "../sessions/client_sessions.ts";
 import { checkModernRequest, headerOf, type RpcRequest } from "./arrival.ts";
 import { type EndpointRequest, readMessages } from "./endpoint_request.ts";

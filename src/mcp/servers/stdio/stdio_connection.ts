@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { RPC, RpcFailure } from "../../protocol/rpc_messages.ts";
-import { listFacts } from "../list_items.ts";
+import { listFacts } from "../lists/list_items.ts";
 import type {
   Listener,
   ListenFilter,

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import { readParameterHeaders } from "../protocol/header_values.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import { readParameterHeaders } from "../../protocol/header_values.ts";
 
 /** A list of MCP, by the member of the result that has the items. */
 export type ListKind = "tools" | "prompts" | "resources" | "resourceTemplates";
