@@ -151,7 +151,7 @@ async function findToken(
     throw new Failure(`Cannot use ${url}: ${problem.seen}. ${problem.fix}`);
   }
   throw new Failure(
-    `Cannot log in at ${url}: expected "${problem?.rule}", got ${problem?.seen}; run "gwctl mcp doctor ${url}"`,
+    `Cannot log in at ${url}: expected "${problem?.rule}", got ${problem?.seen}; send an API key with --api-key-env <name>, or run "gwctl mcp doctor ${url}"`,
   );
 }
 

@@ -49,6 +49,7 @@ Deno.test("gwctl mcp tools and call send an API key, and servers shows what they
     ...key,
   );
   const [missing, , problem] = await run("tools", url, "--api-key-env", "NONE");
+  const [keyless, , rejected] = await run("tools", url);
   const [nowhere, , wrong] = await run("tools", `${server.origin}/wrong`);
   const [shown, servers] = await run("servers", "-p", port);
 
@@ -59,6 +60,8 @@ Deno.test("gwctl mcp tools and call send an API key, and servers shows what they
   assert.match(result, /hi/);
   assert.notEqual(missing, 0);
   assert.match(problem, /Environment variable "NONE" is not set/);
+  assert.equal(keyless, 1);
+  assert.match(rejected, / an API key with --api-key-env <name>, or run /);
   assert.equal(nowhere, 1);
   assert.match(
     wrong,
