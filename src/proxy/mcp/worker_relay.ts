@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -11,52 +10,13 @@ import type { ServerChange } from "../../mcp/clients/changes.ts";
 import type { EndpointRequest } from "../../mcp/endpoint/endpoint_request.ts";
 import type { SeesTools } from "../../mcp/servers/server_connection.ts";
 import { EventQueue } from "../../mcp/streams/event_queue.ts";
-
-type Fields = [name: string, value: string][];
-
-/** A message between workers. */
-type RelayMessage =
-  & { readonly to: number; readonly from: number; readonly id: number }
-  & (
-    | {
-      readonly kind: "request";
-      readonly backend: string;
-      readonly method: string;
-      readonly headers: Fields;
-      readonly text: string;
-      readonly user: string;
-      readonly owners: readonly string[];
-      /** The user, at servers that see who that is. */
-      readonly caller: Caller | undefined;
-      /** The rules of the route hide tools. */
-      readonly hidesTools: boolean;
-    }
-    | {
-      readonly kind: "judge";
-      readonly question: number;
-      readonly names: readonly string[];
-    }
-    | {
-      readonly kind: "verdicts";
-      readonly question: number;
-      readonly isSeen: readonly boolean[];
-    }
-    | {
-      readonly kind: "change";
-      readonly endpoint: string;
-      readonly change: ServerChange;
-      /** Time, in milliseconds since the epoch; `undefined` for what a late worker has repeated. */
-      readonly sentAt: number | undefined;
-    }
-    | { readonly kind: "end" | "leave" | "failed" }
-    | { readonly kind: "accepted" | "started"; readonly instance: string }
-    | {
-      readonly kind: "head";
-      readonly status: number;
-      readonly headers: Fields;
-    }
-    | { readonly kind: "part"; readonly text: string }
-  );
+import {
+  ALL,
+  type Fields,
+  RelayChannel,
+  type RelayMessage,
+} from "./relay_channel.ts";
+import { ToolQuestions } from "./tool_questions.ts";
 
 /** A request that another worker handles. */
 interface SentRequest {
@@ -81,22 +41,18 @@ type HandleRequest = (
 /** Takes a change at a server that another worker has noticed. @param endpoint Its key, the same in all workers. */
 type LearnChange = (endpoint: string, change: ServerChange) => void;
 
-/** Receiver of messages for all workers. */
-const ALL = 0;
 /** A worker that does not accept a request in this time has ended. */
 const ACCEPT_MS = 1000;
 
 /** Clients are told of a change after more than this time. */
 const LATE_MS = 20;
 
-/** Rules of another worker that take longer hide all tools. */
-const JUDGE_MS = 5000;
-
 /** Passes requests to the worker that has the state of a session, or of a call that waits for its client. */
 export class WorkerRelay {
   /** Number of this worker, from 1. */
   readonly worker: number;
-  readonly #channel: BroadcastChannel;
+  readonly #channel: RelayChannel;
+  readonly #questions: ToolQuestions;
   readonly #clock: Clock;
   readonly #log: Log;
   /** Differs from that of a worker with the same number before. */
@@ -104,8 +60,6 @@ export class WorkerRelay {
   readonly #sent = new Map<number, SentRequest>();
   /** Requests of other workers, by worker and id. */
   readonly #received = new Map<string, Cancellation>();
-  /** Questions to workers about tools, by their numbers. */
-  readonly #questions = new Map<number, (isSeen: readonly boolean[]) => void>();
   #lastId = 0;
   #handle: HandleRequest = () => undefined;
   #learn: LearnChange = () => {};
@@ -119,13 +73,14 @@ export class WorkerRelay {
     this.worker = worker;
     this.#clock = clock;
     this.#log = log;
-    const name = createHash("sha256").update(`mcp relay ${secret}`);
-    this.#channel = new BroadcastChannel(name.digest("base64url"));
-    this.#channel.onmessage = ({ data }: MessageEvent<RelayMessage>) => {
-      if (data.to === worker || data.to === ALL) this.#receive(data);
-    };
+    this.#channel = new RelayChannel(
+      secret,
+      worker,
+      (message) => this.#receive(message),
+    );
+    this.#questions = new ToolQuestions(this.#channel, clock);
     // One that replaces another knows nothing of its requests.
-    this.#post(ALL, 0, { kind: "started", instance: this.#instance });
+    this.#channel.post(ALL, 0, { kind: "started", instance: this.#instance });
   }
 
   /** Handles the requests of other workers, and takes the changes that they notice, from now on. */
@@ -137,7 +92,7 @@ export class WorkerRelay {
   /** Tells all other workers of a change at a server. */
   announce(endpoint: string, change: ServerChange): void {
     const sentAt = this.#clock.now();
-    this.#post(ALL, 0, { kind: "change", endpoint, change, sentAt });
+    this.#channel.post(ALL, 0, { kind: "change", endpoint, change, sentAt });
   }
 
   /** Sends a request to a worker; resolves to `undefined` if that has ended. */
@@ -149,7 +104,7 @@ export class WorkerRelay {
     caller: Caller | undefined,
   ): Promise<ResponseMessage | undefined> {
     const id = ++this.#lastId;
-    const leave = () => this.#post(worker, id, { kind: "leave" });
+    const leave = () => this.#channel.post(worker, id, { kind: "leave" });
     const accepted = Promise.withResolvers<boolean>();
     const response = Promise.withResolvers<ResponseMessage>();
     const body = new EventQueue(this.#clock, leave);
@@ -183,7 +138,12 @@ export class WorkerRelay {
       text: text.text,
     };
     const hidesTools = sees !== undefined;
-    this.#post(worker, id, { kind: "request", ...content, hidesTools, caller });
+    this.#channel.post(worker, id, {
+      kind: "request",
+      ...content,
+      hidesTools,
+      caller,
+    });
     const isAccepted = await accepted.promise;
     stop();
     if (!isAccepted) {
@@ -214,12 +174,11 @@ export class WorkerRelay {
       return;
     }
     if (message.kind === "verdicts") {
-      this.#questions.get(message.question)?.(message.isSeen);
-      return;
+      return this.#questions.take(message);
     }
     const sent = this.#sent.get(id);
     if (message.kind === "judge") {
-      return void this.#judge(message, sent?.sees);
+      return void this.#questions.answer(message, sent?.sees);
     }
     if (message.kind === "accepted") sent?.accept(message.instance);
     else if (message.kind === "head") {
@@ -238,32 +197,11 @@ export class WorkerRelay {
   ): void {
     this.#learn(endpoint, change);
     if (sentAt === undefined || this.#clock.now() - sentAt < LATE_MS) return;
-    this.#post(ALL, 0, { kind: "change", endpoint, change, sentAt: undefined });
-  }
-
-  /** Answers a question about the tools that a client may see. */
-  async #judge(
-    { from, id, question, names }: Extract<RelayMessage, { kind: "judge" }>,
-    sees: SeesTools | undefined,
-  ): Promise<void> {
-    const isSeen = await sees?.(names) ?? [];
-    this.#post(from, id, { kind: "verdicts", question, isSeen });
-  }
-
-  /** Asks the worker that has received a request which tools its client may see. */
-  #ask(
-    worker: number,
-    id: number,
-    names: readonly string[],
-  ): Promise<readonly boolean[]> {
-    const question = ++this.#lastId;
-    const { promise, resolve } = Promise.withResolvers<readonly boolean[]>();
-    this.#questions.set(question, resolve);
-    const stop = this.#clock.setTimer(() => resolve([]), JUDGE_MS);
-    this.#post(worker, id, { kind: "judge", question, names });
-    return promise.finally(() => {
-      stop();
-      this.#questions.delete(question);
+    this.#channel.post(ALL, 0, {
+      kind: "change",
+      endpoint,
+      change,
+      sentAt: undefined,
     });
   }
 
@@ -290,29 +228,29 @@ export class WorkerRelay {
       user,
       owners,
       sees: options.hidesTools
-        ? (names) => this.#ask(from, id, names)
+        ? (names) => this.#questions.ask(from, id, names)
         : undefined,
       cancellation,
     }, options.caller);
     if (handled === undefined) return;
     this.#received.set(key, cancellation);
     const instance = this.#instance;
-    this.#post(from, id, { kind: "accepted", instance });
+    this.#channel.post(from, id, { kind: "accepted", instance });
     try {
       const response = await handled;
       const fields: Fields = Array.from(
         response.headers,
         ([name, value]) => [name, value],
       );
-      this.#post(from, id, {
+      this.#channel.post(from, id, {
         kind: "head",
         status: response.status,
         headers: fields,
       });
       await this.#passBody(from, id, response, cancellation);
-      this.#post(from, id, { kind: "end" });
+      this.#channel.post(from, id, { kind: "end" });
     } catch (error) {
-      this.#post(from, id, { kind: "failed" });
+      this.#channel.post(from, id, { kind: "failed" });
       if (cancellation.cancelled) return;
       this.#log.error("Cannot handle an MCP request of another worker", {
         backend,
@@ -336,24 +274,9 @@ export class WorkerRelay {
       const chunk = await body.read();
       if (chunk === undefined) break;
       const text = decoder.decode(chunk, { stream: true });
-      this.#post(to, id, { kind: "part", text });
+      this.#channel.post(to, id, { kind: "part", text });
     }
     unsubscribe();
-  }
-
-  #post(
-    to: number,
-    id: number,
-    content:
-      & { readonly kind: RelayMessage["kind"] }
-      & Readonly<Record<string, unknown>>,
-  ): void {
-    try {
-      this.#channel.postMessage({ to, from: this.worker, id, ...content });
-    } catch (error) {
-      // The gateway stops: the other worker learns of it by itself.
-      if (!(error instanceof DOMException)) throw error;
-    }
   }
 }
 
