@@ -1,7 +1,9 @@
 import type { CredentialLocation } from "../../policy/contract/credential_location.ts";
 import type { CredentialNames } from "../../snapshot/snapshot.ts";
-import type { CompiledModel } from "../policies/compiled_rules.ts";
-import type { EffectivePolicy } from "../policies/effective_policy.ts";
+import type {
+  CompiledModel,
+  EffectivePolicy,
+} from "../policies/compiled_rules.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { GenericSchema } from "../../api/schema/schema.ts";
 import { headersReadBy } from "../../base/redaction.ts";

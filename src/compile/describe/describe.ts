@@ -10,9 +10,9 @@ import type { Port } from "../../snapshot/snapshot.ts";
 import type {
   CompiledListener,
   CompiledModel,
+  EffectivePolicy,
   ServedRule,
 } from "../policies/compiled_rules.ts";
-import type { EffectivePolicy } from "../policies/effective_policy.ts";
 import { describeBackend } from "./describe_backend.ts";
 import { namespacedName } from "../resolve/precedence.ts";
 import type { Redact } from "../../api/redact_configuration.ts";

@@ -6,8 +6,8 @@ import type { GenericSchema } from "../../api/schema/schema.ts";
 import { type JsonValue, toJson } from "../../base/json.ts";
 import type { PolicyKind } from "../../policy/contract/policy_kind.ts";
 import type { DescribePolicies } from "../../snapshot/snapshot.ts";
-import type { PolicyLayer } from "../policies/effective_policy.ts";
 import type { Redact, RedactionFor } from "../../api/redact_configuration.ts";
+import type { PolicyLayer } from "../policies/compiled_rules.ts";
 
 /** A field of `spec.traffic` as traces show it. */
 export type DescribedField = Pick<PolicyKind, "name" | "schema" | "selection">;

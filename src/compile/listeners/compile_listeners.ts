@@ -11,12 +11,10 @@ import type { Listener, Route } from "../../snapshot/snapshot.ts";
 import { attachRoute } from "../attach/attach_routes.ts";
 import type {
   CompiledListener,
+  EffectivePolicy,
   ServedRule,
 } from "../policies/compiled_rules.ts";
-import {
-  type EffectivePolicy,
-  mergeForListener,
-} from "../policies/effective_policy.ts";
+import { mergeForListener } from "../policies/effective_policy.ts";
 import type { ForwardingContext } from "../routes/backend_references.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";

@@ -1,5 +1,11 @@
+import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
+import type {
+  HttpRoute,
+  HttpRouteRule,
+} from "../../api/resources/http_route.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
+import type { PolicyKind } from "../../policy/contract/policy_kind.ts";
 import type { RouteEntry } from "../../route/route_table.ts";
 import type { Backend } from "../../snapshot/backend.ts";
 import type {
@@ -13,7 +19,23 @@ import type {
   WeightedBackend,
 } from "../../snapshot/snapshot.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
-import type { EffectivePolicy, OwnRule } from "./effective_policy.ts";
+import type { Named } from "../memory/report.ts";
+
+/** Policy configuration from one place. */
+export interface PolicyLayer {
+  /** The `GatewayPolicy`, or the `HTTPRoute` whose rule has it as a filter. */
+  readonly resource: Named;
+  readonly traffic: TrafficPolicy;
+  /** Target of the configuration, such as `HTTPRoute/default/llm`; its budgets belong to it. */
+  readonly scope: string;
+}
+
+/** Merged configurations of one kind. */
+export interface EffectivePolicy {
+  readonly kind: PolicyKind;
+  /** One for kinds that replace; else those of every level, the least specific first. */
+  readonly layers: readonly PolicyLayer[];
+}
 
 /** The destinations of the requests that match a rule. */
 export interface Forwarding {
@@ -30,7 +52,11 @@ export interface Forwarding {
 }
 
 /** A rule of a route: the part that is the same for every listener. */
-export interface Rule extends OwnRule {
+export interface Rule {
+  readonly route: HttpRoute;
+  readonly spec: HttpRouteRule;
+  /** Filters, timeouts and retries as they stand in the rule. */
+  readonly own: TrafficPolicy;
   /** Index in `spec.rules`. */
   readonly index: number;
   readonly forwarding: Forwarding;

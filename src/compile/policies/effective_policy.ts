@@ -1,14 +1,11 @@
-import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type {
-  HttpRoute,
-  HttpRouteRule,
   RouteRetry,
   RouteTimeouts,
 } from "../../api/resources/http_route.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 import type { PolicyKind } from "../../policy/contract/policy_kind.ts";
-import type { Named, Report } from "../memory/report.ts";
+import type { Report } from "../memory/report.ts";
 import {
   type Attached,
   type LevelPhase,
@@ -16,25 +13,10 @@ import {
   type PolicyTarget,
 } from "../attach/attach_policies.ts";
 import type { PolicyChecks } from "./check_policies.ts";
-
-/** Policy configuration from one place. */
-export interface PolicyLayer {
-  /** The `GatewayPolicy`, or the `HTTPRoute` whose rule has it as a filter. */
-  readonly resource: Named;
-  readonly traffic: TrafficPolicy;
-  /** Target of the configuration, such as `HTTPRoute/default/llm`; its budgets belong to it. */
-  readonly scope: string;
-}
+import type { EffectivePolicy, PolicyLayer, Rule } from "./compiled_rules.ts";
 
 /** The layers of one level of attachment, the winner of a conflict first. */
 type PolicyLevel = readonly PolicyLayer[];
-
-/** Merged configurations of one kind. */
-export interface EffectivePolicy {
-  readonly kind: PolicyKind;
-  /** One for kinds that replace; else those of every level, the least specific first. */
-  readonly layers: readonly PolicyLayer[];
-}
 
 /** Told of a layer that has no effect because another of the same level has the same kind. */
 type OnConflict = (
@@ -51,14 +33,6 @@ export interface MergeContext {
   readonly report: Report;
 }
 
-/** A rule with what stands in it. */
-export interface OwnRule {
-  readonly route: HttpRoute;
-  readonly spec: HttpRouteRule;
-  /** Filters, timeouts and retries as they stand in the rule. */
-  readonly own: TrafficPolicy;
-}
-
 /** Configuration that applies to a rule at a listener. */
 interface MergedRule {
   readonly effective: readonly EffectivePolicy[];
@@ -68,7 +42,7 @@ interface MergedRule {
 
 /** Merges the policies of a rule of a listener; the least specific are those of the gateway, then listener set, listener, route, rule, inline, filters. */
 export function mergeForRule(
-  rule: OwnRule,
+  rule: Rule,
   site: ListenerSite,
   context: MergeContext,
 ): MergedRule {
@@ -105,7 +79,7 @@ function earlyLevels(site: ListenerSite, attached: Attached): PolicyLevel[] {
 
 /** Returns the levels of policies, the most specific first. */
 function levelsOf(
-  { route, spec, own }: OwnRule,
+  { route, spec, own }: Rule,
   site: ListenerSite,
   attached: Attached,
 ): PolicyLevel[] {

@@ -15,8 +15,8 @@ import type {
 } from "../../policy/contract/policy_services.ts";
 import type { CompileMemory, ResultTable } from "../memory/compile_memory.ts";
 import type { Named } from "../memory/report.ts";
-import type { EffectivePolicy, PolicyLayer } from "./effective_policy.ts";
 import { mayCall, type PolicyChecks, secretsFor } from "./check_policies.ts";
+import type { EffectivePolicy, PolicyLayer } from "./compiled_rules.ts";
 
 /** The listener port where a policy runs, and the resource that configures it. */
 interface PolicySite {

@@ -5,10 +5,10 @@ import type { Backend } from "../../snapshot/backend.ts";
 import type { Report } from "../memory/report.ts";
 import type {
   CompiledListener,
+  EffectivePolicy,
   Rule,
   ServedRule,
 } from "../policies/compiled_rules.ts";
-import type { EffectivePolicy } from "../policies/effective_policy.ts";
 
 /** Warns about rules that are valid and probably unintended. */
 export function* checkRules(

@@ -15,14 +15,12 @@ import { trafficOfFilter } from "../policies/check_policies.ts";
 import { routeFields } from "../describe/describe_effective.ts";
 import type {
   CompiledRule,
+  EffectivePolicy,
   Forwarding,
+  PolicyLayer,
   Rule,
 } from "../policies/compiled_rules.ts";
-import {
-  type EffectivePolicy,
-  mergeForRule,
-  type PolicyLayer,
-} from "../policies/effective_policy.ts";
+import { mergeForRule } from "../policies/effective_policy.ts";
 import {
   compileBackendRef,
   compileMirror,
