@@ -4,14 +4,12 @@ import { createSensitiveHeaders } from "../base/redaction.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
-import type { Backend } from "../snapshot/backend.ts";
 import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
 import { describe, type Description } from "./describe/describe.ts";
 import { describeOutcomes, type Outcomes } from "./outcomes/outcomes.ts";
 import { readClientCertificates } from "./resolve/certificates.ts";
 import { compileEndpoints } from "./backends/service_backends.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
-import { namespacedName } from "./resolve/precedence.ts";
 import { attachPolicies } from "./attach/attach_policies.ts";
 import { checkPatterns, loadPatternsOf } from "./routes/check_patterns.ts";
 import { compileTlsPolicies } from "./backends/tls_policies.ts";
@@ -19,10 +17,10 @@ import { compileBackends } from "./backends/compile_backends.ts";
 import { checkPolicies, checkReferences } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
 import { findCredentials } from "./describe/credential_names.ts";
-import type { CompiledListener } from "./policies/compiled_rules.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
 import { byParent, listListeners } from "./attach/listener_sites.ts";
 import { checkRules } from "./routes/check_rules.ts";
+import { presentingBackends } from "./routes/present_certificate.ts";
 import { begin, type CompileOptions, type Context } from "./context.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
 
@@ -159,23 +157,6 @@ function* attach(resources: ResourceSet, context: Context) {
   const policies = yield* attachPolicies(resources, context.report);
   const listeners = listListeners(resources, context);
   return { policies, listeners, sites: byParent(resources, listeners) };
-}
-
-/** Returns the backends that get a client certificate, by a key for each gateway. */
-function presentingBackends(
-  listeners: readonly CompiledListener[],
-): ReadonlyMap<string, Backend> {
-  const found = new Map<string, Backend>();
-  for (const { site: { gateway }, rules } of listeners) {
-    if (gateway.spec.tls?.backend === undefined) continue;
-    for (const { route: { backends, mirrors } } of rules) {
-      for (const { backend } of [...backends, ...mirrors]) {
-        if (backend === undefined) continue;
-        found.set(`${backend.key} from ${namespacedName(gateway)}`, backend);
-      }
-    }
-  }
-  return found;
 }
 
 /** Loads the code that `compile` needs for the policies, backends and regular expressions of `resources`. */

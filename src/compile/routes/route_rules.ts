@@ -7,8 +7,6 @@ import type {
   RouteTimeouts,
 } from "../../api/resources/http_route.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
-import type { ClientCertificate } from "../../http/client/upstream.ts";
-import type { Backend } from "../../snapshot/backend.ts";
 import type { Retry } from "../../snapshot/snapshot.ts";
 import { namespacedName } from "../resolve/precedence.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
@@ -26,6 +24,7 @@ import {
   compileMirror,
   type ForwardingContext,
 } from "./backend_references.ts";
+import { presenting } from "./present_certificate.ts";
 import { compileChoice } from "./rule_choice.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 
@@ -160,29 +159,4 @@ function warnWithoutBackend(
     : "no backend has a weight above 0";
   const message = `Cannot forward requests: ${cause}, so they get 500`;
   report.warning(route, { path: ["spec", "rules", index], message });
-}
-
-/** Returns the forwarding of a rule by a gateway that presents a certificate to backends with TLS. */
-function presenting(
-  clientCertificate: ClientCertificate | undefined,
-  forwarding: Forwarding,
-): Forwarding {
-  if (clientCertificate === undefined) return forwarding;
-  const present = (backend: Backend): Backend => {
-    const { tls } = backend;
-    return tls === undefined || tls === "invalid"
-      ? backend
-      : { ...backend, tls: { ...tls, clientCertificate } };
-  };
-  return {
-    ...forwarding,
-    backends: forwarding.backends.map((each) => ({
-      ...each,
-      backend: each.backend && present(each.backend),
-    })),
-    mirrors: forwarding.mirrors.map((each) => ({
-      ...each,
-      backend: present(each.backend),
-    })),
-  };
 }
