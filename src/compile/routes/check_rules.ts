@@ -31,6 +31,8 @@ function* problemsOf(
   { listener, effective }: CompiledListener,
   served: ServedRule,
 ): Generator<string> {
+  const unforwarded = withoutBackend(served);
+  if (unforwarded !== undefined) yield unforwarded;
   const { policies, backends } = served.route;
   const all = [...listener.policies, ...policies];
   const isGuarded = [...effective, ...served.effective].some(isGuard);
@@ -49,6 +51,18 @@ function* problemsOf(
       yield `Backend "${backend.key}" has no credentials: ${backend.llm?.name} rejects requests without a key; add "credentials"`;
     }
   }
+}
+
+/** Returns what is wrong with a rule that neither responds itself nor has a backend. */
+function withoutBackend(
+  { rule: { forwarding }, effective }: ServedRule,
+): string | undefined {
+  const responds = effective.some(({ kind }) => kind.respondsAlways);
+  if (responds || forwarding.totalWeight > 0) return undefined;
+  const cause = forwarding.backends.length === 0
+    ? "the route has no backends"
+    : "no backend has a weight above 0";
+  return `Cannot forward requests: ${cause}, so they get 500`;
 }
 
 /** Reports whether the policy rejects callers who show no credential. */

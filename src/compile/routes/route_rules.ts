@@ -13,7 +13,6 @@ import { trafficOfFilter } from "../policies/check_policies.ts";
 import { routeFields } from "../describe/describe_effective.ts";
 import type {
   CompiledRule,
-  EffectivePolicy,
   Forwarding,
   PolicyLayer,
   Rule,
@@ -77,7 +76,6 @@ export function compileRule(
 ): CompiledRule {
   const { route, index, forwarding } = rule;
   const { effective, timeouts, retry } = mergeForRule(rule, site, context);
-  warnWithoutBackend(rule, effective, context);
   return {
     rule,
     effective,
@@ -145,18 +143,4 @@ function compileRetry(
     errors: new Set(on.map((failure) => errorsOf[failure])),
     backoffMs: optionalDuration(backoff) ?? 25,
   };
-}
-
-function warnWithoutBackend(
-  { route, index, forwarding }: Rule,
-  effective: readonly EffectivePolicy[],
-  { report }: ForwardingContext,
-): void {
-  const responds = effective.some(({ kind }) => kind.respondsAlways);
-  if (responds || forwarding.totalWeight > 0) return;
-  const cause = forwarding.backends.length === 0
-    ? "the route has no backends"
-    : "no backend has a weight above 0";
-  const message = `Cannot forward requests: ${cause}, so they get 500`;
-  report.warning(route, { path: ["spec", "rules", index], message });
 }
