@@ -37,6 +37,18 @@ export interface BackendContext {
   readonly tlsMemory: ResultTable<BackendTlsPolicy, Backend["tls"]>;
 }
 
+/** Facts about a backend that its credentials may leave out. */
+export interface CredentialPlace {
+  /** Of an MCP server: credentials of another one are never used. The default is that of the backend. */
+  readonly key?: string;
+  /** Of an MCP server. */
+  readonly url?: string | undefined;
+  /** Service of signatures of AWS. */
+  readonly service?: string | undefined;
+  /** Region of signatures of AWS. */
+  readonly region?: string | undefined;
+}
+
 /** Credentials that cannot be used, and the field that says why. */
 export class UnusableCredentials extends TypeError {
   constructor(readonly path: DiagnosticPath, problem: string) {
@@ -77,6 +89,7 @@ export class BackendCompilation {
     return this.resource.metadata.uid !== undefined;
   }
 
+  /** Reports an error of the resource. */
   error(problem: Problem): void {
     this.#report.error(this.resource, problem);
   }

@@ -8,7 +8,7 @@ import {
   UnusableCredentials,
 } from "./backend_compilation.ts";
 
-/** Checks that a server may be asked. @throws {UnusableCredentials} */
+/** Checks that the gateway may connect to a server. @throws {UnusableCredentials} */
 export function assertReachable(
   compilation: BackendCompilation,
   path: DiagnosticPath,

@@ -15,9 +15,10 @@ import type {
   TokenExchange,
 } from "../../identity/backend_tokens/backend_credentials.ts";
 import { tokenTypes } from "../../identity/backend_tokens/token_source.ts";
-import { compileIdentity, type CredentialPlace } from "./compile_identity.ts";
+import { compileIdentity } from "./compile_identity.ts";
 import {
   type BackendCompilation,
+  type CredentialPlace,
   UnusableCredentials,
 } from "./backend_compilation.ts";
 import { compileLogin } from "./compile_login.ts";

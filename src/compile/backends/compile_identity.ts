@@ -13,22 +13,12 @@ import type {
 } from "../../identity/backend_tokens/backend_credentials.ts";
 import {
   type BackendCompilation,
+  type CredentialPlace,
   UnusableCredentials,
 } from "./backend_compilation.ts";
 
 /** Service and region of signatures of AWS, as far as a backend says them. */
-interface SignatureScope {
-  readonly service?: string | undefined;
-  readonly region?: string | undefined;
-}
-
-/** Facts about a backend that its credentials may leave out. */
-export interface CredentialPlace extends SignatureScope {
-  /** Of the MCP server: credentials of another one are never used. The default is that of the backend. */
-  readonly key?: string;
-  /** Of the MCP server. */
-  readonly url?: string | undefined;
-}
+type SignatureScope = Pick<CredentialPlace, "service" | "region">;
 
 /**
  * Compiles an identity at a cloud; `undefined` if the credentials are others.

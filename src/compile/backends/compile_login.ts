@@ -3,6 +3,7 @@ import type { UserLoginResource } from "../../api/resources/credentials/login_sc
 import type { UserLogin } from "../../identity/backend_tokens/backend_credentials.ts";
 import {
   type BackendCompilation,
+  type CredentialPlace,
   UnusableCredentials,
 } from "./backend_compilation.ts";
 import {
@@ -10,7 +11,6 @@ import {
   compileAuthentication,
   proofOf,
 } from "./client_authentication.ts";
-import type { CredentialPlace } from "./compile_identity.ts";
 
 /** Compiles a login of users at a service, whose URL is the default of `resource`. @throws {UnusableCredentials} */
 export function compileLogin(
