@@ -37,6 +37,7 @@ import {
   type ShortDocument,
 } from "./short_form/short_document.ts";
 import { anyUnread, findUnread, nothingUnread } from "./short_form/unread.ts";
+import type { ParsedText } from "./source_secrets.ts";
 import type { Environment } from "./yaml/substitute.ts";
 import type { FileSchemas } from "./file_schema.ts";
 import { type ConfigDocument, readDocuments } from "./yaml/config_document.ts";
@@ -79,6 +80,7 @@ class Loader {
   readonly #schemas: FileSchemas;
   readonly #diagnostics: Diagnostic[] = [];
   readonly #raw: RawDocument[] = [];
+  readonly #parsed: ParsedText[] = [];
   readonly #files = new Set<string>();
   readonly #environment: Environment;
   /** A document cannot be read at all: what it declares is unknown. */
@@ -92,10 +94,11 @@ class Loader {
   }
 
   *read(source: ConfigText): Generator<void> {
-    const { documents, diagnostics, isCut } = yield* readDocuments(
+    const { roots, documents, diagnostics, isCut } = yield* readDocuments(
       source,
       this.#environment,
     );
+    this.#parsed.push({ text: source.text, roots });
     this.#diagnostics.push(...diagnostics);
     this.#isCut ||= isCut;
     if (
@@ -162,6 +165,8 @@ class Loader {
       settings,
       settingsDocument: document,
       sources,
+      parsed: this.#parsed,
+      schemas: this.#schemas,
       diagnostics: this.#diagnostics,
       files: [...this.#files],
       environment: [

@@ -17,6 +17,12 @@ import {
   placedKey,
 } from "./short_form/placed.ts";
 import type { Unread } from "./short_form/unread.ts";
+import type { FileSchemas } from "./file_schema.ts";
+import {
+  type ParsedText,
+  privateScalarsOf,
+  type SourceScalars,
+} from "./source_secrets.ts";
 
 /** The content of a configuration and its problems. */
 export interface LoadedConfig {
@@ -33,6 +39,8 @@ export interface LoadedConfig {
   diagnose(key: string, problem: Problem): Diagnostic;
   /** Does the same for a setting; the path begins below `config`. */
   diagnoseSetting(problem: Problem): Diagnostic;
+  /** Finds the secrets of each source in steps: the private scalars that must not be shown. */
+  findSecrets(): Generator<void, readonly SourceScalars[]>;
 }
 
 /** Results of the loader. */
@@ -43,6 +51,9 @@ interface LoaderResult {
   /** The document of the settings; `undefined` when there is none. */
   readonly settingsDocument: ConfigDocument | undefined;
   readonly sources: readonly ConfigText[];
+  /** Of each source. */
+  readonly parsed: readonly ParsedText[];
+  readonly schemas: FileSchemas;
   /** Unsorted. */
   readonly diagnostics: readonly Diagnostic[];
   readonly files: readonly string[];
@@ -70,6 +81,18 @@ export function* createLoadedConfig(
     unread: rest.unread,
     diagnostics: sortDiagnostics(diagnostics, sources),
     files: rest.files,
+    *findSecrets() {
+      const { schemas } = rest;
+      const { sensitiveHeaders } = settings;
+      const found: SourceScalars[] = [];
+      for (const parsed of rest.parsed) {
+        const privacy = { schemas, sensitiveHeaders };
+        const scalars = yield* privateScalarsOf(parsed, privacy);
+        const secrets = scalars.private.filter(({ isSecret }) => isSecret);
+        found.push({ ...scalars, private: secrets });
+      }
+      return found;
+    },
     diagnoseSetting(problem) {
       const path = ["config", ...problem.path];
       return settingsDocument === undefined

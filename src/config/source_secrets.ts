@@ -10,10 +10,16 @@ import {
 } from "../api/schema/privacy.ts";
 import type { GenericSchema } from "../api/schema/schema.ts";
 import { createSensitiveHeaders } from "../base/redaction.ts";
+import { DeferredLists } from "../base/slices.ts";
 import type { ConfigText } from "./diagnostics/located_diagnostic.ts";
 import type { FileSchemas } from "./file_schema.ts";
 import { parseYaml } from "./yaml/yaml.ts";
-import type { YamlMap, YamlNode, YamlScalar } from "./yaml/yaml_node.ts";
+import type {
+  YamlList,
+  YamlMap,
+  YamlNode,
+  YamlScalar,
+} from "./yaml/yaml_node.ts";
 
 /** A scalar of a source whose value may be private. */
 export interface PrivateScalar {
@@ -31,7 +37,7 @@ export interface PrivateScalar {
 export interface SourceScalars {
   /** In the order of the text. */
   readonly private: readonly PrivateScalar[];
-  /** Reports whether an offset is in a scalar, and not in a comment or a key. */
+  /** Reports whether the `#` at an offset is in a scalar, and not in a comment or a key. */
   isWithin(offset: number): boolean;
 }
 
@@ -42,44 +48,73 @@ export interface SourcePrivacy {
   readonly sensitiveHeaders: readonly string[];
 }
 
+/** A source that was parsed. */
+export interface ParsedText {
+  readonly text: string;
+  /** Of its documents. */
+  readonly roots: readonly (YamlNode | undefined)[];
+}
+
 /** Finds the private scalars of a source by their place in the schema, in steps. */
 export function* findPrivateScalars(
   source: ConfigText,
-  { schemas, sensitiveHeaders }: SourcePrivacy,
+  privacy: SourcePrivacy,
 ): Generator<void, SourceScalars> {
   const { roots } = yield* parseYaml(source);
+  return yield* privateScalarsOf({ text: source.text, roots }, privacy);
+}
+
+/** Finds the private scalars of a source that was parsed before, in steps. */
+export function* privateScalarsOf(
+  { text, roots }: ParsedText,
+  { schemas, sensitiveHeaders }: SourcePrivacy,
+): Generator<void, SourceScalars> {
   const redact = createTextRedaction({
     sensitiveHeaders: createSensitiveHeaders(sensitiveHeaders),
     environment: [],
   });
-  const search = new Search(redact);
+  const search = new Search(redact, text);
   for (const root of roots) {
     search.visitDocument(root, schemas);
-    yield;
+    yield* search.run();
   }
   return search.finish();
 }
 
 class Search {
   readonly #redact: RedactText;
+  readonly #text: string;
   readonly #found = new Map<number, PrivateScalar>();
+  /** Ends of the scalars with a `#`, by their starts. */
   readonly #ranges = new Map<number, number>();
-  /** Aliases may lead to the same node many times. */
+  /** Targets of aliases, which may lead to the same node many times, or to one around them. */
   readonly #visited = new Map<YamlNode, Set<PrivacyPlan | undefined>>();
+  /** Visited ones: aliases in a list may lead to the list itself. */
+  readonly #documents = new Set<YamlNode>();
+  readonly #lists = new DeferredLists();
 
-  constructor(redact: RedactText) {
+  constructor(redact: RedactText, text: string) {
     this.#redact = redact;
+    this.#text = text;
+  }
+
+  /** Visits the items of long lists, which `visitDocument` leaves out. */
+  run(): Generator<void> {
+    return this.#lists.run();
   }
 
   /** Visits a document in the short form, a resource, or a list of them. */
   visitDocument(root: YamlNode | undefined, schemas: FileSchemas): void {
     const node = root?.kind === "alias" ? root.target : root;
-    if (node?.kind !== "map") return;
+    if (node?.kind !== "map" || this.#documents.has(node)) return;
+    this.#documents.add(node);
     const kind = valueOf(node, "kind");
     if (kind === "List") {
       const items = node.entries.find(({ key }) => key === "items")?.value;
       const list = items?.kind === "list" ? items.items : [];
-      for (const item of list) this.visitDocument(item, schemas);
+      this.#lists.fill<YamlNode, void>([], list, (item) => {
+        this.visitDocument(item, schemas);
+      });
       return;
     }
     const kinds: Readonly<Record<string, GenericSchema>> = schemas.kinds;
@@ -113,20 +148,13 @@ class Search {
     plan: PrivacyPlan | undefined,
     at: { readonly place: string; readonly holder: YamlNode },
   ): void {
-    if (node === undefined) return;
-    const plans = this.#visited.getOrInsertComputed(node, () => new Set());
-    if (plans.has(plan)) return;
-    plans.add(plan);
-    switch (node.kind) {
+    switch (node?.kind) {
       case "alias":
-        return this.#visit(node.target, plan, at);
+        return this.#visitTarget(node.target, plan, at);
       case "scalar":
         return this.#visitScalar(node, plan?.privacy, at);
       case "list":
-        for (const item of node.items) {
-          const place = `${at.place}[]`;
-          this.#visit(item, planOfPart(plan, "*"), { place, holder: node });
-        }
+        this.#visitList(node, planOfPart(plan, "*"), `${at.place}[]`);
         return;
       case "map":
         for (const { key = "", value, merge } of node.entries) {
@@ -139,6 +167,28 @@ class Search {
           this.#visit(value, planOfPart(plan, key), { place, holder: node });
         }
     }
+  }
+
+  #visitTarget(
+    target: YamlNode | undefined,
+    plan: PrivacyPlan | undefined,
+    at: { readonly place: string; readonly holder: YamlNode },
+  ): void {
+    if (target === undefined) return;
+    const plans = this.#visited.getOrInsertComputed(target, () => new Set());
+    if (plans.has(plan)) return;
+    plans.add(plan);
+    this.#visit(target, plan, at);
+  }
+
+  #visitList(
+    list: YamlList,
+    plan: PrivacyPlan | undefined,
+    place: string,
+  ): void {
+    this.#lists.fill<YamlNode, void>([], list.items, (item) => {
+      this.#visit(item, plan, { place, holder: list });
+    });
   }
 
   /** The fields of what `<<` merges are those of the mapping itself. */
@@ -156,7 +206,9 @@ class Search {
     privacy: Privacy | undefined,
     { place, holder }: { readonly place: string; readonly holder: YamlNode },
   ): void {
-    this.#ranges.set(start, end);
+    if (this.#text.slice(start, end).includes("#")) {
+      this.#ranges.set(start, end);
+    }
     if (privacy === undefined || value === null || end <= start) return;
     const text = withoutReferences(String(value), privacy);
     const name = holder.kind === "map" ? valueOf(holder, "name") : undefined;

@@ -88,7 +88,11 @@ export class ConfigurationFollower {
     if (applied) {
       const appliedAt = this.#options.clock.now();
       const { sensitiveHeaders } = loaded.settings;
-      this.history.add({ hash, appliedAt, sources, sensitiveHeaders });
+      const secrets = await runInSlices(
+        loaded.findSecrets(),
+        this.#options.clock,
+      );
+      this.history.add({ hash, appliedAt, sources, sensitiveHeaders, secrets });
       this.record.applied(candidate);
       this.#warnAboutNewSettings(loaded.settings);
     } else {

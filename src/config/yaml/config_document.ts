@@ -28,6 +28,8 @@ export interface ConfigDocument {
 
 /** The readable documents of a source and the problems of the others. */
 export interface ParsedSource {
+  /** Of all documents without syntax errors. */
+  readonly roots: readonly (YamlNode | undefined)[];
   readonly documents: readonly ConfigDocument[];
   readonly diagnostics: readonly Diagnostic[];
   /** True if a document could not be read, or only a part of it. */
@@ -52,6 +54,7 @@ export function* readDocuments(
     readers.push(reader);
   }
   return {
+    roots,
     documents: readers.filter(({ stopped }) => !stopped),
     isCut: diagnostics.length > 0 || readers.some(({ stopped }) => stopped),
     diagnostics: [

@@ -204,29 +204,29 @@ export class ConfigurationEditor {
     if (draft.hash !== hash) {
       return reject(CHANGED);
     }
-    if (!shown.files.some(({ name }) => name === draft.name)) {
+    const sources = this.#options.history.current;
+    const place = sources.findIndex(({ name }) => name === draft.name);
+    const source = sources[place];
+    if (source === undefined) {
       return reject(`"${draft.name}" is no file of the configuration`);
     }
-    const sources = this.#options.history.current;
-    const { text, restored, toDraft } = secrets.restore(
-      draft.text,
-      await this.#scalarsOf(draft, sensitiveHeaders),
-    );
-    const changed = { name: draft.name, text };
+    const isUnchanged = draft.text === shown.files[place]?.text;
+    const { text, restored, toDraft } = isUnchanged
+      ? secrets.restoreAll(source)
+      : secrets.restore(
+        draft.text,
+        await this.#scalarsOf(draft, sensitiveHeaders),
+      );
     const candidate = await this.#candidateOf(
       sources.map((each) =>
         each.name === draft.name ? { ...each, text } : each
       ),
     );
-    const after = await this.#scalarsOf(
-      changed,
-      candidate.loaded.settings.sensitiveHeaders,
+    const found = await runInSlices(
+      candidate.loaded.findSecrets(),
+      systemClock,
     );
-    const secret = new Set(
-      after.private.filter(({ isSecret }) => isSecret).map(({ start }) =>
-        start
-      ),
-    );
+    const secret = new Set(found[place]?.private.map(({ start }) => start));
     if (!restored.every((start) => secret.has(start))) {
       return reject(
         "a <redacted> value was moved to a place where it would be shown",
@@ -242,13 +242,14 @@ export class ConfigurationEditor {
   }
 
   async #openSource() {
-    const { hash = "", sources = [], sensitiveHeaders = [] } =
-      this.#options.history.all[0] ?? {};
+    const {
+      hash = "",
+      sources = [],
+      sensitiveHeaders = [],
+      secrets: found = [],
+    } = this.#options.history.all[0] ?? {};
     if (this.#known?.hash === hash) return this.#known;
-    const scalars = await Promise.all(
-      sources.map((source) => this.#scalarsOf(source, sensitiveHeaders)),
-    );
-    const secrets = new HiddenSecrets(sources, scalars);
+    const secrets = new HiddenSecrets(sources, found);
     const isWritable = await this.#options.source.isWritable?.() ?? false;
     const files = sources.map((each) => ({
       ...each,

@@ -1,4 +1,5 @@
 import type { ConfigText } from "../../config/diagnostics/located_diagnostic.ts";
+import type { SourceScalars } from "../../config/source_secrets.ts";
 
 /** A configuration that is or was in force. */
 export interface PastConfiguration {
@@ -9,6 +10,8 @@ export interface PastConfiguration {
   readonly sources: readonly ConfigText[];
   /** See `Settings`. */
   readonly sensitiveHeaders: readonly string[];
+  /** Of each source; see `LoadedConfig.findSecrets`. */
+  readonly secrets: readonly SourceScalars[];
 }
 
 const MAX_CONFIGURATIONS = 50;

@@ -16,6 +16,14 @@ interface HiddenPart {
   readonly place: string;
 }
 
+/** A placeholder in a text, and what it stands for. */
+interface Piece {
+  readonly start: number;
+  readonly end: number;
+  readonly written: string;
+  readonly isComment: boolean;
+}
+
 /** A text, some parts of which were replaced. */
 export interface RestoredText {
   readonly text: string;
@@ -48,17 +56,14 @@ export class HiddenSecrets {
   }
 
   /** Returns the text of a source without secrets. */
-  hide({ name, text }: ConfigText): string {
-    let shown = "";
-    let end = 0;
-    for (const [index, part] of this.#parts.entries()) {
-      if (part.file !== name) continue;
-      const quote = /^["']/.exec(part.written)?.[0] ?? "";
-      shown += text.slice(end, part.start);
-      shown += `${quote}<redacted ${index + 1}>${quote}`;
-      end = part.end;
-    }
-    return shown + text.slice(end);
+  hide(source: ConfigText): string {
+    return this.#hidden(source).text;
+  }
+
+  /** Puts all secrets back into the text that `hide` returns. */
+  restoreAll(source: ConfigText): RestoredText {
+    const { text, pieces } = this.#hidden(source);
+    return putBack(text, pieces);
   }
 
   /**
@@ -69,33 +74,8 @@ export class HiddenSecrets {
     const pieces = [
       ...this.#fieldsOf(scalars),
       ...this.#commentsOf(text, scalars),
-    ]
-      .toSorted((a, b) => a.start - b.start);
-    let result = "";
-    let end = 0;
-    const restored: number[] = [];
-    const moves: {
-      readonly from: number;
-      readonly to: number;
-      readonly end: number;
-    }[] = [];
-    for (const piece of pieces) {
-      result += text.slice(end, piece.start);
-      if (!piece.isComment) restored.push(result.length);
-      moves.push({ from: result.length, to: piece.start, end: piece.end });
-      result += piece.written;
-      moves.push({ from: result.length, to: piece.end, end: Infinity });
-      end = piece.end;
-    }
-    return {
-      text: result + text.slice(end),
-      restored,
-      toDraft(offset) {
-        const move = moves.findLast(({ from }) => from <= offset);
-        if (move === undefined) return offset;
-        return Math.min(move.to + offset - move.from, move.end);
-      },
-    };
+    ];
+    return putBack(text, pieces.toSorted((a, b) => a.start - b.start));
   }
 
   /** Removes secrets from a message. */
@@ -106,8 +86,26 @@ export class HiddenSecrets {
     );
   }
 
+  #hidden({ name, text }: ConfigText) {
+    const pieces: Piece[] = [];
+    let shown = "";
+    let end = 0;
+    for (const [index, { file, start, ...part }] of this.#parts.entries()) {
+      if (file !== name) continue;
+      const { written } = part;
+      const quote = /^["']/.exec(written)?.[0] ?? "";
+      shown += text.slice(end, start);
+      const from = shown.length;
+      shown += `${quote}<redacted ${index + 1}>${quote}`;
+      const isComment = part.place === COMMENT;
+      pieces.push({ start: from, end: shown.length, written, isComment });
+      end = part.end;
+    }
+    return { text: shown + text.slice(end), pieces };
+  }
+
   /** Yields the placeholders of a draft that stand in the field of their secret. */
-  *#fieldsOf(scalars: SourceScalars) {
+  *#fieldsOf(scalars: SourceScalars): Generator<Piece> {
     for (const { start, end, value, place } of scalars.private) {
       const [, number] = /^<redacted ([0-9]+)>$/.exec(String(value)) ?? [];
       const part = this.#parts[Number(number) - 1];
@@ -116,7 +114,7 @@ export class HiddenSecrets {
     }
   }
 
-  *#commentsOf(source: string, scalars: SourceScalars) {
+  *#commentsOf(source: string, scalars: SourceScalars): Generator<Piece> {
     for (const { start: from, text } of commentsOf(source, scalars)) {
       for (const { index, 0: found, 1: number } of text.matchAll(numbered)) {
         const part = this.#parts[Number(number) - 1];
@@ -127,6 +125,35 @@ export class HiddenSecrets {
       }
     }
   }
+}
+
+/** Replaces placeholders, in the order of the text, with what they stand for. */
+function putBack(text: string, pieces: readonly Piece[]): RestoredText {
+  let result = "";
+  let end = 0;
+  const restored: number[] = [];
+  const moves: {
+    readonly from: number;
+    readonly to: number;
+    readonly end: number;
+  }[] = [];
+  for (const piece of pieces) {
+    result += text.slice(end, piece.start);
+    if (!piece.isComment) restored.push(result.length);
+    moves.push({ from: result.length, to: piece.start, end: piece.end });
+    result += piece.written;
+    moves.push({ from: result.length, to: piece.end, end: Infinity });
+    end = piece.end;
+  }
+  return {
+    text: result + text.slice(end),
+    restored,
+    toDraft(offset) {
+      const move = moves.findLast(({ from }) => from <= offset);
+      if (move === undefined) return offset;
+      return Math.min(move.to + offset - move.from, move.end);
+    },
+  };
 }
 
 const numbered = /<redacted ([0-9]+)>/g;

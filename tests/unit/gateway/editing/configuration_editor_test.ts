@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { textSource, validateConfiguration } from "../../../../mod.ts";
+import { runToEnd } from "../../../../src/base/slices.ts";
 import { loadConfig } from "../../../../src/config/load.ts";
 import { printYaml } from "../../../../src/config/yaml/yaml.ts";
 import { schemasOf } from "../../../../src/gateway/candidate/candidate.ts";
@@ -19,9 +20,10 @@ function edit(text: string, past?: string) {
   const history = new ConfigurationHistory();
   const remember = (hash: string, text: string) => {
     const sources = [{ name, text }];
-    const { settings } = loadConfig(sources, environment, schemasOf());
-    const { sensitiveHeaders } = settings;
-    history.add({ hash, appliedAt: 0, sources, sensitiveHeaders });
+    const loaded = loadConfig(sources, environment, schemasOf());
+    const { sensitiveHeaders } = loaded.settings;
+    const secrets = runToEnd(loaded.findSecrets());
+    history.add({ hash, appliedAt: 0, sources, sensitiveHeaders, secrets });
   };
   if (past !== undefined) remember("past", past);
   remember("h", text);
