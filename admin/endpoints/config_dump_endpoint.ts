@@ -1,3 +1,4 @@
+import { json, text } from "../http/admin_responses.ts";
 import { largeJson } from "../http/large_json.ts";
 import type { AdminTarget } from "../target/target.ts";
 
@@ -33,25 +34,25 @@ export async function dumpConfig(target: AdminTarget): Promise<Response> {
   });
 }
 
-/** Returns the part of the active configuration that the web UI shows: routes and policies may be thousands. */
+/** Returns the outline of the active configuration, which the web UI lists: routes may be thousands. */
 export async function showConfig(target: AdminTarget): Promise<Response> {
-  const { listeners, routes, backends, policies } = await target.dataPlane.call(
-    "describe",
-  );
+  const outline = await target.dataPlane.call("outline");
   const { upstreams } = await target.dataPlane.call("tasks", 0);
-  return largeJson({
-    listeners: listeners.map(({ routes, ...listener }) => ({
-      ...listener,
-      routes: routes.length,
-    })),
-    routes,
-    backends,
-    endpoints: upstreams,
-    // Listeners and routes have their values.
-    policies: policies.map(({ key, targetRefs, phase }) => ({
-      key,
-      targetRefs,
-      phase,
-    })),
-  }, true);
+  return largeJson({ ...outline, endpoints: upstreams }, true);
+}
+
+/** Returns a route, or a policy with the resource that it comes from. */
+export async function showConfigPart(
+  { dataPlane }: AdminTarget,
+  { url }: Request,
+): Promise<Response> {
+  const { searchParams } = new URL(url);
+  const route = searchParams.get("route");
+  const kind = searchParams.get("kind") ?? "";
+  const source = searchParams.get("source") ?? "";
+  const part = await dataPlane.call(
+    "describePart",
+    route === null ? { kind, source } : { route },
+  );
+  return part === undefined ? text(404, "not found") : json(part);
 }

@@ -74,6 +74,7 @@ const neededRoles = {
 
   "GET /ui/api/status": "viewer",
   "GET /ui/api/config": "viewer",
+  "GET /ui/api/config/part": "viewer",
   "GET /ui/api/metrics": "viewer",
   "GET /ui/api/budgets": "viewer",
   "GET /ui/api/keys": "viewer",

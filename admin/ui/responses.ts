@@ -4,10 +4,11 @@ import type { AdminUser } from "../../src/gateway/admin_login/admin_login_types.
 import type { PartsResult } from "../../src/policy/cel/evaluate_parts.ts";
 import type { HttpMatch } from "../../src/api/rules/http_match.ts";
 import type {
-  DataPlaneDescription,
   DescribedConnections,
   DescribedMcpServer,
   DescribedMcpTools,
+  DescribedPart,
+  Outline,
   TaskTree,
 } from "../../src/dataplane/calls/descriptions.ts";
 import type { PolicyStateDescription } from "../../src/dataplane/state/state_descriptions.ts";
@@ -39,6 +40,7 @@ import type { BudgetSelection } from "./select_budgets.ts";
 export interface UiResponses {
   readonly status: UiStatus;
   readonly config: ShownConfiguration;
+  readonly "config/part": DescribedPart;
   readonly budgets: BudgetSelection;
   readonly keys: Pick<
     PolicyStateDescription,
@@ -136,34 +138,22 @@ export interface UiSource extends ShownSource {
   readonly needsToken: boolean;
 }
 
-/** The configuration in force. */
-export interface ShownConfiguration
-  extends Pick<DataPlaneDescription, "backends"> {
-  readonly listeners: readonly ShownListener[];
+/** The configuration in force: of routes, what lists of them show. */
+export interface ShownConfiguration extends Omit<Outline, "routes"> {
   readonly routes: readonly ShownRoute[];
-  /** Policies with their targets. */
-  readonly policies: readonly Pick<
-    DataPlaneDescription["policies"][number],
-    "key" | "targetRefs" | "phase"
-  >[];
   readonly endpoints?: TaskTree["upstreams"];
 }
 
 /** A listener of the configuration in force. */
-export interface ShownListener
-  extends Omit<DataPlaneDescription["listeners"][number], "routes"> {
-  /** Number of routes. */
-  readonly routes: number;
-}
+export type ShownListener = Outline["listeners"][number];
 
 /** A route of the configuration in force. */
-export interface ShownRoute
-  extends Omit<DataPlaneDescription["routes"][number], "matches"> {
+export interface ShownRoute extends Omit<Outline["routes"][number], "matches"> {
   readonly matches: readonly HttpMatch[];
 }
 
-/** A policy in force: what it is made of, and where that comes from. */
-export type ShownPolicy = ShownRoute["policies"][number];
+/** A policy in force: its value, and where that comes from. */
+export type ShownPolicy = ShownListener["policies"][number];
 
 /** A backend of the configuration in force. */
-export type ShownBackend = DataPlaneDescription["backends"][number];
+export type ShownBackend = Outline["backends"][number];

@@ -11,7 +11,10 @@ import {
   revokeConnection,
 } from "../endpoints/connections_endpoint.ts";
 import { listGrants, revokeGrants } from "../endpoints/grants_endpoint.ts";
-import { showConfig } from "../endpoints/config_dump_endpoint.ts";
+import {
+  showConfig,
+  showConfigPart,
+} from "../endpoints/config_dump_endpoint.ts";
 import { showKeys } from "../endpoints/keys_endpoint.ts";
 import {
   changeLogFilter,
@@ -68,6 +71,7 @@ export function uiApi(options: UiOptions): readonly Endpoint[] {
   return [
     get("status", (request) => json(describeStatus(options, request))),
     get("config", () => showConfig(target)),
+    get("config/part", (request) => showConfigPart(target, request)),
     get("metrics", (request) => showMetrics(dataPlane, request)),
     get("budgets", async (request) => {
       const { budgets } = await dataPlane.call("describeState");

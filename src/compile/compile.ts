@@ -6,6 +6,13 @@ import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
 import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
 import { describe, type Description } from "./describe/describe.ts";
+import {
+  type DescribedPart,
+  describePart,
+  type Outline,
+  outline,
+  type PartSelection,
+} from "./describe/outline.ts";
 import { describeOutcomes, type Outcomes } from "./outcomes/outcomes.ts";
 import { readClientCertificates } from "./resolve/certificates.ts";
 import { compileEndpoints } from "./backends/service_backends.ts";
@@ -17,6 +24,7 @@ import { compileBackends } from "./backends/compile_backends.ts";
 import { checkPolicies, checkReferences } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
 import { findCredentials } from "./describe/credential_names.ts";
+import type { CompiledModel } from "./policies/compiled_rules.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
 import { byParent, listListeners } from "./attach/listener_sites.ts";
 import { checkRules } from "./routes/check_rules.ts";
@@ -25,6 +33,7 @@ import { begin, type CompileOptions, type Context } from "./context.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
 
 export { type Description, emptyDescription } from "./describe/describe.ts";
+export { emptyOutline, type PartSelection } from "./describe/outline.ts";
 
 /** A compiled configuration and its problems. */
 export interface Compiled {
@@ -42,6 +51,13 @@ export interface Compiled {
    * @param sensitiveHeaders Names of headers to redact besides the usual ones.
    */
   describe(sensitiveHeaders?: Iterable<string>): Promise<Description>;
+  /** Describes it for lists of the web UI. */
+  outline(sensitiveHeaders: Iterable<string>): Promise<Outline>;
+  /** Describes a part that the outline only names. */
+  describePart(
+    selection: PartSelection,
+    sensitiveHeaders: Iterable<string>,
+  ): DescribedPart | undefined;
 }
 
 /** Loads the code that the resources need, then compiles them while the process serves requests. */
@@ -108,11 +124,23 @@ function* compileInSteps(
     ],
     endpoints,
     outcomes,
-    describe: (sensitiveHeaders = []) => {
-      const headers = createSensitiveHeaders(sensitiveHeaders);
-      const steps = describe(model, context.redactionFor(headers));
-      return runInSlices(steps, systemClock);
-    },
+    ...descriptionsOf(model, context),
+  };
+}
+
+function descriptionsOf(
+  model: CompiledModel,
+  context: Context,
+): Pick<Compiled, "describe" | "outline" | "describePart"> {
+  const redactionOf = (sensitiveHeaders: Iterable<string> = []) =>
+    context.redactionFor(createSensitiveHeaders(sensitiveHeaders));
+  return {
+    describe: (sensitiveHeaders) =>
+      runInSlices(describe(model, redactionOf(sensitiveHeaders)), systemClock),
+    outline: (sensitiveHeaders) =>
+      runInSlices(outline(model, redactionOf(sensitiveHeaders)), systemClock),
+    describePart: (selection, sensitiveHeaders) =>
+      describePart(model, redactionOf(sensitiveHeaders), selection),
   };
 }
 

@@ -11,6 +11,7 @@ import type {
   CompiledListener,
   CompiledModel,
   EffectivePolicy,
+  PolicyLayer,
   ServedRule,
 } from "../policies/compiled_rules.ts";
 import { describeBackend } from "./describe_backend.ts";
@@ -48,10 +49,7 @@ export function* describe(
       routes,
       ({ rule, listener }) => describeRule(rule, listener, redact),
     ),
-    backends: yield* mapInSteps(
-      [...backends.values(), ...webUisOf(listeners)],
-      describeBackend,
-    ),
+    backends: yield* describeBackends({ listeners, backends }),
     policies: yield* mapInSteps(
       resources.gatewayPolicies,
       (policy) => describeResource(policy, policies.schemas, redact),
@@ -59,7 +57,18 @@ export function* describe(
   };
 }
 
-function* mapInSteps<Item, Result>(
+/** Describes all backends, in steps. */
+export function describeBackends(
+  { listeners, backends }: Pick<CompiledModel, "listeners" | "backends">,
+) {
+  return mapInSteps(
+    [...backends.values(), ...webUisOf(listeners)],
+    describeBackend,
+  );
+}
+
+/** Maps a long list, in steps. */
+export function* mapInSteps<Item, Result>(
   items: readonly Item[],
   map: (item: Item) => Result,
 ): Generator<void, Result[]> {
@@ -117,7 +126,8 @@ function describePort({ key, port, address, tls, listeners, ...limits }: Port) {
   };
 }
 
-function describeListener(
+/** Describes a listener and its policies. */
+export function describeListener(
   { site, listener, effective, rules }: CompiledListener,
   redact: Redact,
 ) {
@@ -137,7 +147,8 @@ function describeListener(
   };
 }
 
-function describeRule(
+/** Describes a rule of a route and the policies in force for it. */
+export function describeRule(
   { rule, route, effective, hostnames }: ServedRule,
   listener: string,
   redact: Redact,
@@ -180,12 +191,21 @@ function describeRule(
   };
 }
 
-/** One entry for each place that contributes, in the order in which they run. */
-function describePolicy({ kind, layers }: EffectivePolicy, redact: Redact) {
+/** Returns an entry for each place that contributes to a policy, in the order in which they run. */
+export function describePolicy(
+  { kind, layers }: EffectivePolicy,
+  redact: Redact,
+) {
   return layers.map(({ resource, traffic }) => ({
     kind: kind.name,
-    source:
-      `${resource.kind}/${resource.metadata.namespace}/${resource.metadata.name}`,
+    source: sourceOf(resource),
     config: redact(kind.schema, traffic[kind.name]),
   }));
+}
+
+/** Names the resource that a policy comes from. */
+export function sourceOf(
+  { kind, metadata: { namespace, name } }: PolicyLayer["resource"],
+): string {
+  return `${kind}/${namespace}/${name}`;
 }

@@ -1,5 +1,9 @@
 import { parseLogFilter } from "../../base/log_filter.ts";
-import { emptyDescription } from "../../compile/compile.ts";
+import {
+  emptyDescription,
+  emptyOutline,
+  type PartSelection,
+} from "../../compile/compile.ts";
 import type { LimitSelection } from "../../ratelimit/local/counter_store.ts";
 import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
 import { toText } from "../../telemetry/metrics/prometheus_text.ts";
@@ -46,6 +50,20 @@ const dataPlaneCalls = {
       ...state.describe(),
     }),
     merge: completeState,
+  }),
+  /** Outlines the current configuration for lists of the web UI; secrets are redacted. */
+  outline: define({
+    threads: "one",
+    run: async ({ settings, compiled }: TrafficThread) =>
+      await compiled()?.outline(settings.sensitiveHeaders) ?? emptyOutline,
+    merge: only,
+  }),
+  /** Describes a part that `outline` only names; `undefined` when there is none. */
+  describePart: define({
+    threads: "one",
+    run: ({ settings, compiled }: TrafficThread, selection: PartSelection) =>
+      compiled()?.describePart(selection, settings.sensitiveHeaders),
+    merge: only,
   }),
   /** Describes the part of `describe` that changes without a reload. */
   describeState: define({

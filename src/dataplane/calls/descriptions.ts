@@ -3,6 +3,7 @@ import type { GrantRecord } from "../../identity/oauth/grants/grant_record.ts";
 import type { DescribedServerTools } from "../../mcp/approval/tool_descriptions.ts";
 import type { McpServerStatus } from "../../mcp/servers/server_status.ts";
 import type { Description } from "../../compile/describe/describe.ts";
+import type { DescribedPart, Outline } from "../../compile/describe/outline.ts";
 import type { WatcherState } from "../../telemetry/trace/trace_watchers.ts";
 import type {
   DocumentDescription,
@@ -12,6 +13,8 @@ import type { BackendTasks } from "./backend_tasks.ts";
 
 /** Top-level keys of `/config_dump` that come from the data plane. */
 export type DataPlaneDescription = Description & PolicyStateDescription;
+
+export type { DescribedPart, Outline };
 
 /** Connections of users at services, without tokens. */
 export type DescribedConnections = ConnectionList;

@@ -95,6 +95,7 @@ for (
     { method: "GET", path: "/ui/none.js", status: 404 },
     { method: "GET", path: "/ui/api/status", status: 200 },
     { method: "GET", path: "/ui/api/config", status: 200 },
+    { method: "GET", path: "/ui/api/config/part?route=none", status: 404 },
     { method: "GET", path: "/ui/api/metrics", status: 200 },
     { method: "GET", path: "/ui/api/budgets", status: 200 },
     { method: "GET", path: "/ui/api/keys", status: 200 },

@@ -47,9 +47,14 @@ Deno.test("values of the environment in headers, bodies and expressions are used
   ];
 
   assert.equal(await answer.text(), secret);
-  for (const text of shown) {
+  const part = await fetch(
+    `${gateway.admin}/ui/api/config/part?route=default/hidden/0`,
+  );
+  for (const text of [...shown, await part.text()]) {
     assert.match(text, /<redacted>/);
     assert.doesNotMatch(text, new RegExp(secret));
+  }
+  for (const text of shown) {
     assert.match(text, new RegExp(`127\\.0\\.0\\.1:${upstream.addr.port}`));
   }
 });

@@ -44,6 +44,36 @@ Deno.test("with 5,000 routes, no page has a task or a frame that takes long", as
   expectQuiet(ui, gateway.process.admin);
 });
 
+Deno.test("the topology reads a list of 5,000 routes, and the details of the one that is selected", async () => {
+  await using gateway = await startLargeGateway(sizes);
+  await using ui = await openUi(`${gateway.process.admin}/ui#topology`);
+  const { page } = ui;
+  await contentOf["Topology"]?.(page);
+
+  const bytes = await page.evaluate(
+    () =>
+      performance.getEntriesByType("resource")
+        .filter(({ name }) => name.endsWith("/api/config"))
+        .map((entry) => "decodedBodySize" in entry && entry.decodedBodySize),
+  );
+  await page.getByRole("searchbox").fill("route-4711");
+  await page.getByRole("option", { name: "route-4711" }).first().click();
+  const policies = page.getByRole("table", { name: "Policies in force" });
+  const limit = policies.getByRole("row", { name: /rateLimit/ });
+  const limitText = await limit.innerText();
+  await limit.getByRole("link").click();
+  await page.getByRole("heading", { level: 2, name: "rateLimit" }).waitFor();
+  await page.getByText("As JSON").click();
+  await page.getByRole("region", { name: "rateLimit as JSON" })
+    .getByText("default/route-4711/policies").waitFor();
+
+  // Two policies of each route included; 3.2 MB with their values.
+  assert.equal(bytes.length, 1);
+  assert(Number(bytes[0]) < 2_000_000, `${bytes[0]} bytes`);
+  assert.match(limitText, /1000[^]*Seconds/);
+  expectQuiet(ui, gateway.process.admin);
+});
+
 Deno.test("a long table has a hundred rows, and more on request; long lists of routes are searched", async () => {
   await using gateway = await startLargeGateway(sizes);
   await using ui = await openUi(`${gateway.process.admin}/ui#keys`);

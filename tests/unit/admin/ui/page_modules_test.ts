@@ -136,20 +136,19 @@ Deno.test("relatedTo returns all items of a route's chain and nothing else", asy
   const route = (name: string, backend?: string) => ({
     key: `d/${name}/0`,
     name,
-    listener: "d/g/l",
+    listener: 0,
     hostnames: [],
     matches: [{ path: { type: "PathPrefix", value: `/${name}` } }],
     backends: [
       backend === undefined ? { problem: "Backend not found" } : { backend },
     ],
-    policies: [{ kind: "cors", source: `HTTPRoute/d/${name}`, config: {} }],
+    policies: [{ source: `HTTPRoute/d/${name}`, kinds: ["cors"] }],
   });
 
   const received = JSON.parse(JSON.stringify({
     listeners: [listener],
     routes: [route("a", "d/one"), route("b")],
     backends: [{ key: "d/one", name: "one", target: "h:1" }],
-    policies: [],
   }));
   const model = await readModel(received, () => Promise.resolve());
 

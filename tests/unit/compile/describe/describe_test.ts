@@ -215,9 +215,15 @@ Deno.test("the description holds nothing that the environment gave to headers, b
 
   const description = await dump(compiled);
   const traced = routeFor(compiled)?.describePolicies(new Set());
+  const part = (rule: number) =>
+    compiled.describePart({ route: `default/r/${rule}` }, []);
+  const outline = JSON.stringify(await compiled.outline([]));
 
+  assert.match(outline, /Token <redacted>/);
+  assert.doesNotMatch(outline, /s3cret/);
   for (
-    const text of [description, traced].map((each) => JSON.stringify(each))
+    const text of [description, traced, [part(0), part(1)]]
+      .map((each) => JSON.stringify(each))
   ) {
     assert.doesNotMatch(text, /s3cret/);
     assert.match(text, /request\.path != \\"<redacted>\\"/);

@@ -28,9 +28,8 @@ export function targetsOf(
   const llms = new Map(
     backends.flatMap(({ key, llm }) => llm ? [[key, llm] as const] : []),
   );
-  const byKey = new Map(listeners.map((each) => [each.key, each]));
   return routes.flatMap((route): NamedTarget[] => {
-    const listener = byKey.get(route.listener);
+    const listener = listeners[route.listener];
     const path = route.matches.find(({ path: { type, value } }) =>
       type !== "RegularExpression" && !value.startsWith("/.well-known/")
     )?.path.value;
@@ -42,10 +41,7 @@ export function targetsOf(
       ...Object.keys(aliases),
       ...model === undefined ? [] : [model],
     ]);
-    const isMcp = /(^|\/)(mcp|sse)(\/|$)/.test(path) ||
-      route.policies.some(({ kind, config }) =>
-        kind === "jwtAuthentication" && Object(config).mcp !== undefined
-      );
+    const isMcp = /(^|\/)(mcp|sse)(\/|$)/.test(path) || route.isMcp === true;
     return [{
       name: route.name,
       port: listener.port,

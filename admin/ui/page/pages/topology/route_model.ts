@@ -1,4 +1,4 @@
-/** Converts `/config_dump` to columns of items and the chains that connect them. */
+/** Converts the outline of the configuration to columns of items and the chains that connect them. */
 
 import type {
   ShownBackend,
@@ -26,13 +26,15 @@ export interface Item {
   readonly column: ColumnName;
   readonly title: string;
   readonly subtitle: string;
-  /** Shown as JSON. */
-  readonly detail: unknown;
+  /** Shown as JSON, unless `part` says where it comes from. */
+  readonly detail?: unknown;
+  /** Query of the part of the configuration with the details. */
+  readonly part?: string;
   /** Name of a problem, such as `not found` or `ejected`. */
   readonly problem?: string;
   /** First path of a route. */
   readonly path?: ShownRoute["matches"][number]["path"];
-  /** Policies in force for a listener or a route, in the order of processing. */
+  /** Policies in force for a listener, also for its routes, in the order of processing. */
   readonly policies?: readonly ShownPolicy[];
 }
 
@@ -65,17 +67,8 @@ export async function readModel(
     return item.id;
   };
   for (const item of backendItems(dump)) add(item);
-  const definitions = new Map(
-    dump.policies.map((policy) => [policy.key, policy]),
-  );
-  const policyIds = (uses: readonly ShownPolicy[]) =>
-    uses.map((use) => add(policyItem(use, definitions)));
   const byGateway = Map.groupBy(dump.listeners, gatewayOf);
-  const heads = new Map<
-    string,
-    { chain: Chain; policies: readonly ShownPolicy[] }
-  >();
-  const chains: Chain[] = [];
+  const heads: Chain[] = [];
   for (const listener of dump.listeners) {
     const chain: Chain = {
       gateways: [
@@ -83,20 +76,26 @@ export async function readModel(
       ],
       listeners: [add(listenerItem(listener))],
       routes: [],
-      policies: policyIds(listener.policies),
+      policies: listener.policies.map(({ kind, source }) =>
+        add(policyItem(kind, source))
+      ),
       backends: [],
     };
-    heads.set(listener.key, { chain, policies: listener.policies });
-    chains.push(chain);
+    heads.push(chain);
   }
+  const chains = [...heads];
   for (const [index, route] of dump.routes.entries()) {
     if (index % SLICE === SLICE - 1) await pause();
-    const head = heads.get(route.listener);
+    const head = heads[route.listener];
     if (head === undefined) continue;
+    const { policies = [] } = dump.listeners[route.listener] ?? {};
+    const own = route.policies.flatMap(({ source, kinds }) =>
+      kinds.map((kind) => add(policyItem(kind, source)))
+    );
     chains.push({
-      ...head.chain,
-      routes: [add(routeItem(route, [...head.policies, ...route.policies]))],
-      policies: [...head.chain.policies, ...policyIds(route.policies)],
+      ...head,
+      routes: [add(routeItem(route, policies))],
+      policies: [...head.policies, ...own],
       backends: route.backends.map((use) => add(backendUseItem(use, route))),
     });
   }
@@ -221,7 +220,7 @@ function routeItem(route: ShownRoute, policies: readonly ShownPolicy[]): Item {
     column: "routes",
     title: route.ruleName ? `${route.name} / ${route.ruleName}` : route.name,
     subtitle: route.matches.map(describeMatch).join(", "),
-    detail: route,
+    part: new URLSearchParams({ route: route.key }).toString(),
     policies,
     ...(path !== undefined && { path }),
   };
@@ -238,18 +237,13 @@ function describeMatch({ path, method, headers, queryParams }: Match): string {
   ].filter(Boolean).join(" ");
 }
 
-function policyItem(
-  { kind, source, config }: ShownPolicy,
-  definitions: ReadonlyMap<string | undefined, unknown>,
-): Item {
-  // The key of `GatewayPolicy/default/name` is `default/name`.
-  const key = source.replace(/^[^/]*\//, "");
+function policyItem(kind: string, source: string): Item {
   return {
     id: `policy ${kind} ${source}`,
     column: "policies",
     title: kind,
     subtitle: source,
-    detail: { config, policy: definitions.get(key) },
+    part: new URLSearchParams({ kind, source }).toString(),
   };
 }
 

@@ -1,17 +1,15 @@
 /** Gateways, listeners, routes, policies and backends as connected columns; selecting one shows only related items. */
 import type { PageProps } from "../../navigation/page.ts";
-import { linkTo, remember } from "../../navigation/place.ts";
-import { Code } from "../../kit/data.tsx";
-import { FactLines, FactList } from "../../kit/fact_list.tsx";
+import { remember } from "../../navigation/place.ts";
 import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
 import { Button, Find } from "../../kit/inputs.tsx";
 import { Badge, Empty, Loading, PageHead, Problem } from "../../kit/layout.tsx";
-import { Table } from "../../kit/table.tsx";
 import { VirtualList } from "../../kit/virtual_list.tsx";
 import { getJson } from "../../server/api.ts";
 import { useLoaded, usePolled } from "../../server/poll.ts";
 import { HealthBadge, healthOf, type ShownHealth } from "../runtime/tasks.tsx";
 import { type Box, drawChains } from "./connectors.ts";
+import { Detail } from "./detail.tsx";
 import {
   type Chain,
   chainsShown,
@@ -22,7 +20,6 @@ import {
   matchesFilter,
   type Model,
   readModel,
-  relatedTo,
 } from "./route_model.ts";
 
 const ROW_HEIGHT = 48;
@@ -70,7 +67,9 @@ export function Topology({ argument, status }: PageProps) {
           onSelect={(id) => select(id === known ? undefined : id)}
         />
       )}
-      {model && item && <Detail model={model} item={item} />}
+      {model && item && (
+        <Detail model={model} item={item} version={status.hash} />
+      )}
       {model && model.chains.length === 0 && (
         <Empty title="No listener is configured">
           Add <code>gateways</code> and <code>routes</code>{" "}
@@ -282,78 +281,4 @@ function isSame(
 ): boolean {
   return a.size === b.size &&
     [...a].every(([key, line]) => b.get(key) === line);
-}
-
-interface DetailProps {
-  readonly model: Model;
-  readonly item: Item;
-}
-
-function Detail({ model, item }: DetailProps) {
-  const related = relatedTo(model, item.id).size - 1;
-  return (
-    <section class="panel" aria-label="Details">
-      <div class="panel-head">
-        <div>
-          <h2>{item.title}</h2>
-          <p class="quiet">{item.subtitle} · {related} related</p>
-        </div>
-        <TraceLink item={item} />
-      </div>
-      {item.policies && <Policies policies={item.policies} />}
-      <FactList value={withoutPolicies(item)} />
-      <details>
-        <summary>As JSON</summary>
-        <Code value={item.detail} label={`${item.title} as JSON`} />
-      </details>
-    </section>
-  );
-}
-
-/** The policies have a table of their own. */
-function withoutPolicies({ detail, policies }: Item): unknown {
-  if (policies === undefined || typeof detail !== "object") return detail;
-  return { ...detail, policies: undefined };
-}
-
-/** Lists the policies in force, and where each comes from. */
-function Policies(
-  { policies }: { readonly policies: NonNullable<Item["policies"]> },
-) {
-  if (policies.length === 0) {
-    return <p class="quiet">No policy is in force here.</p>;
-  }
-  return (
-    <Table
-      label="Policies in force"
-      rows={policies}
-      keyOf={({ kind, source }) => `${kind} ${source}`}
-      columns={[
-        ["Policy", ({ kind }) => kind],
-        [
-          "From",
-          ({ kind, source }) => (
-            <a href={linkTo("topology", `policy ${kind} ${source}`)}>
-              {source}
-            </a>
-          ),
-        ],
-        [
-          "Value",
-          ({ config }) => <FactLines value={config} />,
-          "wide",
-        ],
-      ]}
-    />
-  );
-}
-
-/** Links to the live trace with a filter for the route's first path. */
-function TraceLink({ item: { path } }: { readonly item: Item }) {
-  if (path === undefined || path.type === "RegularExpression") return null;
-  const value = JSON.stringify(path.value);
-  const filter = path.type === "Exact"
-    ? `request.path == ${value}`
-    : `request.path.startsWith(${value})`;
-  return <a href={linkTo("trace", filter)}>Trace requests</a>;
 }
