@@ -39,12 +39,13 @@ export function Detail({ model, item, version }: DetailProps) {
 }
 
 interface PartFactsProps extends Pick<DetailProps, "item" | "version"> {
-  readonly part: string;
+  readonly part: NonNullable<Item["part"]>;
 }
 
 /** Loads the details of a route or a policy, of which there may be thousands. */
 function PartFacts({ item, part, version }: PartFactsProps) {
-  const { data, problem } = useFetched(`config/part?${part}`, version);
+  const query = new URLSearchParams(part);
+  const { data, problem } = useFetched(`config/part?${query}`, version);
   if (data === undefined) {
     return problem === "" ? <Loading /> : <Problem>{problem}</Problem>;
   }

@@ -84,9 +84,22 @@ export function Topology({ argument, status }: PageProps) {
 async function loadModel(signal: AbortSignal): Promise<Model> {
   const dump = await getJson("config", signal);
   await nextTask();
-  const model = await readModel(dump, nextTask);
+  const model = await readModel(dump, createPause());
   await nextTask();
   return model;
+}
+
+/** Longest work, in milliseconds, until another task may run. */
+const TASK_MS = 8;
+
+/** Creates a pause that lasts only after some milliseconds of work: browsers delay each task by several. */
+function createPause(): () => Promise<void> {
+  let startedAt = performance.now();
+  return async () => {
+    if (performance.now() - startedAt < TASK_MS) return;
+    await nextTask();
+    startedAt = performance.now();
+  };
 }
 
 function nextTask(): Promise<void> {
@@ -187,17 +200,29 @@ function Row({ item: { id, title, subtitle, problem }, health }: RowProps) {
 }
 
 function select(model: Model, filter: string, selected: string | undefined) {
-  const shown = chainsShown(model, selected, filter);
-  const ids = new Set(shown.flatMap(idsOf));
-  const isShown = (item: Item) =>
-    ids.has(item.id) || isUnused(model, item, filter, selected);
-  const items = divide([...model.items.values()].filter(isShown));
+  const { items, shown } = selectItems(model, filter, selected);
   const counts = columns.map(({ name, title }) =>
     `${
       shareOf(items[name], model.byColumn[name]).replace("/", " of ")
     } ${title.toLowerCase()}`
   );
   return { shown, items, counts };
+}
+
+function selectItems(
+  model: Model,
+  filter: string,
+  selected: string | undefined,
+) {
+  const shown = chainsShown(model, selected, filter);
+  if (shown === model.chains) return { shown, items: model.byColumn };
+  const ids = new Set(shown.flatMap(idsOf));
+  const isShown = (item: Item) =>
+    ids.has(item.id) || isUnused(model, item, filter, selected);
+  return {
+    shown,
+    items: divide([...model.items.values()].filter(isShown)),
+  };
 }
 
 /** Reports whether to show an item without a chain, such as an unused backend. */
