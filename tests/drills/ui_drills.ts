@@ -44,6 +44,9 @@ export async function uiFrames(): Promise<Finding[]> {
         "longest task": `${longestTask.toFixed(1)} ms of processor time`,
         "longest frame": `${longestFrame.toFixed(1)} ms of processor time`,
         "frames above 50 ms": String(await page.evaluate("longFrames")),
+        "of which the page blocked": String(
+          await page.evaluate("blockedFrames"),
+        ),
       },
     });
   }
@@ -92,30 +95,37 @@ function pageOf(title: string): string {
   return title.toLowerCase().replace(/ .*/, "");
 }
 
-/** Lists the durations of frames that took more than 50 ms of wall time. */
+/**
+ * Lists the durations of frames that took more than 50 ms of wall time, and counts those with a task that did. In the others the
+ * browser waited, for its own threads or for the processor.
+ */
 const watchFrames = `
   globalThis.longFrames = [];
+  globalThis.blockedFrames = 0;
   globalThis.frameObserver?.disconnect();
   globalThis.frameObserver = new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) {
+    for (const { duration, blockingDuration } of list.getEntries()) {
       globalThis.longFrames.push(Math.round(duration));
+      if (blockingDuration > 0) globalThis.blockedFrames++;
     }
   });
   globalThis.frameObserver.observe({ type: "long-animation-frame" });
   undefined;
 `;
 
-/** A tab with a live log and one with charts, for MINUTES: its memory has to stay level. */
+/** Tabs with a live log, charts and the topology, for MINUTES: their memory has to stay level. */
 export async function uiMemory(): Promise<Finding[]> {
   const minutes = Number(Deno.env.get("MINUTES") ?? 30);
   await using gateway = await startLargeGateway(sizes);
   await using _load = sendLive(gateway, sizes, LIVE_PER_SECOND);
-  const tabs = await Promise.all(["requests", "traffic"].map(async (name) => {
-    const ui = await openUi(`${gateway.process.admin}/ui#${name}`);
-    const session = await ui.page.context().newCDPSession(ui.page);
-    await session.send("Performance.enable");
-    return { name, ui, session };
-  }));
+  const tabs = await Promise.all(
+    ["requests", "traffic", "topology"].map(async (name) => {
+      const ui = await openUi(`${gateway.process.admin}/ui#${name}`);
+      const session = await ui.page.context().newCDPSession(ui.page);
+      await session.send("Performance.enable");
+      return { name, ui, session };
+    }),
+  );
   const series = new Map<string, string[]>();
   for (let minute = 0; minute <= minutes; minute++) {
     await sleep(60_000);
