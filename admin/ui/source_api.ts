@@ -40,8 +40,7 @@ export function sourceHandlers(
       };
       return json(shown);
     },
-    check: async (request) =>
-      json(await editor.check(await readDraft(request))),
+    check: (request) => checkDraft(editor, request),
     apply: async (request) => {
       if (!isAllowed) return forbidden();
       const draft = await readDraft(request);
@@ -66,6 +65,21 @@ export function sourceHandlers(
       return withOutcome(json(result), outcomeOf(result, wrote));
     },
   };
+}
+
+/** Checks a draft until the client disconnects: editors cancel a check when the text changes. */
+async function checkDraft(
+  editor: ConfigurationEditor,
+  request: Request,
+): Promise<Response> {
+  const { signal } = request;
+  const draft = await readDraft(request);
+  try {
+    return json(await editor.check(draft, signal));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return text(503, "the client has disconnected");
+  }
 }
 
 function forbidden(): Response {

@@ -4,10 +4,11 @@ import type { Clock } from "./clock.ts";
 /** Length of a slice: short enough not to delay requests noticeably, long enough that yielding, which takes two milliseconds or more, costs little. */
 const SLICE_MS = 5;
 
-/** Runs stepwise work, yielding to the event loop every few milliseconds. */
+/** Runs stepwise work, yielding to the event loop every few milliseconds. Rejects between two slices once `signal` aborts. */
 export async function runInSlices<Result>(
   steps: Iterator<void, Result>,
   clock: Clock,
+  signal?: AbortSignal,
 ): Promise<Result> {
   let startedAt = clock.monotonic();
   for (;;) {
@@ -15,6 +16,7 @@ export async function runInSlices<Result>(
     if (done) return value;
     if (clock.monotonic() - startedAt < SLICE_MS) continue;
     await yieldToEventLoop();
+    signal?.throwIfAborted();
     startedAt = clock.monotonic();
   }
 }

@@ -64,6 +64,8 @@ export interface CandidateOptions {
   readonly environment?: Environment;
   /** Default those that are built in. */
   readonly policies?: PolicyRegistry;
+  /** Rejects early once it aborts; default never. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const schemas = new WeakMap<PolicyRegistry, FileSchemas>();
@@ -81,12 +83,14 @@ export function schemasOf(
 /** Reads and checks a configuration. @throws {ConfigReadError} */
 export async function loadCandidate(
   source: ConfigurationSource,
-  { environment = {}, policies = builtInPolicies }: CandidateOptions = {},
+  { environment = {}, policies = builtInPolicies, signal }: CandidateOptions =
+    {},
 ): Promise<Candidate> {
   const sources = await source.read();
   const fromTexts = await runInSlices(
     loadInSteps(sources, environment, schemasOf(policies)),
     systemClock,
+    signal,
   );
   const objects = isObjectSource(source) ? source.objects() : undefined;
   const problems = await checkTelemetry(fromTexts.settings);

@@ -90,9 +90,9 @@ export class ConfigurationEditor {
     return (await this.#openSource()).shown;
   }
 
-  /** Returns what is wrong with a draft; nothing changes. */
-  async check(draft: Draft): Promise<DraftResult> {
-    const { result } = await this.#load(draft);
+  /** Returns what is wrong with a draft; nothing changes. Rejects early once `signal` aborts: an editor checks each pause in typing. */
+  async check(draft: Draft, signal?: AbortSignal): Promise<DraftResult> {
+    const { result } = await this.#load(draft, signal);
     return result;
   }
 
@@ -192,6 +192,7 @@ export class ConfigurationEditor {
 
   async #load(
     draft: Draft,
+    signal?: AbortSignal,
   ): Promise<
     {
       readonly text?: string;
@@ -215,12 +216,13 @@ export class ConfigurationEditor {
       ? secrets.restoreAll(source)
       : secrets.restore(
         draft.text,
-        await this.#scalarsOf(draft, sensitiveHeaders),
+        await this.#scalarsOf(draft, sensitiveHeaders, signal),
       );
     const candidate = await this.#candidateOf(
       sources.map((each) =>
         each.name === draft.name ? { ...each, text } : each
       ),
+      signal,
     );
     const found = await runInSlices(
       candidate.loaded.findSecrets(),
@@ -262,20 +264,25 @@ export class ConfigurationEditor {
   #scalarsOf(
     source: ConfigText,
     sensitiveHeaders: readonly string[],
+    signal: AbortSignal | undefined,
   ): Promise<SourceScalars> {
     const schemas = schemasOf(this.#options.policies);
     return runInSlices(
       findPrivateScalars(source, { schemas, sensitiveHeaders }),
       systemClock,
+      signal,
     );
   }
 
-  #candidateOf(sources: readonly ConfigText[]): Promise<Candidate> {
+  #candidateOf(
+    sources: readonly ConfigText[],
+    signal?: AbortSignal,
+  ): Promise<Candidate> {
     const source: ConfigurationSource = {
       read: () => Promise.resolve(sources),
       watch: () => Promise.reject(new TypeError("a draft has no changes")),
     };
-    return loadCandidate(source, this.#options);
+    return loadCandidate(source, { ...this.#options, signal });
   }
 }
 

@@ -33,6 +33,21 @@ Deno.test("runInSlices yields to the event loop every few milliseconds", async (
   assert.deepEqual(seen.slice(0, 4), ["step 0", "step 1", "other", "step 2"]);
 });
 
+Deno.test("runInSlices stops between two slices once its signal aborts", async () => {
+  const clock = new FakeClock();
+  const leaving = new AbortController();
+  const seen: number[] = [];
+  const steps = stepsOf(10, (step) => {
+    seen.push(step);
+    clock.advance(10);
+    if (step === 2) leaving.abort(new Error("gone"));
+  });
+
+  await assert.rejects(runInSlices(steps, clock, leaving.signal), /gone/);
+
+  assert.deepEqual(seen, [0, 1, 2]);
+});
+
 Deno.test("runToEnd runs all steps without yielding", () => {
   const seen: number[] = [];
 
