@@ -1,50 +1,16 @@
 import assert from "node:assert/strict";
 import { createRegistry } from "../../src/policy/contract/policy_registry.ts";
 import { builtInPolicies } from "../../src/policy/registry.ts";
-import { blocksOf } from "./documents.ts";
-import { readFile, repositoryFiles, root } from "./repository.ts";
+import { writeDocumentedPrograms } from "./documented_programs.ts";
+import { readFile, repositoryFiles } from "./repository.ts";
 
-/** Returns the programs of a document, with imports as of the module at `path`. */
-async function programsIn(document: string, path: string): Promise<string[]> {
-  const text = (await readFile(document)).replaceAll(/^ \* ?/gm, "");
-  return blocksOf(text, "ts").map((program) =>
-    program.text.replaceAll(
-      /from "(\.[^"]+)"/g,
-      (_, module) => `from "${new URL(module, new URL(path, root)).href}"`,
-    )
-  );
-}
+Deno.test("the policy of CONTRIBUTING.md can be registered", async () => {
+  await using programs = await writeDocumentedPrograms();
 
-// One run of the type checker for all, as it takes seconds.
-Deno.test("the programs in CONTRIBUTING.md, mod.ts and docs/library.md compile, and the policy can be registered", async () => {
-  const [, path = ""] = /^1\. Write `(src\/policy\/[a-z_/]+\.ts)`\./m.exec(
-    await readFile("CONTRIBUTING.md"),
-  ) ?? [];
-  // The others are parts of files; `tests/unit/ci/recipes_test.ts` applies them.
-  const [recipe] = await programsIn("CONTRIBUTING.md", path);
-  const examples = [
-    ...await programsIn("mod.ts", "mod.ts"),
-    ...await programsIn("docs/library.md", "mod.ts"),
-  ];
-  assert(recipe !== undefined && path !== "");
-  assert(examples.length > 3);
-  const folder = await Deno.makeTempDir();
-  const files = [recipe, ...examples].map((text, index) => {
-    const file = `${folder}/${index}.ts`;
-    Deno.writeTextFileSync(file, text);
-    return file;
-  });
-
-  const check = await new Deno.Command(Deno.execPath(), {
-    args: ["check", "--quiet", "--config=deno.json", ...files],
-    cwd: root,
-  }).output();
-  const { maintenance } = await import(`file://${files[0]}`);
+  const { maintenance } = await import(`file://${programs.recipe}`);
   const registry = createRegistry([...builtInPolicies.kinds, maintenance]);
 
-  assert(check.success, new TextDecoder().decode(check.stderr));
   assert(registry.rejections.has("maintenance"));
-  await Deno.remove(folder, { recursive: true });
 });
 
 /** Files that the recipes tell to write. */
