@@ -336,7 +336,8 @@ Deno.test("a rate limit service at a denied address is not called", async () => 
     }],
   });
 
-  assert.equal(await statusOf(`${gateway.origin}/`), 503);
+  const headers = { "x-user": "ada" };
+  assert.equal(await statusOf(`${gateway.origin}/`, { headers }), 503);
   assert.match(gateway.log.join(""), /Denied a connection/);
   assert.equal(service.received.length, 0);
 });
