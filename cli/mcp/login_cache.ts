@@ -1,10 +1,5 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  objectAt,
-  parseJson,
-  stringMember,
-} from "../../src/base/json.ts";
+import { type JsonObject, objectAt, parseJson } from "../../src/base/json.ts";
+import { readMembers } from "../../src/base/json/record_members.ts";
 import type { Login, Tokens } from "./log_in.ts";
 
 /** A login for later commands. */
@@ -58,31 +53,16 @@ function defaultDirectory(): string {
 }
 
 function decode(value: unknown): CachedLogin | undefined {
-  const login = objectAt(value, "login");
-  const tokens = objectAt(value, "tokens");
-  const { document } = login;
-  const issuer = stringMember(login, "issuer");
-  const clientId = stringMember(login, "clientId");
-  const resource = stringMember(login, "resource");
-  const accessToken = stringMember(tokens, "accessToken");
-  const { expiresAt } = tokens;
-  if (
-    !isJsonObject(document) || issuer === undefined ||
-    clientId === undefined || resource === undefined ||
-    accessToken === undefined
-  ) return undefined;
-  return {
-    login: {
-      document,
-      issuer,
-      clientId,
-      resource,
-      scope: stringMember(login, "scope"),
-    },
-    tokens: {
-      accessToken,
-      refreshToken: stringMember(tokens, "refreshToken"),
-      expiresAt: typeof expiresAt === "number" ? expiresAt : undefined,
-    },
-  };
+  const login = readMembers(objectAt(value, "login"), {
+    document: "object",
+    issuer: "string",
+    clientId: "string",
+    resource: "string",
+  }, { scope: "string" });
+  const tokens = readMembers(
+    objectAt(value, "tokens"),
+    { accessToken: "string" },
+    { refreshToken: "string", expiresAt: "number" },
+  );
+  return login && tokens && { login, tokens };
 }

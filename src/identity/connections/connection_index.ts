@@ -3,6 +3,7 @@ import {
   type JsonObject,
   stringMember,
 } from "../../base/json.ts";
+import { readMembers } from "../../base/json/record_members.ts";
 import type { KvChange } from "../../kv/kv_handle.ts";
 import type { KvStore } from "../../kv/kv_store.ts";
 import {
@@ -144,15 +145,12 @@ function readText(value: unknown, name: string): string {
 }
 
 function readEntry(value: JsonObject): ListedConnection | undefined {
-  const issuer = stringMember(value, "issuer");
-  const subject = stringMember(value, "subject");
-  const server = stringMember(value, "server");
-  const resource = stringMember(value, "resource");
-  const client = stringMember(value, "client");
-  const { connectedAt } = value;
-  return issuer === undefined || subject === undefined ||
-      server === undefined || resource === undefined || client === undefined ||
-      typeof connectedAt !== "number"
-    ? undefined
-    : { issuer, subject, server, resource, client, connectedAt };
+  return readMembers(value, {
+    issuer: "string",
+    subject: "string",
+    server: "string",
+    resource: "string",
+    client: "string",
+    connectedAt: "number",
+  });
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
-import { type JsonObject, stringMember } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { readMembers } from "../../base/json/record_members.ts";
 import type { VaultId, VaultSeal } from "../vault/vault_seal.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
 import type { GatewayUser } from "./user_login.ts";
@@ -54,21 +55,15 @@ export class ConnectionLinks {
 
   /** Reads the request of a link; `undefined` if it is forged or too old. */
   read(sealed: string): ConnectionRequest | undefined {
-    const value = this.open("link", sealed);
-    if (value === undefined) return undefined;
-    const backend = stringMember(value, "backend");
-    const issuer = stringMember(value, "issuer");
-    const subject = stringMember(value, "subject");
-    const { scopes } = value;
-    if (
-      backend === undefined || issuer === undefined || subject === undefined ||
-      !Array.isArray(scopes)
-    ) return undefined;
-    return {
-      backend,
-      user: { issuer, subject },
-      scopes: scopes.filter((scope) => typeof scope === "string"),
-    };
+    const request = readMembers(this.open("link", sealed), {
+      backend: "string",
+      issuer: "string",
+      subject: "string",
+      scopes: "strings",
+    });
+    if (request === undefined) return undefined;
+    const { backend, issuer, subject, scopes } = request;
+    return { backend, user: { issuer, subject }, scopes };
   }
 
   /** Seals a value with `expiresAt` that only pages of this gateway, or its replicas, open again. */

@@ -1,6 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
-import { type JsonObject, stringMember } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { readMembers } from "../../base/json/record_members.ts";
 import {
   authenticate,
   loadOAuthLibrary,
@@ -277,25 +278,18 @@ function pendingId(
 }
 
 function readPending(value: JsonObject): PendingLogin | undefined {
-  const state = stringMember(value, "state");
-  const verifier = stringMember(value, "verifier");
-  const issuer = stringMember(value, "issuer");
-  const resource = stringMember(value, "resource");
-  const clientId = stringMember(value, "clientId");
-  const { scopes, proofKey } = value;
-  if (
-    state === undefined || verifier === undefined || issuer === undefined ||
-    resource === undefined || clientId === undefined || !Array.isArray(scopes)
-  ) return undefined;
-  return {
-    state,
-    verifier,
-    issuer,
-    resource,
-    clientId,
-    clientSecret: stringMember(value, "clientSecret"),
+  const login = readMembers(value, {
+    state: "string",
+    verifier: "string",
+    issuer: "string",
+    resource: "string",
+    clientId: "string",
+    scopes: "strings",
+  }, { clientSecret: "string" });
+  const { proofKey } = value;
+  return login && {
+    ...login,
     proofKey: proofKey === undefined ? undefined : ProofKey.read(proofKey),
-    scopes: scopes.filter((scope) => typeof scope === "string"),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Cancellation } from "../../base/cancellation.ts";
-import { stringMember } from "../../base/json.ts";
+import { readMembers } from "../../base/json/record_members.ts";
 import type { ClientAuthentication } from "../backend_tokens/backend_credentials.ts";
 import type { ServerRequestOptions } from "../backend_tokens/server_requests.ts";
 import { OAuthError } from "../oauth/protocol/oauth_error.ts";
@@ -82,23 +82,20 @@ export class GatewayLogin {
     answer: URLSearchParams,
     cancellation: Cancellation,
   ): Promise<{ readonly user: PageUser; readonly returnTo: string }> {
-    const value = this.#options.links.open("login", cookie) ?? {};
-    const issuer = stringMember(value, "issuer");
-    const state = stringMember(value, "state");
-    const nonce = stringMember(value, "nonce");
-    const verifier = stringMember(value, "verifier");
-    const returnTo = stringMember(value, "returnTo");
-    if (
-      issuer === undefined || state === undefined || nonce === undefined ||
-      verifier === undefined || returnTo === undefined ||
-      answer.get("state") !== state
-    ) {
+    const login = readMembers(this.#options.links.open("login", cookie), {
+      issuer: "string",
+      state: "string",
+      nonce: "string",
+      verifier: "string",
+      returnTo: "string",
+    });
+    if (login === undefined || answer.get("state") !== login.state) {
       throw new OAuthError(
         "invalid_request",
         "this login was not started in this browser, or more than ten minutes ago",
       );
     }
-    const attempt = { state, nonce, verifier };
+    const { issuer, returnTo, ...attempt } = login;
     const { claims } = await this.#clientAt(issuer).finish(
       attempt,
       this.#options.redirectUri,

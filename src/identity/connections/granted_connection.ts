@@ -1,4 +1,5 @@
-import { type JsonObject, stringMember } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { readMembers } from "../../base/json/record_members.ts";
 import type { ClientAuthentication } from "../backend_tokens/backend_credentials.ts";
 import type { IssuedToken } from "../backend_tokens/oauth_library.ts";
 import { ProofKey } from "../backend_tokens/proof_key.ts";
@@ -100,26 +101,17 @@ export function writeConnection(connection: Connection): JsonObject {
 
 /** Reads a record; `undefined` if it is none. */
 export function readConnection(value: JsonObject): Connection | undefined {
-  const token = stringMember(value, "token");
-  const issuer = stringMember(value, "issuer");
-  const resource = stringMember(value, "resource");
-  const clientId = stringMember(value, "clientId");
-  const { endsAt, scopes, connectedAt, proofKey } = value;
-  if (
-    token === undefined || issuer === undefined || resource === undefined ||
-    clientId === undefined || !Array.isArray(scopes) ||
-    typeof connectedAt !== "number"
-  ) return undefined;
-  return {
-    token,
-    endsAt: typeof endsAt === "number" ? endsAt : undefined,
-    refreshToken: stringMember(value, "refreshToken"),
+  const connection = readMembers(value, {
+    token: "string",
+    issuer: "string",
+    resource: "string",
+    clientId: "string",
+    scopes: "strings",
+    connectedAt: "number",
+  }, { endsAt: "number", refreshToken: "string", clientSecret: "string" });
+  const { proofKey } = value;
+  return connection && {
+    ...connection,
     proofKey: proofKey === undefined ? undefined : ProofKey.read(proofKey),
-    scopes: scopes.filter((scope) => typeof scope === "string"),
-    issuer,
-    resource,
-    clientId,
-    clientSecret: stringMember(value, "clientSecret"),
-    connectedAt,
   };
 }

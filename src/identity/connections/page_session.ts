@@ -1,4 +1,4 @@
-import { stringMember } from "../../base/json.ts";
+import { readMembers } from "../../base/json/record_members.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import { randomText } from "../oauth/protocol/seal.ts";
 import type { ConnectionLinks } from "./connection_links.ts";
@@ -31,16 +31,13 @@ export class PageCookies {
 
   /** Returns the session of a browser; `undefined` without one. */
   session(headers: HeaderList): PageSession | undefined {
-    const value = this.#links.open("session", readCookie(headers, SESSION));
-    if (value === undefined) return undefined;
-    const issuer = stringMember(value, "issuer");
-    const subject = stringMember(value, "subject");
-    const name = stringMember(value, "name");
-    const token = stringMember(value, "token");
-    return issuer === undefined || subject === undefined ||
-        name === undefined || token === undefined
-      ? undefined
-      : { user: { issuer, subject, name }, token };
+    const session = readMembers(
+      this.#links.open("session", readCookie(headers, SESSION)),
+      { issuer: "string", subject: "string", name: "string", token: "string" },
+    );
+    if (session === undefined) return undefined;
+    const { token, ...user } = session;
+    return { user, token };
   }
 
   /** Begins a session, with a token that no session before had. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
+import { readMembers } from "../../base/json/record_members.ts";
 import type { Log } from "../../base/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import type { Replacement } from "../../kv/kv_handle.ts";
@@ -112,7 +113,11 @@ export class KvDocumentCache implements DocumentCache {
   ): Promise<CachedDocument | undefined> {
     let loaded: CachedDocument | undefined;
     await this.#update("read", [kind, source], (value) => {
-      loaded = decodeCachedDocument(value);
+      loaded = readMembers(value, {
+        text: "string",
+        fetchedAt: "number",
+        freshMs: "number",
+      });
       return undefined;
     });
     return loaded;
@@ -154,16 +159,4 @@ export class KvDocumentCache implements DocumentCache {
       });
     }
   }
-}
-
-function decodeCachedDocument(value: unknown): CachedDocument | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  if (!("text" in value && "fetchedAt" in value && "freshMs" in value)) {
-    return undefined;
-  }
-  const { text, fetchedAt, freshMs } = value;
-  return typeof text === "string" && typeof fetchedAt === "number" &&
-      typeof freshMs === "number"
-    ? { text, fetchedAt, freshMs }
-    : undefined;
 }

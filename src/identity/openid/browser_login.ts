@@ -1,6 +1,6 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
-import { stringMember } from "../../base/json.ts";
+import { readMembers } from "../../base/json/record_members.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { ProofStore } from "../oauth/grants/proof_store.ts";
 import { renderPage } from "../oauth/protocol/login_pages.ts";
@@ -104,21 +104,21 @@ export class BrowserLogin {
     const cookies = readLoginCookies(headers);
     const state = answer.get("state") ?? "";
     const sealed = names.login(state, cookies) ?? "";
-    const value = await sessions.openLogin(sealed) ?? {};
-    const nonce = stringMember(value, "nonce");
-    const verifier = stringMember(value, "verifier");
-    const redirectUri = stringMember(value, "redirectUri");
-    const returnTo = stringMember(value, "returnTo");
-    if (
-      nonce === undefined || verifier === undefined || returnTo === undefined ||
-      redirectUri === undefined || value["state"] !== state ||
-      !(clock.now() < Number(value["expiresAt"]))
-    ) {
+    const login = readMembers(await sessions.openLogin(sealed), {
+      nonce: "string",
+      verifier: "string",
+      redirectUri: "string",
+      returnTo: "string",
+      state: "string",
+      expiresAt: "number",
+    });
+    if (login?.state !== state || clock.now() >= login.expiresAt) {
       throw new OAuthError(
         "invalid_request",
         "this login was not started in this browser, is over already, or took longer than ten minutes",
       );
     }
+    const { nonce, verifier, redirectUri, returnTo } = login;
     const tokens = await client.finish(
       { state, nonce, verifier },
       redirectUri,

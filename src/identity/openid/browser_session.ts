@@ -1,8 +1,5 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  stringMember,
-} from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { readMembers } from "../../base/json/record_members.ts";
 import type { OpenIdTokens } from "./openid_client.ts";
 
 /** A user who is logged in in a browser, as sealed in its cookies. */
@@ -69,32 +66,24 @@ export function sessionTokens(
 
 /** Reads what was sealed; `undefined` if it is of an older release. */
 export function decodeSession(value: JsonObject): BrowserSession | undefined {
-  const id = stringMember(value, "id");
-  const subject = stringMember(value, "subject");
-  const { claims, startedAt, seenAt, issuedAt } = value;
-  const tokens = isJsonObject(value["tokens"])
-    ? decodeTokens(value["tokens"])
-    : undefined;
-  if (
-    id === undefined || !subject || !isJsonObject(claims) ||
-    tokens === undefined || typeof startedAt !== "number" ||
-    typeof seenAt !== "number" || typeof issuedAt !== "number"
-  ) return undefined;
-  return { id, subject, claims, tokens, startedAt, seenAt, issuedAt };
+  const session = readMembers(value, {
+    id: "string",
+    subject: "string",
+    claims: "object",
+    startedAt: "number",
+    seenAt: "number",
+    issuedAt: "number",
+  });
+  const tokens = decodeTokens(value["tokens"]);
+  return session?.subject && tokens ? { ...session, tokens } : undefined;
 }
 
 /** Reads the tokens of a session. */
-export function decodeTokens(value: JsonObject): SessionTokens | undefined {
-  const { version, expiresAt, renewAt } = value;
-  const accessToken = stringMember(value, "accessToken");
-  return typeof version === "number" && accessToken !== undefined
-    ? {
-      version,
-      accessToken,
-      refreshToken: stringMember(value, "refreshToken"),
-      idToken: stringMember(value, "idToken"),
-      expiresAt: typeof expiresAt === "number" ? expiresAt : undefined,
-      renewAt: typeof renewAt === "number" ? renewAt : undefined,
-    }
-    : undefined;
+export function decodeTokens(value: unknown): SessionTokens | undefined {
+  return readMembers(value, { version: "number", accessToken: "string" }, {
+    refreshToken: "string",
+    idToken: "string",
+    expiresAt: "number",
+    renewAt: "number",
+  });
 }

@@ -205,8 +205,8 @@ export class BrowserSessions {
         return clock.now() < renewAt;
       },
       renew: async (value, deadline) => {
-        const { refreshToken = "", version, idToken } =
-          decodeTokens(value ?? {}) ?? session.tokens;
+        const { refreshToken = "", version, idToken } = decodeTokens(value) ??
+          session.tokens;
         const { subject } = session;
         const { claims, ...renewed } = await client.renew(
           { refreshToken, subject },

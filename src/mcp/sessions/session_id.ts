@@ -1,9 +1,6 @@
 import { randomBytes } from "node:crypto";
-import {
-  isJsonObject,
-  type JsonObject,
-  stringMember,
-} from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { readMembers } from "../../base/json/record_members.ts";
 import type { Seal } from "../../base/sealed_values.ts";
 import type { ServerSession } from "../servers/server_connection.ts";
 import type { McpSealPurpose } from "../clients/list_cursors.ts";
@@ -61,32 +58,19 @@ export function openSession(
   id: string,
   now: number,
 ): SessionFacts | undefined {
-  const value = seal.open("session", id);
-  if (value === undefined) return undefined;
-  const { capabilities, servers, beganAt, worker } = value;
-  const nonce = stringMember(value, "nonce");
-  const user = stringMember(value, "user");
-  const revision = stringMember(value, "revision");
-  if (
-    nonce === undefined || user === undefined || revision === undefined ||
-    typeof beganAt !== "number" || typeof worker !== "number" ||
-    isTooOld({ beganAt }, now) || !isJsonObject(capabilities) ||
-    !isJsonObject(servers)
-  ) return undefined;
-  const known = Object.entries(servers).flatMap(([name, session]) => {
-    if (!isJsonObject(session)) return [];
-    const { id, revision } = session;
-    return typeof id === "string" && typeof revision === "string"
-      ? [[name, { id, revision }] as const]
-      : [];
+  const facts = readMembers(seal.open("session", id), {
+    nonce: "string",
+    user: "string",
+    revision: "string",
+    capabilities: "object",
+    servers: "object",
+    beganAt: "number",
+    worker: "number",
   });
-  return {
-    nonce,
-    user,
-    revision,
-    capabilities,
-    servers: Object.fromEntries(known),
-    beganAt,
-    worker,
-  };
+  if (facts === undefined || isTooOld(facts, now)) return undefined;
+  const known = Object.entries(facts.servers).flatMap(([name, value]) => {
+    const session = readMembers(value, { id: "string", revision: "string" });
+    return session === undefined ? [] : [[name, session] as const];
+  });
+  return { ...facts, servers: Object.fromEntries(known) };
 }

@@ -1,5 +1,6 @@
 import type { HeaderList } from "../../../http/header_list.ts";
-import { type JsonObject, stringMember } from "../../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import { readMembers } from "../../../base/json/record_members.ts";
 import { MAX_SCOPE_LENGTH } from "../protocol/oauth_parameters.ts";
 import { type Seal, sha256 } from "../protocol/seal.ts";
 
@@ -204,29 +205,19 @@ function cookie(name: string, value: string, lifetimeMs: number): string {
 }
 
 function decodeLogin(value: JsonObject): LoginSession | undefined {
-  const client = stringMember(value, "client");
-  const redirectUri = stringMember(value, "redirectUri");
-  const challenge = stringMember(value, "challenge");
-  const issuer = stringMember(value, "issuer");
-  const verifier = stringMember(value, "verifier");
-  const { approved, expiresAt } = value;
-  if (
-    client === undefined || redirectUri === undefined ||
-    challenge === undefined || issuer === undefined ||
-    verifier === undefined || typeof approved !== "boolean" ||
-    typeof expiresAt !== "number"
-  ) return undefined;
-  return {
-    client,
-    clientName: stringMember(value, "clientName"),
-    signs: value["signs"] === true,
-    redirectUri,
-    state: stringMember(value, "state"),
-    challenge,
-    scope: stringMember(value, "scope"),
-    issuer,
-    verifier,
-    approved,
-    expiresAt,
-  };
+  const session = readMembers(value, {
+    client: "string",
+    redirectUri: "string",
+    challenge: "string",
+    issuer: "string",
+    verifier: "string",
+    approved: "boolean",
+    expiresAt: "number",
+  }, {
+    clientName: "string",
+    signs: "boolean",
+    state: "string",
+    scope: "string",
+  });
+  return session && { ...session, signs: session.signs === true };
 }

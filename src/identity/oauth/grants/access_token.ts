@@ -1,10 +1,7 @@
 import type { Clock } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  stringMember,
-} from "../../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import { readMembers } from "../../../base/json/record_members.ts";
 import { DocumentUnavailableError } from "../../documents/remote_document.ts";
 import { TokenError } from "../../tokens/token.ts";
 import { TokenCache } from "../../tokens/token_cache.ts";
@@ -134,23 +131,18 @@ export class AccessTokens {
 }
 
 function readGrant(value: JsonObject): AccessGrant | undefined {
-  const grant = stringMember(value, "grant");
-  const client = stringMember(value, "client");
-  const resource = stringMember(value, "resource");
-  const { startedAt, expiresAt } = value;
+  const grant = readMembers(value, {
+    grant: "string",
+    client: "string",
+    startedAt: "number",
+    resource: "string",
+    expiresAt: "number",
+  });
   const subject = readSubject(value["subject"]);
-  return grant === undefined || client === undefined ||
-      resource === undefined ||
-      subject === undefined || typeof startedAt !== "number" ||
-      typeof expiresAt !== "number"
-    ? undefined
-    : { grant, client, startedAt, resource, expiresAt, subject };
+  return grant && subject && { ...grant, subject };
 }
 
 function readSubject(value: unknown): AccessGrant["subject"] | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const token = stringMember(value, "token");
-  if (token !== undefined) return { token };
-  const { claims } = value;
-  return isJsonObject(claims) ? { claims } : undefined;
+  return readMembers(value, { token: "string" }) ??
+    readMembers(value, { claims: "object" });
 }

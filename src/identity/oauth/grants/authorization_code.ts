@@ -1,4 +1,4 @@
-import { type JsonObject, stringMember } from "../../../base/json.ts";
+import { readMembers } from "../../../base/json/record_members.ts";
 import type { Seal } from "../protocol/seal.ts";
 import type { GrantId } from "./grant_record.ts";
 
@@ -57,25 +57,17 @@ export function openCode(
   seal: Seal,
   text: string,
 ): AuthorizationCode | undefined {
-  const value = seal.open("code", text);
-  if (value === undefined) return undefined;
-  const { expiresAt } = value;
-  const strings = stringsOf(value, [
-    "id",
-    "client",
-    "redirectUri",
-    "challenge",
-    "issuer",
-    "providerCode",
-    "verifier",
-  ]);
-  return strings === undefined || typeof expiresAt !== "number" ? undefined : {
-    ...strings,
-    clientName: stringMember(value, "clientName"),
-    signs: value["signs"] === true,
-    scope: stringMember(value, "scope"),
-    expiresAt,
-  };
+  const code = readMembers(seal.open("code", text), {
+    id: "string",
+    client: "string",
+    redirectUri: "string",
+    challenge: "string",
+    issuer: "string",
+    providerCode: "string",
+    verifier: "string",
+    expiresAt: "number",
+  }, { clientName: "string", signs: "boolean", scope: "string" });
+  return code && { ...code, signs: code.signs === true };
 }
 
 /** Seals a grant as the refresh token that the client gets. */
@@ -88,25 +80,20 @@ export function openRefreshToken(
   seal: Seal,
   text: string,
 ): RefreshGrant | undefined {
-  const value = seal.open("refresh", text);
-  if (value === undefined) return undefined;
-  const strings = stringsOf(value, [
-    "grant",
-    "client",
-    "issuer",
-    "providerToken",
-  ]);
-  const { number = 0, startedAt = 0 } = value;
-  return strings === undefined || typeof number !== "number" ||
-      typeof startedAt !== "number"
-    ? undefined
-    : {
-      ...strings,
-      scope: stringMember(value, "scope"),
-      signs: value["signs"] === true,
-      number,
-      startedAt,
-    };
+  const grant = readMembers(seal.open("refresh", text), {
+    grant: "string",
+    client: "string",
+    issuer: "string",
+    providerToken: "string",
+  }, {
+    scope: "string",
+    signs: "boolean",
+    number: "number",
+    startedAt: "number",
+  });
+  if (grant === undefined) return undefined;
+  const { signs = false, number = 0, startedAt = 0 } = grant;
+  return { ...grant, signs, number, startedAt };
 }
 
 /** Returns the grant of a refresh token. */
@@ -114,25 +101,4 @@ export function idOf(
   { grant: id, startedAt }: Pick<RefreshGrant, "grant" | "startedAt">,
 ): GrantId {
   return { id, startedAt };
-}
-
-/** Returns the members with these names; `undefined` unless all of them are strings. */
-function stringsOf<const K extends string>(
-  value: JsonObject,
-  names: readonly K[],
-): Readonly<Record<K, string>> | undefined {
-  const found: Partial<Record<K, string>> = {};
-  for (const name of names) {
-    const member = stringMember(value, name);
-    if (member === undefined) return undefined;
-    found[name] = member;
-  }
-  return isComplete(found, names) ? found : undefined;
-}
-
-function isComplete<K extends string>(
-  found: Partial<Record<K, string>>,
-  names: readonly K[],
-): found is Record<K, string> {
-  return names.every((name) => found[name] !== undefined);
 }

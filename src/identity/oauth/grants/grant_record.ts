@@ -1,8 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  stringMember,
-} from "../../../base/json.ts";
+import { readMembers } from "../../../base/json/record_members.ts";
 
 /** Identifies the grant of a login. */
 export interface GrantId {
@@ -52,28 +48,14 @@ export function selectGrants(
 
 /** Reads a record from a store; `undefined` for anything else. */
 export function readGrantRecord(value: unknown): GrantRecord | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const texts = textsOf(value);
-  const { startedAt, usedAt, scopes } = value;
-  return texts === undefined || typeof startedAt !== "number" ||
-      typeof usedAt !== "number" || !Array.isArray(scopes)
-    ? undefined
-    : {
-      ...texts,
-      startedAt,
-      usedAt,
-      scopes: scopes.filter((scope) => typeof scope === "string"),
-    };
-}
-
-function textsOf(value: JsonObject) {
-  const id = stringMember(value, "id");
-  const issuer = stringMember(value, "issuer");
-  const subject = stringMember(value, "subject");
-  const client = stringMember(value, "client");
-  const resource = stringMember(value, "resource");
-  return id === undefined || issuer === undefined || subject === undefined ||
-      client === undefined || resource === undefined
-    ? undefined
-    : { id, issuer, subject, client, resource };
+  return readMembers(value, {
+    id: "string",
+    issuer: "string",
+    subject: "string",
+    client: "string",
+    resource: "string",
+    startedAt: "number",
+    usedAt: "number",
+    scopes: "strings",
+  });
 }
