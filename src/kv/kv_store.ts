@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { closeOnceOpen, type KvHandle, type Replacement } from "./kv_handle.ts";
+import { openKv } from "./open_kv.ts";
 
 /** Counts of a store since it was created. */
 export interface KvStoreCounters {
@@ -15,10 +16,13 @@ export interface KvStoreCounters {
 
 /** Options of a store. */
 export interface KvStoreOptions {
-  readonly open: () => Promise<KvHandle>;
+  /** File that processes of this machine share, `:memory:`, or URL of a remote store. */
+  readonly store: string;
   readonly clock: Clock;
-  /** Returns a number from 0 up to 1, for the jitter of retries. */
-  readonly random: () => number;
+  /** Returns a number from 0 up to 1, for the jitter of retries; default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+  /** Opens the store; default `openKv`. */
+  readonly open?: ((store: string) => Promise<KvHandle>) | undefined;
   /** Deadline of an operation, including its retries; default 5000. */
   readonly deadlineMs?: number;
 }
@@ -33,7 +37,9 @@ const LONGEST_REOPEN_MS = 1000;
  * until then all operations fail immediately with the same error.
  */
 export class KvStore {
-  readonly #options: KvStoreOptions;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #openHandle: () => Promise<KvHandle>;
   readonly #deadlineMs: number;
   readonly #counters = { writes: 0, conflicts: 0, locks: 0, failures: 0 };
   #opening: Promise<KvHandle> | undefined;
@@ -42,7 +48,10 @@ export class KvStore {
   #isClosed = false;
 
   constructor(options: KvStoreOptions) {
-    this.#options = options;
+    const { store, clock, random = Math.random, open = openKv } = options;
+    this.#clock = clock;
+    this.#random = random;
+    this.#openHandle = () => open(store);
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   }
 
@@ -55,7 +64,7 @@ export class KvStore {
     if (this.#isClosed) return new Error("the store is closed");
     const failure = this.#failure;
     return failure === undefined ||
-        this.#options.clock.monotonic() >= failure.retryAt
+        this.#clock.monotonic() >= failure.retryAt
       ? undefined
       : failure.error;
   }
@@ -68,7 +77,7 @@ export class KvStore {
   /** Opens the store before its first use; rejects when it cannot be opened now. */
   async open(): Promise<void> {
     if (this.#isClosed) return;
-    this.#opening ??= this.#options.open();
+    this.#opening ??= this.#openHandle();
     await this.#opening;
   }
 
@@ -148,12 +157,12 @@ export class KvStore {
 
   /** Retries while the file is locked: processes that start together set it up at the same time. */
   async #open(): Promise<KvHandle> {
-    const giveUpAt = this.#options.clock.monotonic() + this.#deadlineMs;
+    const giveUpAt = this.#clock.monotonic() + this.#deadlineMs;
     for (let attempts = 1;; attempts++) {
       try {
-        return await this.#options.open();
+        return await this.#openHandle();
       } catch (error) {
-        const isLate = this.#options.clock.monotonic() >= giveUpAt;
+        const isLate = this.#clock.monotonic() >= giveUpAt;
         if (!isLocked(error) || isLate || this.#isClosed) throw error;
         this.#counters.locks++;
         await this.#pause(attempts);
@@ -183,10 +192,9 @@ export class KvStore {
 
   /** Waits with exponential back-off and jitter. */
   #pause(attempts: number): Promise<void> {
-    const { clock, random } = this.#options;
     const longest = Math.min(LONGEST_PAUSE_MS, 2 ** attempts);
     return new Promise((resolve) => {
-      clock.setTimer(resolve, random() * longest);
+      this.#clock.setTimer(resolve, this.#random() * longest);
     });
   }
 
@@ -195,7 +203,7 @@ export class KvStore {
   ): Promise<T> {
     return new Promise((resolve, reject) => {
       let late = false;
-      const cancel = this.#options.clock.setTimer(() => {
+      const cancel = this.#clock.setTimer(() => {
         late = true;
         reject(this.#lateness());
       }, this.#deadlineMs);
@@ -212,9 +220,8 @@ export class KvStore {
     if (this.#opening !== opening) return;
     this.#opening = undefined;
     void closeOnceOpen(opening);
-    const { clock, random } = this.#options;
-    const pauseMs = this.#reopenMs * (0.5 + random() / 2);
-    this.#failure = { error, retryAt: clock.monotonic() + pauseMs };
+    const pauseMs = this.#reopenMs * (0.5 + this.#random() / 2);
+    this.#failure = { error, retryAt: this.#clock.monotonic() + pauseMs };
     this.#reopenMs = Math.min(LONGEST_REOPEN_MS, this.#reopenMs * 2);
   }
 }

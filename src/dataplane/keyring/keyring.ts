@@ -1,9 +1,6 @@
-import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
-import type { KvHandle } from "../../kv/kv_handle.ts";
-import { KvStore } from "../../kv/kv_store.ts";
-import { openKv } from "../../kv/open_kv.ts";
+import { KvStore, type KvStoreOptions } from "../../kv/kv_store.ts";
 import type {
   KeyObject,
   KeyObjectKind,
@@ -24,14 +21,9 @@ import { KeyringTable } from "./keyring_table.ts";
 import type { RecordMemory } from "./record_table.ts";
 
 /** Dependencies of the keys in a store. */
-export interface KeyringOptions extends Pick<BudgetNoticeOptions, "settings"> {
-  /** File or URL of the store. */
-  readonly store: string;
-  readonly clock: Clock;
+export interface KeyringOptions
+  extends KvStoreOptions, Pick<BudgetNoticeOptions, "settings"> {
   readonly log: Log;
-  readonly random: () => number;
-  /** Opens the store; `openKv` by default. */
-  readonly open?: (store: string) => Promise<KvHandle>;
 }
 
 /** State of the keys, for metrics and readiness. */
@@ -68,15 +60,12 @@ export class Keyring {
   #polling: Promise<void> = Promise.resolve();
 
   constructor(options: KeyringOptions) {
-    const { store, clock, random, open = openKv } = options;
     this.#options = options;
     this.#notices = new BudgetNotices({
       ...options,
       claim: (notice) => this.#claim(notice),
     });
-    this.#store = new KeyObjectStore(
-      new KvStore({ open: () => open(store), clock, random }),
-    );
+    this.#store = new KeyObjectStore(new KvStore(options));
   }
 
   /** Begins to follow the store. */

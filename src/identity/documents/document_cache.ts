@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../base/clock.ts";
 import { readMembers } from "../../base/json/record_members.ts";
 import type { Log } from "../../base/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import type { Replacement } from "../../kv/kv_handle.ts";
-import { KvStore } from "../../kv/kv_store.ts";
-import { openKv } from "../../kv/open_kv.ts";
+import { KvStore, type KvStoreOptions } from "../../kv/kv_store.ts";
 import type { DocumentAddress } from "./document_client.ts";
 
 /** The JSON of a document and the time of its fetch. */
@@ -63,10 +61,7 @@ export const noDocumentCache: DocumentCache = {
 };
 
 /** Dependencies of `KvDocumentCache`. */
-export interface KvDocumentCacheOptions {
-  /** File, or URL of a remote store. */
-  readonly store: string;
-  readonly clock: Clock;
+export interface KvDocumentCacheOptions extends KvStoreOptions {
   readonly log: Log;
 }
 
@@ -99,12 +94,7 @@ export class KvDocumentCache implements DocumentCache {
 
   constructor(options: KvDocumentCacheOptions) {
     this.#options = options;
-    this.#store = new KvStore({
-      open: () => openKv(options.store),
-      clock: options.clock,
-      random: Math.random,
-      deadlineMs: DEADLINE_MS,
-    });
+    this.#store = new KvStore({ ...options, deadlineMs: DEADLINE_MS });
   }
 
   async load(

@@ -24,7 +24,6 @@ import {
 import { FirstReadLimiter } from "./kv_first_reads.ts";
 import { isOverWithin } from "./kv_exchange.ts";
 import type { KvHandle } from "../../kv/kv_handle.ts";
-import { openKv } from "../../kv/open_kv.ts";
 import { KvReserver } from "./kv_reserver.ts";
 import { KvStore } from "../../kv/kv_store.ts";
 import { KvSweeper } from "./kv_sweeper.ts";
@@ -82,10 +81,9 @@ export class KvLimiter implements StoreLimiter {
   #closing: Promise<void> | undefined;
 
   constructor(options: KvLimiterOptions) {
-    const { path, clock = systemClock, open = openKv } = options;
+    const { path, clock = systemClock, random, open } = options;
     const { domain, maxLease = 4096, maxBudgets = 10_000 } = options;
-    const random = options.random ?? Math.random;
-    const store = new KvStore({ open: () => open(path), clock, random });
+    const store = new KvStore({ store: path, clock, random, open });
     this.domain = domain;
     this.#clock = clock;
     this.#waitMs = options.waitMs ?? 250;

@@ -1,6 +1,5 @@
 import { systemClock } from "../../../src/base/clock.ts";
 import { KvStore } from "../../../src/kv/kv_store.ts";
-import { openKv } from "../../../src/kv/open_kv.ts";
 
 /** Time between two writes. */
 const PAUSE_MS = 50;
@@ -16,9 +15,8 @@ export class StoreProbe {
   /** @param path File or URL of the store. */
   constructor(path: string) {
     this.#store = new KvStore({
-      open: () => openKv(path),
+      store: path,
       clock: systemClock,
-      random: Math.random,
       deadlineMs: DEADLINE_MS,
     });
     this.#writing = this.#write();

@@ -85,6 +85,7 @@ export class ModelReplica {
     const clock = this.#clockOf(process);
     const seal = new ModelSeal(() => this.keys);
     const store = new KvStore({
+      store: "model",
       open: () => Promise.resolve(shared.open(process)),
       clock,
       random,

@@ -1,22 +1,15 @@
 import { createHash } from "node:crypto";
-import { type Clock, inTime } from "../../../base/clock.ts";
+import { inTime } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { redactUrl } from "../../../base/redaction.ts";
-import type { KvHandle } from "../../../kv/kv_handle.ts";
-import { KvStore } from "../../../kv/kv_store.ts";
-import { openKv } from "../../../kv/open_kv.ts";
+import { KvStore, type KvStoreOptions } from "../../../kv/kv_store.ts";
 import type { CountedOutputs } from "../../../llm/batch/counted_outputs.ts";
 
 /** Dependencies of `KvCountedOutputs`. */
-export interface KvCountedOutputsOptions {
-  /** File, or URL of a remote store. */
-  readonly store: string;
-  readonly clock: Clock;
+export interface KvCountedOutputsOptions extends KvStoreOptions {
   readonly log: Log;
-  readonly random: () => number;
   /** Used while the store fails. */
   readonly memory: CountedOutputs;
-  readonly open?: (store: string) => Promise<KvHandle>;
 }
 
 const MAX_WAIT_MS = 250;
@@ -29,9 +22,8 @@ export class KvCountedOutputs implements CountedOutputs {
   readonly #store: KvStore;
 
   constructor(options: KvCountedOutputsOptions) {
-    const { store, clock, random, open = openKv } = options;
     this.#options = options;
-    this.#store = new KvStore({ open: () => open(store), clock, random });
+    this.#store = new KvStore(options);
   }
 
   async count(id: string): Promise<number> {

@@ -1,5 +1,4 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Clock } from "../../../base/clock.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -7,8 +6,7 @@ import {
 } from "../../../base/json.ts";
 import type { Log } from "../../../base/log.ts";
 import type { KvChange, KvHandle } from "../../../kv/kv_handle.ts";
-import { KvStore } from "../../../kv/kv_store.ts";
-import { openKv } from "../../../kv/open_kv.ts";
+import { KvStore, type KvStoreOptions } from "../../../kv/kv_store.ts";
 import type {
   LockedTool,
   Revocation,
@@ -32,16 +30,10 @@ const MAX_LENGTH = 600_000;
 const MAX_TEXT = 64 * 1024 * 1024;
 
 /** Dependencies of the records. */
-export interface KvPinRecordsOptions {
-  /** File or URL of the store. */
-  readonly store: string;
-  readonly clock: Clock;
+export interface KvPinRecordsOptions extends KvStoreOptions {
   readonly log: Log;
-  readonly random: () => number;
   /** Called when another process has approved tools. */
   readonly onChange: () => void;
-  /** Opens the store; `openKv` by default. */
-  readonly open?: (path: string) => Promise<KvHandle>;
 }
 
 /**
@@ -57,9 +49,8 @@ export class KvPinRecords implements PinRecords {
   #isClosed = false;
 
   constructor(options: KvPinRecordsOptions) {
-    const { store, clock, random, open = openKv } = options;
     this.#options = options;
-    this.#store = new KvStore({ open: () => open(store), clock, random });
+    this.#store = new KvStore(options);
   }
 
   async read(place: PinPlace): Promise<ToolLock | undefined> {

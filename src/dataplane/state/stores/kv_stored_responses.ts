@@ -1,25 +1,18 @@
 import { createHash, type Hash } from "node:crypto";
-import { type Clock, inTime } from "../../../base/clock.ts";
+import { inTime } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { redactUrl } from "../../../base/redaction.ts";
-import type { KvHandle } from "../../../kv/kv_handle.ts";
-import { KvStore } from "../../../kv/kv_store.ts";
-import { openKv } from "../../../kv/open_kv.ts";
+import { KvStore, type KvStoreOptions } from "../../../kv/kv_store.ts";
 import {
   MAX_RECORD_LENGTH,
   type StoredResponses,
 } from "../../../llm/responses/stored_responses.ts";
 
 /** Dependencies of `KvStoredResponses`. */
-export interface KvStoredResponsesOptions {
-  /** File, or URL of a remote store. */
-  readonly store: string;
-  readonly clock: Clock;
+export interface KvStoredResponsesOptions extends KvStoreOptions {
   readonly log: Log;
-  readonly random: () => number;
   /** Used while the store fails. */
   readonly memory: StoredResponses;
-  readonly open?: (store: string) => Promise<KvHandle>;
 }
 
 const EXPIRY_MS = 24 * 60 * 60 * 1000;
@@ -39,9 +32,8 @@ export class KvStoredResponses implements StoredResponses {
   readonly #store: KvStore;
 
   constructor(options: KvStoredResponsesOptions) {
-    const { store, clock, random, open = openKv } = options;
     this.#options = options;
-    this.#store = new KvStore({ open: () => open(store), clock, random });
+    this.#store = new KvStore(options);
   }
 
   async keep(name: string, record: string): Promise<void> {

@@ -28,7 +28,6 @@ import {
   KvLoginState,
   type LoginState,
 } from "../../../identity/oauth/grants/login_state.ts";
-
 import { Vault } from "../../../identity/vault/vault.ts";
 import {
   parseVaultKeys,
@@ -39,7 +38,6 @@ import {
   VaultSeal,
 } from "../../../identity/vault/vault_seal.ts";
 import { KvStore } from "../../../kv/kv_store.ts";
-import { openKv } from "../../../kv/open_kv.ts";
 
 /** Dependencies of stores that processes may share. */
 export interface KvStoreOptions {
@@ -69,8 +67,7 @@ export function createUsageBook(
 ): UsageBook | undefined {
   const store = storeOf(kv);
   if (store === undefined) return undefined;
-  const log = logger.module("ratelimit");
-  return new KvUsageBook({ store, clock, log, random: Math.random });
+  return new KvUsageBook({ store, clock, log: logger.module("ratelimit") });
 }
 
 /** Creates the memory of charged outputs of LLMs: in Deno KV or Redis if `config.kv` is set. @param memory That of this process. */
@@ -85,7 +82,6 @@ export function createCountedOutputs(
     store,
     clock,
     log: logger.module("ratelimit"),
-    random: Math.random,
     memory: ofProcess,
   });
 }
@@ -97,24 +93,18 @@ export function createStoredResponses(
   const memory = new MemoryStoredResponses();
   const store = storeOf(kv);
   if (store === undefined) return memory;
-  return new KvStoredResponses({
-    store,
-    clock,
-    log: logger.module("proxy"),
-    random: Math.random,
-    memory,
-  });
+  const log = logger.module("proxy");
+  return new KvStoredResponses({ store, clock, log, memory });
 }
 
 /** Creates the keys in Deno KV or Redis; `undefined` without `config.kv`. */
 export function createKeyring(
   { settings, clock, logger }: KvStoreOptions,
 ): Keyring | undefined {
-  const { kv } = settings;
-  const store = kv?.redis ?? kv?.url ?? kv?.path;
+  const store = storeOf(settings.kv);
   if (store === undefined) return undefined;
   const log = logger.module("policy");
-  return new Keyring({ store, settings, clock, log, random: Math.random });
+  return new Keyring({ store, settings, clock, log });
 }
 
 /** Creates the approved tools of MCP servers: in Deno KV or Redis if `config.kv` is set. @param onChange Called when another process has approved some. */
@@ -125,10 +115,7 @@ export function createPinBook(
   const store = storeOf(kv);
   if (store === undefined) return new PinBook(new MemoryPinRecords());
   const log = logger.module("mcp");
-  const random = Math.random;
-  return new PinBook(
-    new KvPinRecords({ store, clock, log, random, onChange }),
-  );
+  return new PinBook(new KvPinRecords({ store, clock, log, onChange }));
 }
 
 /** Creates the cache of documents of identity providers, which is empty without `config.kv`. */
@@ -162,8 +149,7 @@ export function createVault(
   const source = keyFile === undefined
     ? fixedKeys(parseVaultKeys(keys.join("\n")))
     : new VaultKeyFile(keyFile, clock, log);
-  const random = Math.random;
-  const store = new KvStore({ open: () => openKv(path), clock, random });
+  const store = new KvStore({ store: path, clock });
   store.open().catch((error) =>
     log.warn("Cannot open the vault", { store: redactUrl(path), error })
   );

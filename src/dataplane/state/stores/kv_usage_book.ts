@@ -1,8 +1,6 @@
-import { type Clock, inTime } from "../../../base/clock.ts";
+import { inTime } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
-import type { KvHandle } from "../../../kv/kv_handle.ts";
-import { openKv } from "../../../kv/open_kv.ts";
-import { KvStore } from "../../../kv/kv_store.ts";
+import { KvStore, type KvStoreOptions } from "../../../kv/kv_store.ts";
 import { startOf } from "../../../telemetry/traffic/summed_usage.ts";
 import {
   type UsageBook,
@@ -25,14 +23,8 @@ const CLOSE_MS = 2000;
 const CHANGES_PER_WRITE = 40;
 
 /** Dependencies of a usage book over Deno KV or Redis. */
-export interface KvUsageBookOptions {
-  /** File or URL of the store. */
-  readonly store: string;
-  readonly clock: Clock;
+export interface KvUsageBookOptions extends KvStoreOptions {
   readonly log: Log;
-  readonly random: () => number;
-  /** Opens the store; `openKv` by default. */
-  readonly open?: (path: string) => Promise<KvHandle>;
 }
 
 /**
@@ -55,9 +47,8 @@ export class KvUsageBook implements UsageBook {
   #isClosed = false;
 
   constructor(options: KvUsageBookOptions) {
-    const { store, clock, random, open = openKv } = options;
     this.#options = options;
-    this.#store = new KvStore({ open: () => open(store), clock, random });
+    this.#store = new KvStore(options);
   }
 
   add(rows: readonly UsageRow[]): void {

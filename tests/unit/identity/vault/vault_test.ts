@@ -41,9 +41,9 @@ async function openVault(keys: VaultKeys = [FIRST]) {
   const kv = await openKv(":memory:");
   const state = { keys };
   const store = new KvStore({
+    store: ":memory:",
     open: () => Promise.resolve(kv),
     clock,
-    random: Math.random,
   });
   // Only a store that has opened the database closes it.
   await store.open();
