@@ -1,5 +1,10 @@
 import { readMembers } from "../../base/json/record_members.ts";
 import type { HeaderList } from "../../http/header_list.ts";
+import {
+  readOwnCookies,
+  removeOwnCookies,
+  setCookie,
+} from "../../http/own_cookies.ts";
 import { randomText } from "../oauth/protocol/seal.ts";
 import type { ConnectionLinks } from "./connection_links.ts";
 import { LOGIN_MS } from "../openid/openid_client.ts";
@@ -15,8 +20,6 @@ export interface PageSession {
 const PREFIX = "__Host-connections-";
 const SESSION = `${PREFIX}session`;
 const LOGIN = `${PREFIX}login`;
-/** Longer ones are not kept by browsers. */
-const MAX_COOKIE_LENGTH = 3900;
 const SESSION_MS = 60 * 60_000;
 
 /** Cookies of the pages; with `__Host-`, no other host can set them. */
@@ -45,12 +48,12 @@ export class PageCookies {
     const expiresAt = this.#now() + SESSION_MS;
     const session = { ...user, token: randomText(), expiresAt };
     const sealed = this.#links.seal("session", session);
-    return [cookie(SESSION, sealed, SESSION_MS), cookie(LOGIN, "", 0)];
+    return [setCookie(SESSION, sealed, SESSION_MS), setCookie(LOGIN, "", 0)];
   }
 
   /** Ends the session. */
   end(): readonly string[] {
-    return [cookie(SESSION, "", 0)];
+    return [setCookie(SESSION, "", 0)];
   }
 
   /** Returns the login that the browser has started; empty without one. */
@@ -60,34 +63,16 @@ export class PageCookies {
 
   /** Remembers a login that has started. */
   startLogin(sealed: string): readonly string[] {
-    return [cookie(LOGIN, sealed, LOGIN_MS)];
+    return [setCookie(LOGIN, sealed, LOGIN_MS)];
   }
 }
 
 /** Removes the cookies of the pages, which are for the gateway alone, from a request that goes upstream. */
 export function removePageCookies(headers: HeaderList): void {
-  const fields = headers.getAll("cookie");
-  if (!fields.some((field) => field.includes(PREFIX))) return;
-  const kept = fields.flatMap((field) => field.split(";"))
-    .map((pair) => pair.trim())
-    .filter((pair) => pair !== "" && !pair.startsWith(PREFIX));
-  headers.delete("cookie");
-  if (kept.length > 0) headers.append("cookie", kept.join("; "));
+  removeOwnCookies(headers, PREFIX);
 }
 
-/** Returns a cookie; empty without one, or if there are two: one was set by another program on this host. */
+/** Returns a cookie; empty without one. */
 function readCookie(headers: HeaderList, name: string): string {
-  const [value = "", ...others] = headers.getAll("cookie")
-    .flatMap((field) => field.split(";"))
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${name}=`))
-    .map((pair) => pair.slice(name.length + 1));
-  return others.length > 0 || value.length > MAX_COOKIE_LENGTH ? "" : value;
-}
-
-/** `Lax`, because redirects of authorization servers are navigations from other sites. */
-function cookie(name: string, value: string, lifetimeMs: number): string {
-  return `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${
-    Math.floor(lifetimeMs / 1000)
-  }`;
+  return readOwnCookies(headers, PREFIX).get(name) ?? "";
 }

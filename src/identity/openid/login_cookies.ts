@@ -1,4 +1,9 @@
 import type { HeaderList } from "../../http/header_list.ts";
+import {
+  readOwnCookies,
+  removeOwnCookies,
+  setCookie,
+} from "../../http/own_cookies.ts";
 
 /** Start of the names of all cookies of browser logins; with `__Host-`, no other host can set them. */
 const PREFIX = "__Host-oidc-";
@@ -52,15 +57,16 @@ export class CookieNames {
     return this.ofSession.flatMap((name, part) => {
       const start = part * MAX_PART_LENGTH;
       const text = value.slice(start, start + MAX_PART_LENGTH);
-      if (text === "") return cookies.has(name) ? [cookie(name, "", 0)] : [];
-      return [cookie(name, part === 0 ? `${count}.${text}` : text, lifetimeMs)];
+      if (text === "") return cookies.has(name) ? [setCookie(name, "", 0)] : [];
+      const content = part === 0 ? `${count}.${text}` : text;
+      return [setCookie(name, content, lifetimeMs)];
     });
   }
 
   /** Returns the `Set-Cookie` values that end a session. */
   endSession(cookies: LoginCookies): readonly string[] {
     return this.ofSession.filter((name) => cookies.has(name))
-      .map((name) => cookie(name, "", EXPIRED));
+      .map((name) => setCookie(name, "", EXPIRED));
   }
 
   /** Returns the login that was started with a state; `undefined` without one. */
@@ -80,15 +86,15 @@ export class CookieNames {
     const others = [...cookies.keys()]
       .filter((name) => name.startsWith(this.#login));
     return [
-      cookie(this.#login + idOf(state), value, lifetimeMs),
+      setCookie(this.#login + idOf(state), value, lifetimeMs),
       ...others.slice(0, Math.max(0, others.length - MAX_LOGINS + 1))
-        .map((name) => cookie(name, "", EXPIRED)),
+        .map((name) => setCookie(name, "", EXPIRED)),
     ];
   }
 
   /** Returns the `Set-Cookie` value that ends a login. */
   endLogin(state: string): string {
-    return cookie(this.#login + idOf(state), "", EXPIRED);
+    return setCookie(this.#login + idOf(state), "", EXPIRED);
   }
 
   #part(part: number): string {
@@ -98,23 +104,12 @@ export class CookieNames {
 
 /** Reads the cookies of browser logins. */
 export function readLoginCookies(headers: HeaderList): LoginCookies {
-  const cookies = new Map<string, string>();
-  for (const pair of pairsOf(headers)) {
-    if (!pair.startsWith(PREFIX)) continue;
-    const at = pair.indexOf("=");
-    const name = pair.slice(0, Math.max(at, 0));
-    cookies.set(name, cookies.has(name) ? "" : pair.slice(at + 1));
-  }
-  return cookies;
+  return readOwnCookies(headers, PREFIX);
 }
 
 /** Removes the cookies of browser logins, with which a backend could act as the user, from a request that goes upstream. */
 export function removeLoginCookies(headers: HeaderList): void {
-  if (!headers.getAll("cookie").some((field) => field.includes(PREFIX))) return;
-  const kept = pairsOf(headers)
-    .filter((pair) => pair !== "" && !pair.startsWith(PREFIX));
-  headers.delete("cookie");
-  if (kept.length > 0) headers.append("cookie", kept.join("; "));
+  removeOwnCookies(headers, PREFIX);
 }
 
 /** Removes fields of a response with which a backend would log the user in as somebody else. */
@@ -130,19 +125,7 @@ export function removeForeignLogins(headers: HeaderList): void {
   }
 }
 
-function pairsOf(headers: HeaderList): readonly string[] {
-  return headers.getAll("cookie").flatMap((field) => field.split(";"))
-    .map((pair) => pair.trim());
-}
-
 /** Tells the logins of a browser apart. */
 function idOf(state: string): string {
   return state.replace(/[^\w-]/g, "").slice(0, 8);
-}
-
-/** `Lax`, because the provider's redirect to the callback is a navigation from another site. */
-function cookie(name: string, value: string, lifetimeMs: number): string {
-  return `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${
-    Math.floor(lifetimeMs / 1000)
-  }`;
 }

@@ -1,4 +1,9 @@
 import type { HeaderList } from "../../../http/header_list.ts";
+import {
+  readOwnCookies,
+  removeOwnCookies,
+  setCookie,
+} from "../../../http/own_cookies.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { readMembers } from "../../../base/json/record_members.ts";
 import { MAX_SCOPE_LENGTH } from "../protocol/oauth_parameters.ts";
@@ -43,17 +48,7 @@ export type Cookies = ReadonlyMap<string, string>;
 
 /** Reads the login cookies of a request. */
 export function readLoginCookies(headers: HeaderList): Cookies {
-  const cookies = new Map<string, string>();
-  for (const field of headers.getAll("cookie")) {
-    for (const pair of field.split(";")) {
-      const at = pair.indexOf("=");
-      const name = pair.slice(0, Math.max(at, 0)).trim();
-      if (!name.startsWith(COOKIE_PREFIX)) continue;
-      // A second cookie with the same name was set by another program on this host.
-      cookies.set(name, cookies.has(name) ? "" : pair.slice(at + 1).trim());
-    }
-  }
-  return cookies;
+  return readOwnCookies(headers, COOKIE_PREFIX);
 }
 
 /** Returns the `Set-Cookie` values that start or update a login; `undefined` when it is too long for a cookie. */
@@ -68,9 +63,9 @@ export function writeLogin(
     name.startsWith(LOGIN_PREFIX) && name !== LOGIN_PREFIX + id
   );
   return [
-    cookie(LOGIN_PREFIX + id, sealed, LOGIN_MS),
+    setCookie(LOGIN_PREFIX + id, sealed, LOGIN_MS),
     ...others.slice(0, Math.max(0, others.length - MAX_LOGINS + 1))
-      .map((name) => cookie(name, "", 0)),
+      .map((name) => setCookie(name, "", 0)),
   ];
 }
 
@@ -95,7 +90,7 @@ export function readLogin(
 
 /** Returns the `Set-Cookie` value that ends a login. */
 export function endLogin(id: string): string {
-  return cookie(LOGIN_PREFIX + id, "", 0);
+  return setCookie(LOGIN_PREFIX + id, "", 0);
 }
 
 /** Returns whether the cookies have the user's earlier consent to this client, with this redirect URI and at least these scopes. */
@@ -122,7 +117,7 @@ export function rememberConsent(
     },
     ...known.filter((each) => each.key !== key),
   ].slice(0, MAX_CONSENTS);
-  return cookie(CONSENT_NAME, sealConsents(kept, options), CONSENT_MS);
+  return setCookie(CONSENT_NAME, sealConsents(kept, options), CONSENT_MS);
 }
 
 /** Seals as many consents as fit into a cookie, the newest first. */
@@ -188,20 +183,7 @@ function consentsOf(
 
 /** Removes the cookies of logins, which are for the gateway alone, from a request that goes upstream. */
 export function removeLoginCookies(headers: HeaderList): void {
-  const fields = headers.getAll("cookie");
-  if (!fields.some((field) => field.includes(COOKIE_PREFIX))) return;
-  const kept = fields.flatMap((field) => field.split(";"))
-    .map((pair) => pair.trim())
-    .filter((pair) => pair !== "" && !pair.startsWith(COOKIE_PREFIX));
-  headers.delete("cookie");
-  if (kept.length > 0) headers.append("cookie", kept.join("; "));
-}
-
-/** `Lax`, because the provider's redirect to the callback is a navigation from another site. */
-function cookie(name: string, value: string, lifetimeMs: number): string {
-  return `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${
-    Math.floor(lifetimeMs / 1000)
-  }`;
+  removeOwnCookies(headers, COOKIE_PREFIX);
 }
 
 function decodeLogin(value: JsonObject): LoginSession | undefined {
