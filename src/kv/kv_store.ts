@@ -25,6 +25,8 @@ export interface KvStoreOptions {
   readonly open?: ((store: string) => Promise<KvHandle>) | undefined;
   /** Deadline of an operation, including its retries; default 5000. */
   readonly deadlineMs?: number;
+  /** Pause before a store that has failed is opened again, doubled with each failure up to a second; default 100. */
+  readonly firstReopenMs?: number;
 }
 
 const DEADLINE_MS = 5000;
@@ -41,10 +43,11 @@ export class KvStore {
   readonly #random: () => number;
   readonly #openHandle: () => Promise<KvHandle>;
   readonly #deadlineMs: number;
+  readonly #firstReopenMs: number;
   readonly #counters = { writes: 0, conflicts: 0, locks: 0, failures: 0 };
   #opening: Promise<KvHandle> | undefined;
   #failure: { readonly error: unknown; readonly retryAt: number } | undefined;
-  #reopenMs = FIRST_REOPEN_MS;
+  #reopenMs: number;
   #isClosed = false;
 
   constructor(options: KvStoreOptions) {
@@ -53,6 +56,8 @@ export class KvStore {
     this.#random = random;
     this.#openHandle = () => open(store);
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+    this.#firstReopenMs = options.firstReopenMs ?? FIRST_REOPEN_MS;
+    this.#reopenMs = this.#firstReopenMs;
   }
 
   get counters(): KvStoreCounters {
@@ -124,7 +129,7 @@ export class KvStore {
     }
     if (this.#opening === opening) {
       this.#failure = undefined;
-      this.#reopenMs = FIRST_REOPEN_MS;
+      this.#reopenMs = this.#firstReopenMs;
     }
     return result;
   }

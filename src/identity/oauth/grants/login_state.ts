@@ -1,16 +1,11 @@
 import type { Clock } from "../../../base/clock.ts";
-import { isJsonObject } from "../../../base/json.ts";
+import { readMembers } from "../../../base/json/record_members.ts";
 import type { Log } from "../../../base/log.ts";
-import {
-  closeOnceOpen,
-  type KvHandle,
-  type Replacement,
-} from "../../../kv/kv_handle.ts";
+import type { KvHandle, Replacement } from "../../../kv/kv_handle.ts";
 import { type KvRecords, MemoryRecords } from "../../../kv/kv_records.ts";
-import { openKv } from "../../../kv/open_kv.ts";
+import { KvStore } from "../../../kv/kv_store.ts";
 import {
   type GrantStore,
-  type LastToken,
   MemoryGrantStore,
   rateUse,
   type TokenUse,
@@ -63,54 +58,65 @@ export function createMemoryLoginState(
 const secretKey = ["oauth", "secret"];
 const grantPrefix: Deno.KvKey = ["oauth", "grant"];
 const TIMEOUT_MS = 2000;
-const RETRY_MS = 20;
 
 /** Keeps the state in Deno KV or Redis: logins survive restarts, and all processes with the same store share them. */
 export class KvLoginState implements LoginState {
   readonly grants: GrantStore;
   readonly proofs: ProofStore = {
     spend: (key, id, untilMs) =>
-      this.#use((kv) => this.#mark(kv, ["oauth", "proof", key, id], untilMs)),
+      this.#store.transact((kv) =>
+        this.#mark(kv, ["oauth", "proof", key, id], untilMs)
+      ),
   };
   readonly records: KvRecords = {
-    read: (key) => this.#use((kv) => kv.read(key)),
-    replace: (...change) => this.#use((kv) => kv.replace(...change)),
+    read: (key) => this.#store.transact((kv) => kv.read(key)),
+    replace: (...change) => this.#store.transact((kv) => kv.replace(...change)),
   };
   readonly #clock: Clock;
-  readonly #store: string;
-  #kv: Promise<KvHandle> | undefined;
+  readonly #store: KvStore;
   #secret: string | undefined;
 
   /** @param store File, or URL of a remote store; opened by the first login that needs it. */
   constructor(store: string, clock: Clock) {
-    this.#store = store;
     this.#clock = clock;
+    this.#store = new KvStore({
+      store,
+      clock,
+      deadlineMs: TIMEOUT_MS,
+      firstReopenMs: 0,
+    });
     this.grants = {
       spend: (code, untilMs) =>
-        this.#use((kv) => this.#mark(kv, ["oauth", "code", code], untilMs)),
-      release: (code) => this.#use((kv) => kv.delete(["oauth", "code", code])),
-      add: (grant, untilMs) => this.#use((kv) => this.#add(kv, grant, untilMs)),
-      touch: (...use) => this.#use((kv) => this.#touch(kv, ...use)),
+        this.#store.transact((kv) =>
+          this.#mark(kv, ["oauth", "code", code], untilMs)
+        ),
+      release: (code) =>
+        this.#store.transact((kv) => kv.delete(["oauth", "code", code])),
+      add: (grant, untilMs) =>
+        this.#store.transact((kv) => this.#add(kv, grant, untilMs)),
+      touch: (...use) => this.#store.transact((kv) => this.#touch(kv, ...use)),
       list: () =>
-        this.#use(async (kv) => {
+        this.#store.transact(async (kv) => {
           const values = await kv.list(grantPrefix, 0);
           return values.flatMap((value) => readGrantRecord(value) ?? []);
         }),
       end: (grant, untilMs) =>
-        this.#use(async (kv) => {
+        this.#store.transact(async (kv) => {
           // A mark that is there already is that of the same grant.
           await this.#mark(kv, ["oauth", "ended", grant.id], untilMs);
           await kv.commit([{ key: keyOf(grant), listedIn: grantPrefix }]);
         }),
       isEnded: (grant) =>
-        this.#use(async (kv) => {
+        this.#store.transact(async (kv) => {
           const { value } = await kv.read(["oauth", "ended", grant]);
           return value !== null;
         }),
       useToken: (grant, number, untilMs) =>
-        this.#use((kv) => this.#useToken(kv, grant, { number, untilMs })),
+        this.#store.transact((kv) =>
+          this.#useToken(kv, grant, { number, untilMs })
+        ),
       releaseToken: (grant, number, untilMs) =>
-        this.#use(async (kv) => {
+        this.#store.transact(async (kv) => {
           const { key, last, version } = await readToken(kv, grant);
           if (last?.number !== number) return;
           const value = withoutUse(number);
@@ -120,7 +126,7 @@ export class KvLoginState implements LoginState {
   }
 
   async secret(): Promise<string> {
-    return this.#secret ??= await this.#use(async (kv) => {
+    return this.#secret ??= await this.#store.transact(async (kv) => {
       await kv.replace(secretKey, null, { value: randomText() });
       const { value } = await kv.read(secretKey);
       if (typeof value === "string" && value.length >= 32) return value;
@@ -130,10 +136,8 @@ export class KvLoginState implements LoginState {
 
   warnOfLoss(): void {}
 
-  async close(): Promise<void> {
-    const opening = this.#kv;
-    this.#kv = undefined;
-    await closeOnceOpen(opening);
+  close(): Promise<void> {
+    return this.#store.close();
   }
 
   /** Adds a grant, unless it ended while it was used. */
@@ -175,15 +179,13 @@ export class KvLoginState implements LoginState {
     kv: KvHandle,
     grant: string,
     { number, untilMs }: { readonly number: number; readonly untilMs: number },
-  ): Promise<TokenUse> {
-    while (true) {
-      const { key, last, version } = await readToken(kv, grant);
-      const use = { number, usedAt: this.#clock.now() };
-      const rating = rateUse(last, use);
-      if (rating !== "first") return rating;
-      const next = this.#expiring(use, untilMs);
-      if (await kv.replace(key, version, next)) return rating;
-    }
+  ): Promise<TokenUse | "conflict"> {
+    const { key, last, version } = await readToken(kv, grant);
+    const use = { number, usedAt: this.#clock.now() };
+    const rating = rateUse(last, use);
+    if (rating !== "first") return rating;
+    const next = this.#expiring(use, untilMs);
+    return await kv.replace(key, version, next) ? rating : "conflict";
   }
 
   #expiring(value: unknown, untilMs: number): Replacement {
@@ -193,46 +195,6 @@ export class KvLoginState implements LoginState {
   /** Writes a mark that expires; resolves to `false` when it was there already. */
   #mark(kv: KvHandle, key: Deno.KvKey, untilMs: number): Promise<boolean> {
     return kv.replace(key, null, this.#expiring(true, untilMs));
-  }
-
-  /** Retries while another process has the store locked, as SQLite does for a moment when both open it. */
-  async #use<T>(action: (kv: KvHandle) => Promise<T>): Promise<T> {
-    const deadline = this.#clock.monotonic() + TIMEOUT_MS;
-    while (true) {
-      const opening = this.#kv ??= openKv(this.#store);
-      opening.catch(() => this.#drop(opening));
-      try {
-        return await this.#withDeadline(opening.then(action));
-      } catch (error) {
-        const isLocked = error instanceof Error &&
-          error.message.includes("database is locked");
-        if (!isLocked) this.#drop(opening);
-        if (!isLocked || this.#clock.monotonic() >= deadline) throw error;
-        const { promise, resolve } = Promise.withResolvers<void>();
-        this.#clock.setTimer(resolve, RETRY_MS);
-        await promise;
-      }
-    }
-  }
-
-  /** Closes a store that failed: the next login opens it again. */
-  #drop(opening: Promise<KvHandle>): void {
-    if (this.#kv !== opening) return;
-    this.#kv = undefined;
-    void closeOnceOpen(opening);
-  }
-
-  async #withDeadline<T>(action: Promise<T>): Promise<T> {
-    const late = Promise.withResolvers<never>();
-    const stopTimer = this.#clock.setTimer(
-      () => late.reject(new Error(`no response after ${TIMEOUT_MS} ms`)),
-      TIMEOUT_MS,
-    );
-    try {
-      return await Promise.race([action, late.promise]);
-    } finally {
-      stopTimer();
-    }
   }
 }
 
@@ -244,13 +206,6 @@ function keyOf({ id, startedAt }: GrantId): Deno.KvKey {
 async function readToken(kv: KvHandle, grant: string) {
   const key = ["oauth", "token", grant];
   const { value, version } = await kv.read(key);
-  return { key, version, last: decodeToken(value) };
-}
-
-function decodeToken(value: unknown): LastToken | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const { number, usedAt } = value;
-  return typeof number === "number" && typeof usedAt === "number"
-    ? { number, usedAt }
-    : undefined;
+  const last = readMembers(value, { number: "number", usedAt: "number" });
+  return { key, version, last };
 }
