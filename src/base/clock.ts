@@ -65,6 +65,16 @@ export async function inTime<T>(
   return await Promise.race([work, late.promise]).finally(cancel);
 }
 
+/** Resolves after `delayMs`. */
+export function delay(
+  clock: Pick<Clock, "setTimer">,
+  delayMs: number,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  clock.setTimer(resolve, delayMs);
+  return promise;
+}
+
 /** Resolves after `delayMs`, or as soon as `signal` aborts. */
 export function pause(
   clock: Clock,

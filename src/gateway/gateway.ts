@@ -2,7 +2,7 @@ import { redactSettings } from "../api/redact_configuration.ts";
 import { parseDuration } from "../api/schema/duration.ts";
 import { hasProgram } from "../api/resources/mcp_backend.ts";
 import type { Settings } from "../api/settings.ts";
-import { type Clock, systemClock } from "../base/clock.ts";
+import { type Clock, delay, systemClock } from "../base/clock.ts";
 import { createLogger, type Log, type Logger } from "../base/log.ts";
 import { formatLogFilter, parseLogFilter } from "../base/log_filter.ts";
 import { VERSION } from "../base/version.ts";
@@ -265,9 +265,7 @@ export class Gateway {
       duration: lameDuck,
     });
     await this.dataPlane.call("leave");
-    await new Promise<void>((resolve) =>
-      this.#clock.setTimer(resolve, durationMs)
-    );
+    await delay(this.#clock, durationMs);
   }
 
   async #stop(timeoutMs: number): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, delay } from "../base/clock.ts";
 import { closeOnceOpen, type KvHandle, type Replacement } from "./kv_handle.ts";
 import { openKv } from "./open_kv.ts";
 
@@ -198,9 +198,7 @@ export class KvStore {
   /** Waits with exponential back-off and jitter. */
   #pause(attempts: number): Promise<void> {
     const longest = Math.min(LONGEST_PAUSE_MS, 2 ** attempts);
-    return new Promise((resolve) => {
-      this.#clock.setTimer(resolve, this.#random() * longest);
-    });
+    return delay(this.#clock, this.#random() * longest);
   }
 
   #withDeadline<T>(

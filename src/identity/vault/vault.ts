@@ -3,7 +3,7 @@ import {
   createDeadline,
   unlessCancelled,
 } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, delay } from "../../base/clock.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -127,13 +127,7 @@ export class Vault {
       if (seen?.lease !== step.lease) {
         seen = { lease: step.lease, since: clock.monotonic() };
       }
-      const pauseMs = Math.min(
-        LONGEST_PAUSE_MS,
-        FIRST_PAUSE_MS * 2 ** attempts,
-      );
-      await new Promise<void>((resolve) => {
-        clock.setTimer(resolve, pauseMs);
-      });
+      await this.#pause(attempts);
     }
     throw new VaultError(
       "Cannot renew a token: another process has not done it in time",
@@ -285,9 +279,7 @@ export class Vault {
 
   #pause(attempts: number): Promise<void> {
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempts);
-    return new Promise((resolve) => {
-      this.#options.clock.setTimer(resolve, pauseMs);
-    });
+    return delay(this.#options.clock, pauseMs);
   }
 
   #entry(record: VaultRecord) {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, delay } from "../../base/clock.ts";
 import type { PasswordCheck } from "./htpasswd.ts";
 import { TurnQueue } from "./turn_queue.ts";
 
@@ -87,8 +87,7 @@ export class PasswordVerifier {
 
   async #rest(): Promise<void> {
     const restMs = this.#restUntil - this.#clock.monotonic();
-    if (restMs <= 0) return;
-    await new Promise<void>((resolve) => this.#clock.setTimer(resolve, restMs));
+    if (restMs > 0) await delay(this.#clock, restMs);
   }
 
   #recall(key: string): boolean | undefined {

@@ -1,5 +1,5 @@
 import { Cancellation } from "../../base/cancellation.ts";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, inTime } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { BytesBody } from "../../http/body.ts";
 import { peekBody } from "../../policy/expressions/peeked_body.ts";
@@ -143,16 +143,8 @@ export class Hedges {
 
   /** Waits for the end of an attempt, but not longer than the delay. */
   async #isOverIn(delayMs: number, { ended }: Run): Promise<boolean> {
-    const late = Promise.withResolvers<false>();
-    const stop = this.#options.clock.setTimer(
-      () => late.resolve(false),
-      delayMs,
-    );
-    try {
-      return await Promise.race([ended.then(() => true), late.promise]);
-    } finally {
-      stop();
-    }
+    const { clock } = this.#options;
+    return await inTime(clock, delayMs, ended.then(() => true)) ?? false;
   }
 
   /** Gives up the attempt that was slower, or has failed. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, inTime } from "../../base/clock.ts";
 
 /** Runs the exchanges of a bucket with the store one at a time. */
 export class KvExchange {
@@ -58,16 +58,10 @@ export class KvExchange {
  * Waits for work, for a limited time; returns whether it has ended.
  * @param work A promise that never rejects.
  */
-export function isOverWithin(
+export async function isOverWithin(
   clock: Clock,
   ms: number,
   work: Promise<unknown>,
 ): Promise<boolean> {
-  return new Promise((resolve) => {
-    const cancel = clock.setTimer(() => resolve(false), ms);
-    void work.then(() => {
-      cancel();
-      resolve(true);
-    });
-  });
+  return await inTime(clock, ms, work.then(() => true)) ?? false;
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, inTime } from "../../base/clock.ts";
 import type { MetricReading } from "../metrics/metrics.ts";
 import type { CollectorLog } from "./delivery/collector_log.ts";
 import type { Collector } from "./delivery/export_result.ts";
@@ -37,10 +37,7 @@ export class MetricsExporter {
     const { clock, collector } = this.#options;
     this.#isClosed = true;
     this.#cancelTimer();
-    const late = Promise.withResolvers<void>();
-    const cancelTimer = clock.setTimer(late.resolve, timeoutMs);
-    await Promise.race([this.#export(), late.promise]);
-    cancelTimer();
+    await inTime(clock, timeoutMs, this.#export());
     collector.close();
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../base/clock.ts";
+import { type Clock, delay } from "../../../base/clock.ts";
 import type { Peer, Transport } from "../../transport.ts";
 import { untilQueueIsEmpty } from "./accept_queue.ts";
 
@@ -84,13 +84,9 @@ export class TcpAcceptor implements Acceptor {
         if (this.#closed || hasLeft(error)) continue;
         // Without file descriptors the port stays open, and waits until some are free.
         listener.onStall(error);
-        await this.#pause();
+        await delay(this.#clock, BACK_OFF_MS);
       }
     }
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => this.#clock.setTimer(resolve, BACK_OFF_MS));
   }
 }
 

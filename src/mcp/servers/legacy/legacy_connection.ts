@@ -1,4 +1,5 @@
 import { utf8 } from "../../../base/bytes.ts";
+import { inTime } from "../../../base/clock.ts";
 import { Cancellation } from "../../../base/cancellation.ts";
 import { type JsonObject } from "../../../base/json.ts";
 import { KeptValues } from "../../../base/kept_values.ts";
@@ -271,11 +272,10 @@ export class LegacyConnection implements ServerConnection {
   /** Resolves when the server can ask outside of requests, or offers no stream for it. */
   async #openStream(link: LegacyLink, listener: Listener): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const stop = this.#options.clock.setTimer(resolve, OPEN_MS);
     // The request itself shows what is wrong with the server.
     const stream = this.#listen(link, listener, resolve).catch(ignoreFailure);
-    await Promise.race([promise, stream]);
-    stop();
+    const opened = Promise.race([promise, stream]);
+    await inTime(this.#options.clock, OPEN_MS, opened);
   }
 
   #questions(ask: RequestSide["ask"]): ServerQuestions {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../base/clock.ts";
+import { type Clock, delay } from "../../../base/clock.ts";
 
 const SECOND_MS = 1000;
 
@@ -28,6 +28,6 @@ export class RatePause {
     this.#bytes += bytes;
     if (this.#items < this.#maxItems && this.#bytes < this.#maxBytes) return;
     const restMs = this.#began + SECOND_MS - now;
-    await new Promise<void>((resolve) => this.#clock.setTimer(resolve, restMs));
+    await delay(this.#clock, restMs);
   }
 }

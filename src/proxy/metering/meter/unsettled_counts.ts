@@ -1,4 +1,4 @@
-import type { Clock } from "../../../base/clock.ts";
+import { type Clock, inTime } from "../../../base/clock.ts";
 
 /** Decoding what was received takes milliseconds; a report must not wait for a busy processor either. */
 const MAX_WAIT_MS = 1000;
@@ -20,9 +20,6 @@ export class UnsettledCounts {
   /** Resolves when the responses until now are counted, after a second at the latest. */
   async settled(): Promise<void> {
     if (this.#counts.size === 0) return;
-    const late = Promise.withResolvers<void>();
-    const cancel = this.#clock.setTimer(late.resolve, MAX_WAIT_MS);
-    await Promise.race([Promise.all(this.#counts), late.promise]);
-    cancel();
+    await inTime(this.#clock, MAX_WAIT_MS, Promise.all(this.#counts));
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../base/clock.ts";
+import { type Clock, inTime } from "../../../base/clock.ts";
 import type { ExportResult } from "./export_result.ts";
 
 /** Reason for which records were dropped. */
@@ -78,10 +78,7 @@ export class Delivery {
     this.#wake?.();
     if (this.#queue.length > 0 && this.#sending === undefined) this.#start();
     if (this.#sending === undefined) return;
-    const late = Promise.withResolvers<void>();
-    const cancelTimer = this.#options.clock.setTimer(late.resolve, timeoutMs);
-    await Promise.race([this.#sending, late.promise]);
-    cancelTimer();
+    await inTime(this.#options.clock, timeoutMs, this.#sending);
     const left = this.#queue.length;
     this.#queue = [];
     if (left > 0) this.#options.onDropped("unavailable", left);
