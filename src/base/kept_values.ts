@@ -18,3 +18,16 @@ export class KeptValues<K, V> {
     return value;
   }
 }
+
+/** Sets an entry as the newest one of a map; beyond `max` entries, the oldest is removed. */
+export function setNewest<K, V>(
+  map: Map<K, V>,
+  key: K,
+  value: V,
+  max: number,
+): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= max) return;
+  for (const oldest of map.keys()) return void map.delete(oldest);
+}

@@ -1,6 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import { type Clock, recentTime } from "../../base/clock.ts";
 import { ConnectionRequiredError, GatewayError } from "../../base/errors.ts";
+import { setNewest } from "../../base/kept_values.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
 import {
   type BackendCredentials,
@@ -218,12 +219,7 @@ export class BackendTokens {
       proofKey: undefined,
     };
     entry.movedAt = now;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    const oldest = this.#entries.keys().next().value;
-    if (this.#entries.size > MAX_TOKENS && oldest !== undefined) {
-      this.#entries.delete(oldest);
-    }
+    setNewest(this.#entries, key, entry, MAX_TOKENS);
     return entry;
   }
 

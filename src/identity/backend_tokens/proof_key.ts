@@ -5,6 +5,7 @@ import {
   type JsonObject,
   stringMember,
 } from "../../base/json.ts";
+import { setNewest } from "../../base/kept_values.ts";
 import { type Challenge, parameterOf } from "../../http/challenges.ts";
 
 /** A request that a proof is for. */
@@ -107,13 +108,7 @@ export class ProofKey {
   ): void {
     if (nonce === undefined || nonce === "") return;
     if (nonce.length > MAX_NONCE_LENGTH) return;
-    const place = placeOf(url, token);
-    this.#nonces.delete(place);
-    this.#nonces.set(place, nonce);
-    const oldest = this.#nonces.keys().next().value;
-    if (this.#nonces.size > MAX_NONCES && oldest !== undefined) {
-      this.#nonces.delete(oldest);
-    }
+    setNewest(this.#nonces, placeOf(url, token), nonce, MAX_NONCES);
   }
 
   #key(): Promise<CryptoKey> {

@@ -1,4 +1,5 @@
 import type { Cancellation } from "../../base/cancellation.ts";
+import { setNewest } from "../../base/kept_values.ts";
 import type { TokenClient } from "./backend_credentials.ts";
 import {
   authenticate,
@@ -121,12 +122,7 @@ export class TokenEndpoints {
         },
       ),
     };
-    this.#servers.delete(key);
-    this.#servers.set(key, next);
-    const oldest = this.#servers.keys().next().value;
-    if (this.#servers.size > MAX_SERVERS && oldest !== undefined) {
-      this.#servers.delete(oldest);
-    }
+    setNewest(this.#servers, key, next, MAX_SERVERS);
     return await next.metadata;
   }
 

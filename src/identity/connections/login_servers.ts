@@ -1,5 +1,7 @@
 import { type Cancellation, unlessCancelled } from "../../base/cancellation.ts";
 import { isJsonObject, parseJson, stringsAt } from "../../base/json.ts";
+import { setNewest } from "../../base/kept_values.ts";
+import { serverMetadataUrls } from "../../base/wire/server_metadata_urls.ts";
 import {
   loadOAuthLibrary,
   type ServerMetadata,
@@ -15,10 +17,6 @@ import {
 } from "../backend_tokens/server_requests.ts";
 import { parameterOf, parseChallenges } from "../../http/challenges.ts";
 import { guardedAddress } from "../documents/guarded_address.ts";
-import {
-  appendedMetadataUrl,
-  insertedMetadataUrl,
-} from "../providers/provider_urls.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
 
 /** The authorization server of a backend. */
@@ -121,12 +119,7 @@ export class LoginServers {
   }
 
   #remember(key: string, next: KnownMetadata): KnownMetadata {
-    this.#known.delete(key);
-    this.#known.set(key, next);
-    const oldest = this.#known.keys().next().value;
-    if (this.#known.size > MAX_KNOWN && oldest !== undefined) {
-      this.#known.delete(oldest);
-    }
+    setNewest(this.#known, key, next, MAX_KNOWN);
     next.metadata.catch(() => {
       if (this.#known.get(key) === next) this.#known.delete(key);
     });
@@ -181,16 +174,8 @@ export class LoginServers {
   ): Promise<ServerMetadata> {
     const { cancellation } = this.#options;
     const oauth = await loadOAuthLibrary();
-    const { origin, pathname } = new URL(issuer);
-    const urls = new Set([
-      insertedMetadataUrl(issuer),
-      ...(pathname === "/"
-        ? []
-        : [`${origin}/.well-known/openid-configuration${pathname}`]),
-      appendedMetadataUrl(issuer),
-    ]);
     let failure: unknown;
-    for (const url of urls) {
+    for (const url of serverMetadataUrls(new URL(issuer))) {
       try {
         const response = await this.#fetch(url, login, cancellation);
         return await oauth.processDiscoveryResponse(new URL(issuer), response);

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { setNewest } from "../../base/kept_values.ts";
 import { recordKey, type VaultId } from "./vault_seal.ts";
 
 /** While a server does not respond, a token that has not ended is used for so long before the next attempt. */
@@ -17,13 +18,8 @@ export class RenewalPauses {
 
   /** Begins a pause. */
   begin(id: VaultId): void {
-    const key = String(recordKey(id));
-    this.#ends.delete(key);
-    this.#ends.set(key, this.#clock.monotonic() + PAUSE_MS);
-    const oldest = this.#ends.keys().next().value;
-    if (this.#ends.size > MAX_PAUSES && oldest !== undefined) {
-      this.#ends.delete(oldest);
-    }
+    const end = this.#clock.monotonic() + PAUSE_MS;
+    setNewest(this.#ends, String(recordKey(id)), end, MAX_PAUSES);
   }
 
   /** Reports whether a record has one now. */

@@ -1,4 +1,5 @@
 import { recentTime } from "../../base/clock.ts";
+import { setNewest } from "../../base/kept_values.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
 import { legacyRevisions } from "../protocol/revisions.ts";
 import { ClientSession } from "./client_session.ts";
@@ -59,11 +60,7 @@ export class ClientSessions {
     if (known !== undefined && !isTooOld(known, clock.now())) return known;
     const facts = openSession(seal, id, clock.now());
     if (facts === undefined) return undefined;
-    if (this.#opened.size >= MAX_OPENED) {
-      const [oldest = ""] = this.#opened.keys();
-      this.#opened.delete(oldest);
-    }
-    this.#opened.set(id, facts);
+    setNewest(this.#opened, id, facts, MAX_OPENED);
     return facts;
   }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Clock, delay } from "../../base/clock.ts";
+import { setNewest } from "../../base/kept_values.ts";
 import type { PasswordCheck } from "./htpasswd.ts";
 import { TurnQueue } from "./turn_queue.ts";
 
@@ -117,12 +118,8 @@ class VerdictCache {
   }
 
   add(key: string): void {
-    this.#until.delete(key);
-    const [oldest] = this.#until.keys();
-    if (oldest !== undefined && this.#until.size >= MAX_VERDICTS) {
-      this.#until.delete(oldest);
-    }
-    this.#until.set(key, this.#clock.monotonic() + VERDICT_MS);
+    const until = this.#clock.monotonic() + VERDICT_MS;
+    setNewest(this.#until, key, until, MAX_VERDICTS);
   }
 }
 

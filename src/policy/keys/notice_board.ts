@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { setNewest } from "../../base/kept_values.ts";
 import type { BudgetReading } from "../../ratelimit/budget/budget.ts";
 import type { CallerBudget } from "./key_caller.ts";
 
@@ -34,12 +35,8 @@ export class GivenNotices {
     const key = noticeKey(notice).join(" ");
     const now = this.#clock.monotonic();
     if ((this.#untilBy.get(key) ?? -Infinity) > now) return false;
-    const [oldest] = this.#untilBy.keys();
-    if (oldest !== undefined && this.#untilBy.size >= MAX_NOTICES) {
-      this.#untilBy.delete(oldest);
-    }
-    this.#untilBy.delete(key);
-    this.#untilBy.set(key, now + 1000 * notice.resetSeconds);
+    const until = now + 1000 * notice.resetSeconds;
+    setNewest(this.#untilBy, key, until, MAX_NOTICES);
     return true;
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { setNewest } from "../../base/kept_values.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { Backend } from "../../snapshot/backend.ts";
 import { modelOf } from "../../llm/llm_target.ts";
@@ -97,10 +98,7 @@ export class ModelStates {
       () => new Map(),
     );
     const state = models.get(model) ?? new ModelState();
-    models.delete(model);
-    models.set(model, state);
-    const [oldest] = models.keys();
-    if (models.size > MAX_MODELS && oldest !== undefined) models.delete(oldest);
+    setNewest(models, model, state, MAX_MODELS);
     return state;
   }
 

@@ -7,6 +7,7 @@ import {
   parseJson,
 } from "../../../base/json.ts";
 import type { EgressPolicy } from "../../../base/wire/egress_policy.ts";
+import { setNewest } from "../../../base/kept_values.ts";
 import { ClientCounts } from "../../../http/server/contract/client_counts.ts";
 import { fetchDocument } from "../../documents/document_client.ts";
 import { guardedAddress } from "../../documents/guarded_address.ts";
@@ -107,12 +108,7 @@ export class ClientDocuments {
   }
 
   #remember(url: string, entry: Remembered): void {
-    this.#remembered.delete(url);
-    this.#remembered.set(url, entry);
-    const [oldest] = this.#remembered.keys();
-    if (this.#remembered.size > MAX_REMEMBERED && oldest !== undefined) {
-      this.#remembered.delete(oldest);
-    }
+    setNewest(this.#remembered, url, entry, MAX_REMEMBERED);
   }
 
   async #fetch(url: string, cancellation: Cancellation): Promise<OAuthClient> {

@@ -1,6 +1,7 @@
 import { Cancellation } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
+import { setNewest } from "../../../base/kept_values.ts";
 import { type KeySet, type KeySource, readKeySet } from "../../keys/key_set.ts";
 import { OAuthError } from "../protocol/oauth_error.ts";
 import type { ClientDocuments } from "./client_documents.ts";
@@ -53,12 +54,7 @@ export class ClientKeys {
     }
     const keys = this.#documents.fetchKeys(url, new Cancellation()).then(read);
     keys.catch(() => {});
-    this.#known.delete(url);
-    this.#known.set(url, { keys, fetchedAt: now });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_KNOWN && oldest !== undefined) {
-      this.#known.delete(oldest);
-    }
+    setNewest(this.#known, url, { keys, fetchedAt: now }, MAX_KNOWN);
     return keys;
   }
 }

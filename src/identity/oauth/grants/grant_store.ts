@@ -1,5 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
+import { setNewest } from "../../../base/kept_values.ts";
 import { OAuthError } from "../protocol/oauth_error.ts";
 import type { GrantId, GrantRecord } from "./grant_record.ts";
 
@@ -122,11 +123,7 @@ export class MemoryGrantStore implements GrantStore {
 
   add(grant: GrantRecord, untilMs: number): Promise<void> {
     if (this.#ended.has(grant.id)) return Promise.resolve();
-    this.#grants.set(grant.id, { ...grant, untilMs });
-    const [oldest] = this.#grants.keys();
-    if (this.#grants.size > MAX_GRANTS && oldest !== undefined) {
-      this.#grants.delete(oldest);
-    }
+    setNewest(this.#grants, grant.id, { ...grant, untilMs }, MAX_GRANTS);
     return Promise.resolve();
   }
 
@@ -149,11 +146,7 @@ export class MemoryGrantStore implements GrantStore {
   end({ id: grant }: GrantId, untilMs: number): Promise<void> {
     this.#grants.delete(grant);
     forgetExpired(this.#ended, this.#clock.now());
-    const [oldest] = this.#ended.keys();
-    if (this.#ended.size >= MAX_GRANTS && oldest !== undefined) {
-      this.#ended.delete(oldest);
-    }
-    this.#ended.set(grant, untilMs);
+    setNewest(this.#ended, grant, untilMs, MAX_GRANTS);
     return Promise.resolve();
   }
 
@@ -164,24 +157,15 @@ export class MemoryGrantStore implements GrantStore {
   useToken(grant: string, number: number): Promise<TokenUse> {
     const use = { number, usedAt: this.#clock.now() };
     const rating = rateUse(this.#tokens.get(grant), use);
-    if (rating === "first") this.#remember(grant, use);
+    if (rating === "first") setNewest(this.#tokens, grant, use, MAX_GRANTS);
     return Promise.resolve(rating);
   }
 
   releaseToken(grant: string, number: number): Promise<void> {
     if (this.#tokens.get(grant)?.number === number) {
-      this.#remember(grant, withoutUse(number));
+      setNewest(this.#tokens, grant, withoutUse(number), MAX_GRANTS);
     }
     return Promise.resolve();
-  }
-
-  #remember(grant: string, token: LastToken): void {
-    this.#tokens.delete(grant);
-    this.#tokens.set(grant, token);
-    const [oldest] = this.#tokens.keys();
-    if (this.#tokens.size > MAX_GRANTS && oldest !== undefined) {
-      this.#tokens.delete(oldest);
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import { setNewest } from "../../../base/kept_values.ts";
 import {
   type ParameterHeader,
   readParameterHeaders,
@@ -136,13 +137,9 @@ export class ServerLists {
     const list = before !== undefined && isSame(before, renewed)
       ? before
       : renewed;
-    this.#kept.delete(key);
     this.#tools.clear();
-    this.#kept.set(key, { list, fetchedAt: this.#clock.monotonic() });
-    const oldest = this.#kept.keys().next().value;
-    if (this.#kept.size > MAX_LISTS && oldest !== undefined) {
-      this.#kept.delete(oldest);
-    }
+    const fetchedAt = this.#clock.monotonic();
+    setNewest(this.#kept, key, { list, fetchedAt }, MAX_LISTS);
     return list;
   }
 }
