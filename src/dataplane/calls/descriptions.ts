@@ -4,6 +4,7 @@ import type { DescribedServerTools } from "../../mcp/approval/tool_descriptions.
 import type { McpServerStatus } from "../../mcp/servers/server_status.ts";
 import type { Description } from "../../compile/describe/describe.ts";
 import type { DescribedPart, Outline } from "../../compile/describe/outline.ts";
+import type { LoggedRequest } from "../../telemetry/requests/logged_request.ts";
 import type { WatcherState } from "../../telemetry/trace/trace_watchers.ts";
 import type {
   DocumentDescription,
@@ -63,23 +64,24 @@ export interface ConnectionTask {
 }
 
 /** A request under way. */
-export interface RequestTask {
-  /** Value of `x-request-id`. */
-  readonly id: string;
+export interface RequestTask extends
+  Pick<
+    LoggedRequest,
+    | "id"
+    | "method"
+    | "host"
+    | "path"
+    | "gateway"
+    | "route"
+    | "backend"
+    | "retries"
+  > {
   readonly phase: RequestPhase;
   readonly ageMs: number;
-  readonly method: string;
-  readonly host: string;
-  /** Without the query. */
-  readonly path: string;
-  readonly gateway: string | null;
-  readonly route: string | null;
-  readonly backend: string | null;
   /** `host:port`. */
   readonly endpoint: string | null;
   /** Identity of the client, once it is verified. */
   readonly client: string | null;
-  readonly retries: number;
 }
 
 /** The stage of a request: `upstream` until the response head arrives, `response` until the last byte is sent. */

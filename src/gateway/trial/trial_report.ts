@@ -1,4 +1,5 @@
 import type { ReplayableRequest } from "../../proxy/exchange/replayable_request.ts";
+import type { LoggedRequest } from "../../telemetry/requests/logged_request.ts";
 import type { ReplayOutcome } from "./replay.ts";
 
 /** Effect of a change on requests that have ended. */
@@ -25,17 +26,14 @@ const trialChanges = [
 export type TrialChange = typeof trialChanges[number];
 
 /** A request whose outcome changes. */
-export interface TrialExample {
+export interface TrialExample extends
+  Pick<
+    LoggedRequest,
+    "time" | "method" | "path" | "key" | "model" | "route"
+  > {
   readonly change: TrialChange;
-  /** Acceptance, RFC 3339. */
-  readonly time: string;
-  readonly method: string;
-  readonly path: string;
-  readonly key: string | null;
   readonly team: string | null;
   readonly user: string | null;
-  readonly model: string | null;
-  readonly route: string | null;
   readonly because: string | null;
 }
 

@@ -19,6 +19,8 @@ import {
   clientOf,
   type Connection,
   type Grant,
+  type GrantFacts,
+  readGrantFacts,
   withGrant,
 } from "./granted_connection.ts";
 import type { LoginClients } from "./login_clients.ts";
@@ -35,16 +37,9 @@ export interface ConnectionLoginsOptions {
 }
 
 /** A login that was started, until its user comes back. */
-interface PendingLogin {
+interface PendingLogin extends GrantFacts {
   readonly state: string;
   readonly verifier: string;
-  readonly scopes: readonly string[];
-  readonly issuer: string;
-  readonly resource: string;
-  readonly clientId: string;
-  readonly clientSecret: string | undefined;
-  /** Key that the tokens have to be bound to. */
-  readonly proofKey: ProofKey | undefined;
 }
 
 /** The user came back without a login; the message is for the user. */
@@ -278,19 +273,9 @@ function pendingId(
 }
 
 function readPending(value: JsonObject): PendingLogin | undefined {
-  const login = readMembers(value, {
-    state: "string",
-    verifier: "string",
-    issuer: "string",
-    resource: "string",
-    clientId: "string",
-    scopes: "strings",
-  }, { clientSecret: "string" });
-  const { proofKey } = value;
-  return login && {
-    ...login,
-    proofKey: proofKey === undefined ? undefined : ProofKey.read(proofKey),
-  };
+  const facts = readGrantFacts(value);
+  const own = readMembers(value, { state: "string", verifier: "string" });
+  return facts && own && { ...facts, ...own };
 }
 
 /** An error that a user may see in full. */

@@ -8,14 +8,8 @@ import type {
   UserLogin,
 } from "../backend_tokens/backend_credentials.ts";
 
-/** A grant of a user to the gateway at the authorization server of a backend. */
-export interface Connection {
-  readonly token: string;
-  /** Milliseconds since the epoch; `undefined` if the server does not say it. */
-  readonly endsAt: number | undefined;
-  readonly refreshToken: string | undefined;
-  /** Key that the tokens are bound to; `undefined` for whoever bears them. */
-  readonly proofKey: ProofKey | undefined;
+/** Client, server and scopes of a grant, from the start of the login. */
+export interface GrantFacts {
   readonly scopes: readonly string[];
   /** Authorization server. */
   readonly issuer: string;
@@ -24,6 +18,16 @@ export interface Connection {
   readonly clientId: string;
   /** Secret that the server has given a registered client. */
   readonly clientSecret: string | undefined;
+  /** Key that the tokens are bound to; `undefined` for whoever bears them. */
+  readonly proofKey: ProofKey | undefined;
+}
+
+/** A grant of a user to the gateway at the authorization server of a backend. */
+export interface Connection extends GrantFacts {
+  readonly token: string;
+  /** Milliseconds since the epoch; `undefined` if the server does not say it. */
+  readonly endsAt: number | undefined;
+  readonly refreshToken: string | undefined;
   /** Milliseconds since the epoch. */
   readonly connectedAt: number;
 }
@@ -101,17 +105,26 @@ export function writeConnection(connection: Connection): JsonObject {
 
 /** Reads a record; `undefined` if it is none. */
 export function readConnection(value: JsonObject): Connection | undefined {
-  const connection = readMembers(value, {
-    token: "string",
+  const facts = readGrantFacts(value);
+  const connection = readMembers(
+    value,
+    { token: "string", connectedAt: "number" },
+    { endsAt: "number", refreshToken: "string" },
+  );
+  return facts && connection && { ...facts, ...connection };
+}
+
+/** Reads a record of a login or of a connection; `undefined` if it is none. */
+export function readGrantFacts(value: JsonObject): GrantFacts | undefined {
+  const facts = readMembers(value, {
+    scopes: "strings",
     issuer: "string",
     resource: "string",
     clientId: "string",
-    scopes: "strings",
-    connectedAt: "number",
-  }, { endsAt: "number", refreshToken: "string", clientSecret: "string" });
+  }, { clientSecret: "string" });
   const { proofKey } = value;
-  return connection && {
-    ...connection,
+  return facts && {
+    ...facts,
     proofKey: proofKey === undefined ? undefined : ProofKey.read(proofKey),
   };
 }

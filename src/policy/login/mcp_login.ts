@@ -60,18 +60,24 @@ export interface LoginSecrets {
 }
 
 /** Dependencies of `McpLogin`. */
-export interface McpLoginOptions {
-  readonly issuer: string;
-  readonly audience: string | undefined;
+export interface McpLoginOptions extends LoginProvider {
   readonly audienceParameter: ProviderAdapter["audienceParameter"];
   readonly login: ProviderAdapter["login"];
-  readonly secrets: LoginSecrets;
   readonly metadata: RemoteMetadata;
+  addressOf(url: string): DocumentAddress;
+}
+
+/** The identity provider at which users log in, and the tokens that the gateway accepts. */
+export interface LoginProvider {
+  readonly issuer: string;
+  /** The first of the audiences. */
+  readonly audience: string | undefined;
   readonly services: PolicyServices;
+  /** For issuer mode `Proxied`. */
+  readonly secrets: LoginSecrets;
   /** Reads the tokens of the provider. */
   readonly tokens: ProviderVerifier;
   readonly machines: MachineAccess;
-  addressOf(url: string): DocumentAddress;
 }
 
 /** Clients and identity providers of the configuration, for tokens without a login at the gateway. */

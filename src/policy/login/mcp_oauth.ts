@@ -1,7 +1,4 @@
-import {
-  type PolicyServices,
-  servicesIn,
-} from "../contract/policy_services.ts";
+import { servicesIn } from "../contract/policy_services.ts";
 import { loginServices } from "./login_services.ts";
 import type { JwtAuthentication } from "./jwt_schema.ts";
 import { describeError } from "../../base/errors.ts";
@@ -48,12 +45,7 @@ import type {
   PolicyOutcome,
   ReadableBy,
 } from "../contract/policy.ts";
-import {
-  type LoginSecrets,
-  type MachineAccess,
-  McpLogin,
-  type ProviderVerifier,
-} from "./mcp_login.ts";
+import { type LoginProvider, McpLogin } from "./mcp_login.ts";
 import { waitFor } from "../contract/policy_trace.ts";
 import { removeLoginCookies } from "../../identity/oauth/endpoints/login_session.ts";
 import { issuerModeOf } from "./login_provider.ts";
@@ -67,19 +59,11 @@ import {
 type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
 
 /** The identity provider behind the endpoints. */
-export interface McpProvider {
-  readonly issuer: string;
+export interface McpProvider extends LoginProvider {
   /** Issuers whose tokens are accepted too. */
   readonly otherIssuers: readonly string[];
-  /** The first of the audiences. */
-  readonly audience: string | undefined;
   /** Backend with its keys; if it is the issuer's host, the metadata is fetched from it too. */
   readonly server: DocumentServer | undefined;
-  readonly services: PolicyServices;
-  /** For issuer mode `Proxied`. */
-  readonly secrets: LoginSecrets;
-  readonly tokens: ProviderVerifier;
-  readonly machines: MachineAccess;
 }
 
 /** The OAuth endpoints of a protected MCP server: metadata of resource and authorization server, and registration. */

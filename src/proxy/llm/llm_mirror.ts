@@ -7,6 +7,7 @@ import { detectLlmApi } from "../../llm/llm_api.ts";
 import type { LlmTarget } from "../../llm/llm_target.ts";
 import type { TokenUsage } from "../../llm/usage/token_usage.ts";
 import type { Backend } from "../../snapshot/backend.ts";
+import type { CopiedRequest } from "../../telemetry/traffic/traffic_bucket.ts";
 import type { AttemptTarget } from "../balancing/attempt_target.ts";
 import { TokenMeter } from "../metering/meter/token_meter.ts";
 import {
@@ -20,17 +21,7 @@ import type { LlmCall } from "./llm_call.ts";
 import { sendToProvider } from "./llm_sender.ts";
 
 /** The response of a provider to the copy of a request. */
-export interface MirroredAnswer {
-  readonly backend: string;
-  /** Status, or the code of an error. */
-  readonly status: string;
-  /** Time until the head of the response, or the error. */
-  readonly latencyMs: number;
-  /** Time until the first output of a stream; `undefined` for other responses. */
-  readonly firstTokenMs: number | undefined;
-  /** Tokens and cost; `undefined` for errors. */
-  readonly usage: TokenUsage | undefined;
-}
+export type MirroredAnswer = Omit<CopiedRequest, "time" | "route">;
 
 /** Dependencies of copies for LLM providers. */
 export interface LlmMirrorOptions

@@ -6,30 +6,18 @@ import {
 } from "../../../http/own_cookies.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { readMembers } from "../../../base/json/record_members.ts";
+import {
+  type ClientLogin,
+  readClientLogin,
+} from "../grants/authorization_code.ts";
 import { MAX_SCOPE_LENGTH } from "../protocol/oauth_parameters.ts";
 import { type Seal, sha256 } from "../protocol/seal.ts";
 
 /** A login in progress: the client's request and the state that completes it. Kept in a sealed cookie. */
-export interface LoginSession {
-  /** Fingerprint of the client. */
-  readonly client: string;
-  /** Its name for admins. */
-  readonly clientName: string | undefined;
-  /** It signs its requests for tokens. */
-  readonly signs: boolean;
-  readonly redirectUri: string;
+export interface LoginSession extends ClientLogin {
   readonly state: string | undefined;
-  /** S256 challenge of the client's PKCE verifier. */
-  readonly challenge: string;
-  readonly scope: string | undefined;
-  /** Issuer for the client: the URL of the MCP server. */
-  readonly issuer: string;
-  /** PKCE verifier of the gateway towards the provider. */
-  readonly verifier: string;
   /** True once the user has agreed that this client may log in. */
   readonly approved: boolean;
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number;
 }
 
 /** Start of the names of all cookies of the gateway. */
@@ -187,19 +175,7 @@ export function removeLoginCookies(headers: HeaderList): void {
 }
 
 function decodeLogin(value: JsonObject): LoginSession | undefined {
-  const session = readMembers(value, {
-    client: "string",
-    redirectUri: "string",
-    challenge: "string",
-    issuer: "string",
-    verifier: "string",
-    approved: "boolean",
-    expiresAt: "number",
-  }, {
-    clientName: "string",
-    signs: "boolean",
-    state: "string",
-    scope: "string",
-  });
-  return session && { ...session, signs: session.signs === true };
+  const login = readClientLogin(value);
+  const own = readMembers(value, { approved: "boolean" }, { state: "string" });
+  return login && own && { ...login, ...own };
 }

@@ -2,10 +2,8 @@ import { readMembers } from "../../../base/json/record_members.ts";
 import type { Seal } from "../protocol/seal.ts";
 import type { GrantId } from "./grant_record.ts";
 
-/** A login that the client has not redeemed yet; sealed, it is the authorization code. */
-export interface AuthorizationCode {
-  /** ID of the code, and of the grant that it is redeemed for. */
-  readonly id: string;
+/** A login of a user for a client. */
+export interface ClientLogin {
   /** Fingerprint of the client. */
   readonly client: string;
   /** Name of the client for admins. */
@@ -16,13 +14,20 @@ export interface AuthorizationCode {
   /** S256 challenge of the client's PKCE verifier. */
   readonly challenge: string;
   readonly scope: string | undefined;
+  /** Issuer for the client: the URL of the MCP server. */
   readonly issuer: string;
-  /** Code of the provider; the gateway redeems it when the client redeems the gateway's. */
-  readonly providerCode: string;
   /** PKCE verifier of the gateway towards the provider. */
   readonly verifier: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
+}
+
+/** A login that the client has not redeemed yet; sealed, it is the authorization code. */
+export interface AuthorizationCode extends ClientLogin {
+  /** ID of the code, and of the grant that it is redeemed for. */
+  readonly id: string;
+  /** Code of the provider; the gateway redeems it when the client redeems the gateway's. */
+  readonly providerCode: string;
 }
 
 /** A refresh token of the provider, bound to a client; sealed, it is the refresh token of the gateway. */
@@ -57,17 +62,23 @@ export function openCode(
   seal: Seal,
   text: string,
 ): AuthorizationCode | undefined {
-  const code = readMembers(seal.open("code", text), {
-    id: "string",
+  const value = seal.open("code", text);
+  const login = readClientLogin(value);
+  const code = readMembers(value, { id: "string", providerCode: "string" });
+  return login && code && { ...login, ...code };
+}
+
+/** Reads what was sealed of a login; `undefined` if it is none. */
+export function readClientLogin(value: unknown): ClientLogin | undefined {
+  const login = readMembers(value, {
     client: "string",
     redirectUri: "string",
     challenge: "string",
     issuer: "string",
-    providerCode: "string",
     verifier: "string",
     expiresAt: "number",
   }, { clientName: "string", signs: "boolean", scope: "string" });
-  return code && { ...code, signs: code.signs === true };
+  return login && { ...login, signs: login.signs === true };
 }
 
 /** Seals a grant as the refresh token that the client gets. */
