@@ -1,6 +1,5 @@
-import { describeError } from "../../src/base/errors.ts";
 import { withOutcome } from "../access/audit_log.ts";
-import { json, text } from "../http/admin_responses.ts";
+import { json, storeUnavailable, text } from "../http/admin_responses.ts";
 import { get, post } from "../http/declare_endpoint.ts";
 import { integer, text as textParameter } from "../http/operation_text.ts";
 import {
@@ -70,7 +69,7 @@ export async function listConnections(
   try {
     return json(await dataPlane.call("userConnections", selection));
   } catch (error) {
-    return unavailable(error);
+    return storeUnavailable(error);
   }
 }
 
@@ -106,7 +105,7 @@ export async function revokeConnection(
       }`,
     );
   } catch (error) {
-    return unavailable(error);
+    return storeUnavailable(error);
   }
 }
 
@@ -115,8 +114,4 @@ function notConfigured(): Response {
     409,
     '"config.connections" is not set: users cannot connect accounts',
   );
-}
-
-function unavailable(error: unknown): Response {
-  return text(503, `cannot use the store: ${describeError(error)}`);
 }

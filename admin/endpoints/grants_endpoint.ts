@@ -1,6 +1,5 @@
-import { describeError } from "../../src/base/errors.ts";
 import { withOutcome } from "../access/audit_log.ts";
-import { json, text } from "../http/admin_responses.ts";
+import { json, storeUnavailable, text } from "../http/admin_responses.ts";
 import { get, post } from "../http/declare_endpoint.ts";
 import { integer, text as textParameter } from "../http/operation_text.ts";
 import {
@@ -68,7 +67,7 @@ export async function listGrants(
       hasMore: grants.length > limit,
     });
   } catch (error) {
-    return unavailable(error);
+    return storeUnavailable(error);
   }
 }
 
@@ -98,7 +97,7 @@ export async function revokeGrants(
       }`,
     );
   } catch (error) {
-    return unavailable(error);
+    return storeUnavailable(error);
   }
 }
 
@@ -112,8 +111,4 @@ function selectionOf(
     client: read("client"),
     resource: read("resource"),
   };
-}
-
-function unavailable(error: unknown): Response {
-  return text(503, `cannot use the store: ${describeError(error)}`);
 }

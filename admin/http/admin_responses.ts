@@ -1,3 +1,5 @@
+import { describeError } from "../../src/base/errors.ts";
+
 const securityHeaders = {
   "cache-control": "no-store",
   "content-security-policy":
@@ -14,6 +16,11 @@ export function text(
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   return respond(status, "text/plain; charset=utf-8", body + "\n", headers);
+}
+
+/** Creates the response to a request for which the store cannot be used. */
+export function storeUnavailable(error: unknown): Response {
+  return text(503, `cannot use the store: ${describeError(error)}`);
 }
 
 /** Creates an indented JSON response. */

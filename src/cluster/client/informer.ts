@@ -5,6 +5,7 @@ import { invalid, readLines, readList, readStatus } from "./api_responses.ts";
 import { ApiError, type KubernetesApi } from "./kubernetes_api.ts";
 import {
   isKubernetesObject,
+  isSameVersion,
   type KubernetesObject,
   objectKey,
   withoutManagedFields,
@@ -194,7 +195,7 @@ export class Informer {
     }
     for (const [key, now] of found) {
       const before = this.#items.get(key);
-      if (before === undefined || !isSame(before, now)) {
+      if (before === undefined || !isSameVersion(before, now)) {
         this.#set(key, now, before);
       }
     }
@@ -252,11 +253,6 @@ export class Informer {
   #reduce(object: KubernetesObject): KubernetesObject {
     return (this.#options.reduce ?? withoutManagedFields)(object);
   }
-}
-
-function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
-  return a.metadata.uid === b.metadata.uid &&
-    a.metadata.resourceVersion === b.metadata.resourceVersion;
 }
 
 function asError(error: unknown): Error {

@@ -55,3 +55,11 @@ export function withoutManagedFields(
   } = object.metadata;
   return { ...object, metadata };
 }
+
+/** Reports whether two copies are the same version of the same object. */
+export function isSameVersion(
+  { metadata: one }: KubernetesObject,
+  { metadata: other }: KubernetesObject,
+): boolean {
+  return one.uid === other.uid && one.resourceVersion === other.resourceVersion;
+}

@@ -2,6 +2,7 @@ import { type Clock, pause } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { readLines } from "../client/api_responses.ts";
 import {
+  isSameVersion,
   type KubernetesObject,
   objectKey,
 } from "../client/kubernetes_object.ts";
@@ -141,15 +142,10 @@ export class DeliveredFeed implements ClusterFeed {
     const before = items.get(key);
     const now = "gone" in change ? undefined : change.object;
     if (now === undefined) items.delete(key);
-    else if (before !== undefined && isSame(before, now)) return;
+    else if (before !== undefined && isSameVersion(before, now)) return;
     else items.set(key, now);
     this.#events.onChange(collection, now, before);
   }
-}
-
-function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
-  return a.metadata.uid === b.metadata.uid &&
-    a.metadata.resourceVersion === b.metadata.resourceVersion;
 }
 
 /** Aborts a stream on which nothing comes any more. */

@@ -154,6 +154,7 @@ function larger(one: number | null, other: number | null): number | null {
   return one === null || other !== null && other > one ? other : one;
 }
 
-function sum(numbers: readonly number[]): number {
+/** Adds numbers up. */
+export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }

@@ -26,6 +26,7 @@ import {
 } from "./bounded_stores.ts";
 import { type OwnKeysCommand, runOwnKeysCommand } from "../keyring/own_keys.ts";
 import { accountCalls } from "./account_calls.ts";
+import { sum } from "./backend_tasks.ts";
 import { grantCalls } from "./grant_calls.ts";
 import { mcpCalls } from "./mcp_calls.ts";
 import { mergeMetrics } from "./merge_metrics.ts";
@@ -301,8 +302,4 @@ function found<Part>(
   results: readonly ThreadResult<Part>[],
 ): readonly NonNullable<Part>[] {
   return results.flatMap(({ part }) => part ?? []);
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

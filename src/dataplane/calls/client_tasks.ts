@@ -4,6 +4,7 @@ import { Exchange } from "../../proxy/exchange/exchange.ts";
 import { clientOf } from "../../policy/authentication/request_identity.ts";
 import type { PortConnections } from "../../proxy/ports/listeners.ts";
 import { pathOf } from "../../route/normalize_target.ts";
+import { sum } from "./backend_tasks.ts";
 import type {
   ConnectionTask,
   ListenerTask,
@@ -159,8 +160,4 @@ function limitTasks(
     ...listener,
     connections: listener.connections.filter((each) => shown.has(each)),
   }));
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

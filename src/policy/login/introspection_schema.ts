@@ -4,6 +4,10 @@ import {
   secretEntries,
   secretRefSchema,
 } from "../../api/resources/credentials/secret_value.ts";
+import {
+  authMethod,
+  keyId,
+} from "../../api/resources/credentials/token_client.ts";
 import { httpUrl } from "../../api/schema/scalars.ts";
 import * as s from "../../api/schema/schema.ts";
 
@@ -27,10 +31,7 @@ export const introspectionSchema = s.refine(
     ...clientSecretFields(
       "Secret of the client; write `${NAME}` to take it from the environment.",
     ),
-    authMethod: s.field(
-      "How the client sends its secret. Default: `Basic`, unless the metadata lists only `Post`.",
-      s.optional(s.oneOf(["Basic", "Post"])),
-    ),
+    authMethod,
     privateKey: s.field(
       "Private key (PEM) with which the client authenticates, in place of a secret (`private_key_jwt`).",
       s.optional(s.secret()),
@@ -43,10 +44,7 @@ export const introspectionSchema = s.refine(
       "Secret with the private key.",
       s.optional(secretRefSchema("policy", introspectionEntries.privateKey)),
     ),
-    keyId: s.field(
-      "Key ID in the header of assertions.",
-      s.optional(s.text(256)),
-    ),
+    keyId,
     response: s.field(
       "`Jwt` requires responses that the provider has signed (RFC 9701).",
       s.withDefault(s.oneOf(["Json", "Jwt"]), "Json"),

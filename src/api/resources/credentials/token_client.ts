@@ -9,6 +9,18 @@ export const scopeList = s.list(
   { max: 64 },
 );
 
+/** Field of a client with a secret. */
+export const authMethod = s.field(
+  "How the client sends its secret. Default: `Basic`, unless the metadata lists only `Post`.",
+  s.optional(s.oneOf(["Basic", "Post"])),
+);
+
+/** Field of a client with a private key. */
+export const keyId = s.field(
+  "Key ID in the header of assertions.",
+  s.optional(s.text(256)),
+);
+
 /** Fields of a client: the authorization server, the client that the gateway is there, and the tokens that it requests. */
 export const tokenClientEntries = {
   issuer: s.field(
@@ -27,18 +39,12 @@ export const tokenClientEntries = {
     "Secret of the client.",
     s.optional(secretValue("secret", secretEntries.clientSecret)),
   ),
-  authMethod: s.field(
-    "How the client sends its secret. Default: `Basic`, unless the metadata lists only `Post`.",
-    s.optional(s.oneOf(["Basic", "Post"])),
-  ),
+  authMethod,
   privateKey: s.field(
     "Private key (PEM) with which the client authenticates, in place of a secret (`private_key_jwt`).",
     s.optional(secretValue("private key", secretEntries.privateKey)),
   ),
-  keyId: s.field(
-    "Key ID in the header of assertions.",
-    s.optional(s.text(256)),
-  ),
+  keyId,
   signingAlgorithm: s.field(
     "Algorithm of assertions. Default: that of the key, and `RS256` for RSA.",
     s.optional(
