@@ -9,6 +9,7 @@ import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import type { Body } from "../../http/body.ts";
 import type { HeldBytes } from "../../http/body_memory.ts";
 import type { ResponseMessage } from "../../http/message.ts";
+import { ClientCounts } from "../../http/server/contract/client_counts.ts";
 import {
   assertUncompressed,
   withResponse,
@@ -68,8 +69,7 @@ export interface MediaRequest {
 export class RemoteMedia {
   readonly #options: RemoteMediaOptions;
   readonly #cache: MediaCache;
-  readonly #fetching = new Map<string, number>();
-  #total = 0;
+  readonly #fetching = new ClientCounts();
 
   constructor(options: RemoteMediaOptions) {
     this.#options = options;
@@ -225,22 +225,16 @@ export class RemoteMedia {
   }
 
   #start(host: string): () => void {
-    const ofHost = this.#fetching.get(host) ?? 0;
-    if (this.#total >= MAX_FETCHES || ofHost >= MAX_FETCHES_PER_HOST) {
+    const ofHost = this.#fetching.of(host);
+    const total = this.#fetching.total();
+    if (total >= MAX_FETCHES || ofHost >= MAX_FETCHES_PER_HOST) {
       throw new GatewayError(
         "body_memory_full",
         "gateway",
-        `Cannot fetch media from "${host}": ${ofHost} requests to it, and ${this.#total} to all hosts, are under way`,
+        `Cannot fetch media from "${host}": ${ofHost} requests to it, and ${total} to all hosts, are under way`,
       );
     }
-    this.#fetching.set(host, ofHost + 1);
-    this.#total++;
-    return () => {
-      this.#total--;
-      const left = (this.#fetching.get(host) ?? 0) - 1;
-      if (left > 0) this.#fetching.set(host, left);
-      else this.#fetching.delete(host);
-    };
+    return this.#fetching.add(host);
   }
 }
 
