@@ -119,11 +119,6 @@ export class RecordTableWriter extends RecordTable {
     return new RecordTableWriter(MIN_SLOTS, MIN_RECORD_BYTES);
   }
 
-  /** Number of records. */
-  get count(): number {
-    return this.#count;
-  }
-
   /** Size of the memory in bytes. */
   get bytes(): number {
     return this.memory.slots.byteLength + this.memory.records.byteLength;

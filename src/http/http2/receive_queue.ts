@@ -8,12 +8,8 @@ const SEGMENT_BYTES = 4 * 1024;
  */
 export class ReceiveQueue {
   #segments: Segment[] = [];
-  #size = 0;
-
   /** Unread bytes. */
-  get size(): number {
-    return this.#size;
-  }
+  #size = 0;
 
   /** Adds a copy of `bytes`. */
   push(bytes: Uint8Array): void {

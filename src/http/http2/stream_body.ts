@@ -36,11 +36,6 @@ export class StreamBody implements Body {
     this.#owner = owner;
   }
 
-  /** True after the last byte was read. */
-  get ended(): boolean {
-    return this.#ended;
-  }
-
   get hasArrived(): boolean | undefined {
     return this.length === undefined ? undefined : this.#stream.remoteEnded;
   }

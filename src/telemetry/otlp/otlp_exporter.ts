@@ -46,15 +46,6 @@ export class OtlpExporter {
     this.#logs.add(encodeLogRecord(record, this.#options.clock.now()));
   };
 
-  /** Records in the queues, and their capacity. */
-  get waiting(): { readonly used: number; readonly capacity: number } {
-    const [spans, logs] = [this.#spans.waiting, this.#logs.waiting];
-    return {
-      used: spans.used + logs.used,
-      capacity: spans.capacity + logs.capacity,
-    };
-  }
-
   /** Exports what is queued, and drops what is not sent within `timeoutMs`. */
   async close(timeoutMs: number): Promise<void> {
     await Promise.all([

@@ -37,16 +37,12 @@ export class DynamicTable {
   /** Fields in order of arrival; those before `#first` are evicted. */
   #fields: (TableField | undefined)[] = [];
   #first = 0;
+  /** Size of the fields in bytes (RFC 7541 section 4.1). */
   #size = 0;
   #maxSize: number;
 
   constructor(maxSize: number) {
     this.#maxSize = maxSize;
-  }
-
-  /** Size of the fields in bytes (RFC 7541 section 4.1). */
-  get size(): number {
-    return this.#size;
   }
 
   /** Returns a field by age; the newest has age 0. */
