@@ -1,4 +1,4 @@
-import { toLabelText, toNumber, toSeries, toText } from "./prometheus_text.ts";
+import { toLabelText, toNumber, toSeries } from "./prometheus_text.ts";
 
 /** A number that only grows. */
 export interface Counter {
@@ -123,18 +123,6 @@ export class MetricRegistry {
       }
     };
     this.#register({ name, type, help, merge, samples });
-  }
-
-  /**
-   * Returns the metrics in the Prometheus text format, version 0.0.4.
-   * @param names Only the metrics of these names.
-   */
-  collect(names?: ReadonlySet<string>): string {
-    let text = "";
-    for (const { name, type, help, samples } of this.#named(names)) {
-      text += toText({ name, type, help }, samples());
-    }
-    return text;
   }
 
   /**

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { metricsText } from "../../harness/telemetry/metrics_text.ts";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
 import { startTestGateway } from "../../harness/gateway/gateway.ts";
 import { fetchRaw } from "../../harness/clients/fetch_raw.ts";
@@ -96,7 +97,7 @@ function countsOf(
   { metrics }: Gateway,
 ): readonly (readonly [policy: string, route: string, count: number])[] {
   const names = new Set(["gateway_expression_failures_total"]);
-  const samples = metrics.registry.collect(names).matchAll(
+  const samples = metricsText(metrics.registry, names).matchAll(
     /\{policy="(.*)",route="(.*)"\} (\d+)/g,
   );
   return [...samples].map((

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import { inTime } from "../../../base/clock.ts";
+import { readMembers } from "../../../base/json/record_members.ts";
 import type { Log } from "../../../base/log.ts";
 import { redactUrl } from "../../../base/redaction.ts";
 import { KvStore, type KvStoreOptions } from "../../../kv/kv_store.ts";
@@ -64,9 +65,9 @@ export class KvStoredResponses implements StoredResponses {
     const read = async () => {
       while (parts.length < Math.min(count, MAX_PARTS)) {
         await this.#store.update(keyOf(name, parts.length), (value) => {
-          const [part, total] = readPart(value);
-          count = total;
-          if (part !== undefined) parts.push(part);
+          const found = readMembers(value, { part: "string", count: "number" });
+          count = found?.count ?? 0;
+          if (found !== undefined) parts.push(found.part);
           return undefined;
         });
       }
@@ -92,15 +93,6 @@ export class KvStoredResponses implements StoredResponses {
       return false;
     }
   }
-}
-
-/** Returns a part of a record, and the number of all; 0 if there is none. */
-function readPart(value: unknown): readonly [string | undefined, number] {
-  if (typeof value !== "object" || value === null) return [undefined, 0];
-  const { part, count } = { part: undefined, count: undefined, ...value };
-  return typeof part === "string" && typeof count === "number"
-    ? [part, count]
-    : [undefined, 0];
 }
 
 function keyOf(name: string, index: number): Deno.KvKey {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { metricsText } from "../../../harness/telemetry/metrics_text.ts";
 import {
   buildTree,
   hottest,
@@ -28,7 +29,7 @@ Deno.test("parseMetrics parses the output of the registry, including labels with
   counter.labels('q"\\\n,}', "x").inc(3);
   counter.labels("other", "x").inc(4);
 
-  const samples = parseMetrics(registry.collect());
+  const samples = parseMetrics(metricsText(registry));
 
   assert.deepEqual(samples[0], {
     name: "a_total",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { metricsText } from "../../../harness/telemetry/metrics_text.ts";
 import { GatewayError } from "../../../../src/base/errors.ts";
 import { createLogger } from "../../../../src/base/log.ts";
 import { parseLogFilter } from "../../../../src/base/log_filter.ts";
@@ -48,7 +49,7 @@ Deno.test("ServerWatch warns of each kind once a second, with the number of drop
     'warn\thttp\tTLS handshake failed port=3000 reason=not_tls error="no TLS" count=3',
     'warn\thttp\tTLS handshake failed port=3000 reason=not_tls src.addr=192.0.2.1:5 error="no TLS"',
   ]);
-  const text = metrics.registry.collect();
+  const text = metricsText(metrics.registry);
   assert.match(
     text,
     /^gateway_downstream_handshake_failures_total\{port="3000",reason="not_tls"\} 5$/m,
@@ -65,7 +66,7 @@ Deno.test("ServerWatch counts clients that send nothing, without a warning", () 
   watch.handshakeFailed(peer, { reason: "client_closed", message: "left" });
 
   assert.deepEqual(lines, []);
-  assert.match(metrics.registry.collect(), /reason="client_closed"\} 1$/m);
+  assert.match(metricsText(metrics.registry), /reason="client_closed"\} 1$/m);
 });
 
 Deno.test("ServerWatch logs connections at level debug", () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { metricsText } from "../../../harness/telemetry/metrics_text.ts";
 import { addStateMetrics } from "../../../../src/telemetry/metrics/state_metrics.ts";
 import {
   createGatewayMetrics,
@@ -18,7 +19,7 @@ Deno.test("GatewayMetrics count a finished request in all its metrics", () => {
 
   const served =
     'gateway="default",listener="http",route="mcp",backend="tools"';
-  const text = metrics.registry.collect();
+  const text = metricsText(metrics.registry);
   for (
     const line of [
       `gateway_requests_total{${served},method="GET",status="200",reason="upstream"} 1`,
@@ -39,7 +40,7 @@ Deno.test("GatewayMetrics count unknown methods as one", () => {
   metrics.recordRequest({ ...finishedRequest, method: "get" });
 
   assert.match(
-    metrics.registry.collect(),
+    metricsText(metrics.registry),
     /^gateway_requests_total\{.*method="other".*\} 2$/m,
   );
 });
@@ -56,7 +57,7 @@ Deno.test("GatewayMetrics count a request that no route served", () => {
     reason: "route_not_found",
   });
 
-  const text = metrics.registry.collect();
+  const text = metricsText(metrics.registry);
   assert.match(
     text,
     /^gateway_requests_total\{.*route="",backend="".*status="404",reason="route_not_found"\} 1$/m,
@@ -69,7 +70,7 @@ Deno.test("GatewayMetrics describe process and build", () => {
 
   clock.advance(1500);
 
-  const text = metrics.registry.collect();
+  const text = metricsText(metrics.registry);
   assert.match(text, /^gateway_build_info\{version="1\.2\.3"\} 1$/m);
   assert.match(text, /^process_start_time_seconds 1767225600$/m);
   assert.match(text, /^gateway_uptime_seconds 1\.5$/m);
@@ -95,7 +96,7 @@ Deno.test("addStateMetrics counts open connections", () => {
     globalLimiters: () => [],
   });
 
-  const text = metrics.registry.collect();
+  const text = metricsText(metrics.registry);
   assert.match(
     text,
     /^gateway_downstream_connections_active\{port="3000"\} 4$/m,
@@ -113,7 +114,7 @@ Deno.test("GatewayMetrics print valid Prometheus lines", () => {
   const { metrics } = createTestMetrics();
   metrics.recordRequest({ ...finishedRequest, route: 'a"b\\c' });
 
-  const lines = metrics.registry.collect().trimEnd().split("\n");
+  const lines = metricsText(metrics.registry).trimEnd().split("\n");
 
   const comment =
     /^# (?:HELP [a-z_]+ .+|TYPE [a-z_]+ (?:counter|gauge|histogram))$/;
@@ -141,7 +142,7 @@ Deno.test("GatewayMetrics count tokens once, those from the cache apart, and tim
     },
   });
 
-  const text = metrics.registry.collect();
+  const text = metricsText(metrics.registry);
   const of = 'route="mcp",backend="tools",model="m"';
   for (
     const line of [

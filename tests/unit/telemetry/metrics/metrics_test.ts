@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { metricsText } from "../../../harness/telemetry/metrics_text.ts";
 import { MetricRegistry } from "../../../../src/telemetry/metrics/metrics.ts";
 
 Deno.test("MetricRegistry prints counters and gauges in the text format", () => {
@@ -16,7 +17,7 @@ Deno.test("MetricRegistry prints counters and gauges in the text format", () => 
   open.labels().set(4);
 
   assert.equal(
-    registry.collect(),
+    metricsText(registry),
     `# HELP requests_total Requests
 # TYPE requests_total counter
 requests_total{method="GET",status="200"} 3
@@ -42,7 +43,7 @@ Deno.test("MetricRegistry prints a histogram with cumulative buckets", () => {
   }
 
   assert.equal(
-    registry.collect(),
+    metricsText(registry),
     `# HELP duration_seconds Duration
 # TYPE duration_seconds histogram
 duration_seconds_bucket{route="mcp",le="0.1"} 2
@@ -59,7 +60,7 @@ Deno.test("MetricRegistry prints a metric without labels before its first change
 
   registry.counter("errors_total", "Errors");
 
-  assert.match(registry.collect(), /^errors_total 0$/m);
+  assert.match(metricsText(registry), /^errors_total 0$/m);
 });
 
 Deno.test("MetricRegistry escapes label values and help", () => {
@@ -70,11 +71,11 @@ Deno.test("MetricRegistry escapes label values and help", () => {
   ).inc();
 
   assert.match(
-    registry.collect(),
+    metricsText(registry),
     /^# HELP odd_total A \\\\ and\\na "quote"$/m,
   );
   assert.match(
-    registry.collect(),
+    metricsText(registry),
     /^odd_total\{path="C:\\\\x \\"y\\"\\nz"\} 1$/m,
   );
 });
@@ -90,9 +91,9 @@ Deno.test("MetricRegistry reads a computed metric at each collection", () => {
     () => [[idle, "idle"]],
   );
 
-  const before = registry.collect();
+  const before = metricsText(registry);
   idle = 2;
-  const after = registry.collect();
+  const after = metricsText(registry);
 
   assert.match(before, /^pool\{state="idle"\} 1$/m);
   assert.match(after, /^pool\{state="idle"\} 2$/m);
@@ -104,7 +105,7 @@ Deno.test("MetricRegistry counts series beyond the bound of a family as one", ()
 
   for (let id = 0; id < 2500; id++) requests.labels(`id-${id}`).inc();
 
-  const samples = registry.collect().split("\n").filter((line) =>
+  const samples = metricsText(registry).split("\n").filter((line) =>
     line.startsWith("requests_total{")
   );
   assert.equal(samples.length, 2001);
