@@ -3,7 +3,7 @@ import { unlessCancelled } from "../../base/cancellation.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { UpstreamRequest } from "../../http/client/upstream.ts";
 import { HeaderList } from "../../http/header_list.ts";
-import { readBytes } from "./calls/rest_response.ts";
+import { readUpTo } from "../../http/read_bytes.ts";
 import { convertOnce } from "./conversion_thread.ts";
 import type {
   ConvertedDocument,
@@ -154,7 +154,7 @@ export class ApiDocument {
         throw fail(`its host responds with status ${status}`);
       }
       const { bytes, isCut } = await unlessCancelled(
-        readBytes(body, MAX_DOCUMENT_BYTES),
+        readUpTo(body, MAX_DOCUMENT_BYTES),
         cancellation,
       ).finally(() => body?.cancel("read"));
       if (isCut) throw fail("it is longer than 32 MB");

@@ -1,8 +1,10 @@
 import type { Cancellation } from "../../base/cancellation.ts";
-import { type Body, BytesBody } from "../../http/body.ts";
+import { frameMessage, unframeMessage } from "../../base/wire/grpc_frame.ts";
+import { BytesBody } from "../../http/body.ts";
 import type { Upstream } from "../../http/client/upstream.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
+import { readBytes } from "../../http/read_bytes.ts";
 import {
   type AuthorizerVerdict,
   deniedStatus,
@@ -22,8 +24,6 @@ export type AskAuthorizer = (
 ) => Promise<AuthorizerVerdict>;
 
 const METHOD = "/envoy.service.auth.v3.Authorization/Check";
-/** Length of the flag and the length before a message. */
-const PREFIX_BYTES = 5;
 const MAX_BYTES = 256 * 1024;
 
 /** Asks an authorizer by gRPC. */
@@ -32,21 +32,17 @@ export function grpcAuthorizer(
   authority: string,
 ): AskAuthorizer {
   return async (request, cancellation) => {
-    const message = encodeCheck(request);
-    const frame = new Uint8Array(PREFIX_BYTES + message.length);
-    new DataView(frame.buffer).setUint32(1, message.length);
-    frame.set(message, PREFIX_BYTES);
     const headers = HeaderList.from([
       ["content-type", "application/grpc"],
       ["te", "trailers"],
     ]);
     const response = await upstream.send(
       { ...plain, method: "POST", authority, target: METHOD, headers },
-      new BytesBody(frame),
+      new BytesBody(frameMessage(encodeCheck(request))),
       cancellation,
     );
     const { headers: head, body } = response;
-    const bytes = await readBytes(response);
+    const bytes = await readBytes(body, MAX_BYTES);
     const trailers = body?.trailers ?? head;
     const status = trailers.get("grpc-status") ?? head.get("grpc-status");
     if (status !== "0") {
@@ -56,18 +52,8 @@ export function grpcAuthorizer(
           : `gRPC status ${status.slice(0, 3)}`,
       );
     }
-    return decodeCheck(unwrap(bytes));
+    return decodeCheck(unframeMessage(bytes));
   };
-}
-
-/** Returns the message after its prefix; never compressed, because no encoding was offered. */
-function unwrap(frame: Uint8Array): Uint8Array {
-  const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
-  const length = frame.length - PREFIX_BYTES;
-  if (length < 0 || frame[0] !== 0 || view.getUint32(1) !== length) {
-    throw new Error("the response is not a single gRPC message");
-  }
-  return frame.subarray(PREFIX_BYTES);
 }
 
 /**
@@ -105,7 +91,7 @@ export function httpAuthorizer(
       hasBody ? new BytesBody(body) : undefined,
       cancellation,
     );
-    const bytes = await readBytes(response);
+    const bytes = await readBytes(response.body, MAX_BYTES);
     if (response.status >= 500) throw new Error(`status ${response.status}`);
     return response.status === 200
       ? readAllowed(response, copied)
@@ -144,33 +130,6 @@ function readDenied(
 function isFraming(name: string): boolean {
   return /^(?::.*|connection|content-length|content-encoding|date|expect|host|keep-alive|proxy-connection|server|te|trailer|transfer-encoding|upgrade|via)$/i
     .test(name);
-}
-
-async function readBytes(
-  { body }: { readonly body: Body | undefined },
-): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  while (body !== undefined) {
-    const chunk = await body.read();
-    if (chunk === undefined) break;
-    length += chunk.length;
-    if (length > MAX_BYTES + PREFIX_BYTES) {
-      const error = new RangeError(
-        `the response of the authorizer exceeds ${MAX_BYTES} bytes`,
-      );
-      body.cancel(error);
-      throw error;
-    }
-    chunks.push(chunk.slice());
-  }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }
 
 const plain = {

@@ -11,6 +11,11 @@ import type {
   OutgoingHttpHeaders,
 } from "node:http2";
 import type { Clock } from "../../base/clock.ts";
+import {
+  decodeStatusMessage,
+  frameMessage,
+  unframeMessage,
+} from "../../base/wire/grpc_frame.ts";
 
 /** Parameters of a call. */
 export interface UnaryCall {
@@ -34,8 +39,6 @@ class CallNotProcessed extends Error {
   override readonly name = "CallNotProcessed";
 }
 
-/** Length of the flag and length before a message. */
-const PREFIX_BYTES = 5;
 const MAX_RESPONSE_BYTES = 256 * 1024;
 const REFUSED_STREAM = 7;
 const CANCEL = 8;
@@ -77,10 +80,7 @@ function openStream(
     "grpc-timeout": `${timeoutMs}m`,
     te: "trailers",
   });
-  const frame = Buffer.alloc(PREFIX_BYTES + message.length);
-  frame.writeUInt32BE(message.length, 1);
-  frame.set(message, PREFIX_BYTES);
-  stream.end(frame);
+  stream.end(frameMessage(message));
   return stream;
 }
 
@@ -105,7 +105,7 @@ function readResponse(stream: ClientHttp2Stream): Promise<Uint8Array> {
     stream.on("trailers", (headers) => trailers = headers);
     stream.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= PREFIX_BYTES + MAX_RESPONSE_BYTES) return chunks.push(chunk);
+      if (size <= MAX_RESPONSE_BYTES) return chunks.push(chunk);
       reject(new Error(`the response exceeds ${MAX_RESPONSE_BYTES} bytes`));
       stream.close(CANCEL);
     });
@@ -119,7 +119,7 @@ function readResponse(stream: ClientHttp2Stream): Promise<Uint8Array> {
     stream.on("close", () => {
       try {
         checkStatus({ ...head, ...trailers });
-        resolve(unwrap(Buffer.concat(chunks)));
+        resolve(unframeMessage(Buffer.concat(chunks)));
       } catch (error) {
         reject(error);
       }
@@ -131,7 +131,8 @@ function checkStatus(headers: IncomingHttpHeaders): void {
   const { "grpc-status": status, "grpc-message": message } = headers;
   if (status === "0") return;
   if (status !== undefined) {
-    throw new Error(`gRPC status ${status}: ${decodePercents(message)}`);
+    const text = decodeStatusMessage(String(message ?? ""));
+    throw new Error(`gRPC status ${status}: ${text}`);
   }
   const httpStatus = headers[":status"];
   throw new Error(
@@ -139,20 +140,4 @@ function checkStatus(headers: IncomingHttpHeaders): void {
       ? "the connection was lost"
       : `no gRPC status, HTTP status ${httpStatus}`,
   );
-}
-
-function decodePercents(text: IncomingHttpHeaders[string]): string {
-  return String(text ?? "").replace(
-    /%([\da-f]{2})/gi,
-    (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-}
-
-/** Returns the message after its prefix; never compressed, because no encoding was offered. */
-function unwrap(frame: Buffer): Uint8Array {
-  const length = frame.length - PREFIX_BYTES;
-  if (length < 0 || frame[0] !== 0 || frame.readUInt32BE(1) !== length) {
-    throw new Error("the response is not a single gRPC message");
-  }
-  return frame.subarray(PREFIX_BYTES);
 }

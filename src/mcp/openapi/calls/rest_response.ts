@@ -1,6 +1,5 @@
-import { Buffer } from "node:buffer";
-import type { Body } from "../../../http/body.ts";
 import type { ResponseMessage } from "../../../http/message.ts";
+import { readUpTo } from "../../../http/read_bytes.ts";
 import type { RestResponse } from "./tool_result.ts";
 
 /** Longer responses are not read to the end. */
@@ -18,27 +17,6 @@ export async function readResponse(
   return {
     status,
     mediaType: headers.getJoined("content-type") ?? "",
-    ...await readBytes(body, MAX_BYTES, onChunk),
+    ...await readUpTo(body, MAX_BYTES, onChunk),
   };
-}
-
-/** Reads a body up to a limit; the rest of a longer one is discarded. @throws {GatewayError} */
-export async function readBytes(
-  body: Body | undefined,
-  limit: number,
-  onChunk?: () => void,
-): Promise<{ readonly bytes: Uint8Array; readonly isCut: boolean }> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  while (body !== undefined && length <= limit) {
-    const chunk = await body.read();
-    if (chunk === undefined) break;
-    onChunk?.();
-    // The buffer of a chunk is used again.
-    chunks.push(chunk.slice(0, limit - length));
-    length += chunk.length;
-  }
-  const isCut = length > limit;
-  if (isCut) body?.cancel("too long");
-  return { bytes: Buffer.concat(chunks), isCut };
 }

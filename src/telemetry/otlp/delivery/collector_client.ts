@@ -1,10 +1,11 @@
 import { Cancellation, createDeadline } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
-import { type Body, BytesBody } from "../../../http/body.ts";
+import { BytesBody } from "../../../http/body.ts";
 import { createUpstream } from "../../../http/client/pool/pooled_upstream.ts";
 import type { Upstream } from "../../../http/client/upstream.ts";
 import { HeaderList } from "../../../http/header_list.ts";
 import type { ResponseMessage } from "../../../http/message.ts";
+import { readBytes } from "../../../http/read_bytes.ts";
 import type {
   Collector,
   ExportProtocol,
@@ -72,7 +73,7 @@ export class CollectorClient implements Collector {
     );
     try {
       const response = await this.#send(signal, message, cancellation);
-      const body = await readAll(response.body);
+      const body = await readBytes(response.body, MAX_RESPONSE_BYTES);
       return this.#protocol.readResponse(response, body, this.#clock.now());
     } catch (error) {
       return { kind: "unavailable", error };
@@ -109,31 +110,4 @@ export class CollectorClient implements Collector {
       cancellation,
     );
   }
-}
-
-async function readAll(body: Body | undefined): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for (
-    let chunk = await body?.read();
-    chunk !== undefined;
-    chunk = await body?.read()
-  ) {
-    length += chunk.length;
-    if (length > MAX_RESPONSE_BYTES) {
-      const error = new Error(
-        `the response exceeds ${MAX_RESPONSE_BYTES} bytes`,
-      );
-      body?.cancel(error);
-      throw error;
-    }
-    chunks.push(chunk.slice());
-  }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }

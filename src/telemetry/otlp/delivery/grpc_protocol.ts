@@ -1,3 +1,8 @@
+import {
+  decodeStatusMessage,
+  frameMessage,
+  messageIn,
+} from "../../../base/wire/grpc_frame.ts";
 import type { HeaderList } from "../../../http/header_list.ts";
 import type { ExportProtocol } from "./export_result.ts";
 import { readExportResponse } from "./response_message.ts";
@@ -8,8 +13,6 @@ const services = {
   logs: "logs.v1.LogsService",
 } as const;
 
-/** Length of the flag and the length before a message. */
-const PREFIX_BYTES = 5;
 const STATUS_OK = "0";
 /**
  * CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE and DATA_LOSS, as OTLP says; RESOURCE_EXHAUSTED too, since the
@@ -33,16 +36,11 @@ export const grpcProtocol: ExportProtocol = {
   pathOf: (signal) =>
     `/opentelemetry.proto.collector.${services[signal]}/Export`,
   headers: [["content-type", "application/grpc"]],
-  encode(message) {
-    const frame = new Uint8Array(PREFIX_BYTES + message.length);
-    new DataView(frame.buffer).setUint32(1, message.length);
-    frame.set(message, PREFIX_BYTES);
-    return frame;
-  },
+  encode: frameMessage,
   readResponse({ status: httpStatus, headers, body }, frame) {
     const fields = body?.trailers ?? headers;
     const status = fields.get("grpc-status") ?? headers.get("grpc-status");
-    if (status === STATUS_OK) return readExportResponse(unwrap(frame));
+    if (status === STATUS_OK) return readExportResponse(messageIn(frame));
     const error = new Error(
       status === undefined
         ? `no gRPC status, HTTP status ${httpStatus}`
@@ -56,13 +54,5 @@ export const grpcProtocol: ExportProtocol = {
 };
 
 function messageOf(fields: HeaderList): string {
-  return (fields.get("grpc-message") ?? "").replace(
-    /%([\da-f]{2})/gi,
-    (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-}
-
-/** Returns the message after its prefix, empty without one; never compressed, because no encoding was offered. */
-function unwrap(frame: Uint8Array): Uint8Array {
-  return frame.subarray(PREFIX_BYTES);
+  return decodeStatusMessage(fields.get("grpc-message") ?? "");
 }
