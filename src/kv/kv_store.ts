@@ -134,17 +134,14 @@ export class KvStore {
     return result;
   }
 
-  /** Returns the values whose keys begin with `prefix` and a time from `since` on; rejects when the store fails. */
-  async list(
-    prefix: Deno.KvKey,
-    since: number,
-  ): Promise<readonly unknown[]> {
+  /** Returns the values whose keys begin with `prefix` and a time; rejects when the store fails. */
+  async list(prefix: Deno.KvKey): Promise<readonly unknown[]> {
     const { error } = this;
     if (error !== undefined) throw error;
     this.#opening ??= this.#open();
     const opening = this.#opening;
     try {
-      return await (await opening).list(prefix, since);
+      return await (await opening).list(prefix, 0);
     } catch (error) {
       this.#counters.failures++;
       this.#fail(opening, error);

@@ -38,18 +38,6 @@ export function askModel(prompt: string): InputRequest {
   };
 }
 
-/** Asks for the folders that the client works in. */
-export const askRoots: InputRequest = { method: "roots/list" };
-
-/** Returns what the user filled in; `undefined` unless the user accepted. */
-export function acceptedForm(
-  response: JsonObject | undefined,
-): JsonObject | undefined {
-  return response?.["action"] === "accept" && isJsonObject(response["content"])
-    ? response["content"]
-    : undefined;
-}
-
 /** Returns the text of the model's response; `undefined` unless there is one. */
 export function modelText(
   response: JsonObject | undefined,

@@ -12,13 +12,11 @@ export function tokenError(
   code: Code,
   { backend }: Pick<TokenClient, "backend">,
   problem: string,
-  options?: ErrorOptions,
 ): GatewayError {
   return new GatewayError(
     code,
     "gateway",
     `Cannot get a token for backend "${backend}": ${problem}`,
-    options,
   );
 }
 

@@ -84,7 +84,7 @@ export class ConnectionIndex {
     const { store, seal } = this.#options;
     const opened: ListedConnection[] = [];
     const unread = new Map<string, SealedConnection[]>();
-    for (const value of await store.list(listPrefix, 0)) {
+    for (const value of await store.list(listPrefix)) {
       const sealed = readText(value, "sealed");
       const found = seal.open(entryPurpose, sealed)?.value;
       const entry = found && readEntry(found);

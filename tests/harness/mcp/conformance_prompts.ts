@@ -1,5 +1,5 @@
 import { type Prompt, text } from "../../../cli/dev/mcp/offer.ts";
-import { acceptedForm } from "../../../cli/dev/mcp/input.ts";
+import { acceptedForm } from "./conformance_input.ts";
 import { askContext } from "./conformance_rounds.ts";
 import { embed, image, RED_PIXEL } from "./conformance_content.ts";
 

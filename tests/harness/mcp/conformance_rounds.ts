@@ -1,7 +1,5 @@
 import {
-  acceptedForm,
   askModel,
-  askRoots,
   askUser,
   type FormSchema,
   modelText,
@@ -12,6 +10,7 @@ import {
   text,
   type Tool,
 } from "../../../cli/dev/mcp/offer.ts";
+import { acceptedForm, askRoots } from "./conformance_input.ts";
 
 /** Tools of the scenarios for MCP 2026-07-28: input in several rounds, notifications, headers. */
 export const conformanceRounds: Readonly<Record<string, Tool>> = {

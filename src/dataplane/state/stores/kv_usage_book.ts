@@ -67,7 +67,7 @@ export class KvUsageBook implements UsageBook {
     const last = Math.min(until, now + 1);
     const step = usageUnits[unit];
     for (let start = startOf(unit, first); start < last; start += step) {
-      const found = await this.#store.list(entriesOf(unit, start), 0);
+      const found = await this.#store.list(entriesOf(unit, start));
       yield found.flatMap((value) => readRow(value) ?? []);
     }
   }

@@ -82,10 +82,13 @@ function isCall(part: Part): part is ToolCallPart {
   return part.type === "toolCall";
 }
 
+/** Marks that the APIs of Anthropic, OpenAI and Bedrock accept in a request. */
+const MAX_MARKS = 4;
+
 /** Keeps the last marks for the prompt cache: the next turn reads what they cover. */
-export function limitMarks(request: ChatRequest, max: number): ChatRequest {
+export function limitMarks(request: ChatRequest): ChatRequest {
   if (!hasMarks(request)) return request;
-  let left = max;
+  let left = MAX_MARKS;
   const keepLast = <Item extends object>(items: readonly Item[]) =>
     items.toReversed().map((item) => {
       if (!("cache" in item) || item.cache === undefined) return item;

@@ -20,8 +20,6 @@ import {
   writeSampling,
 } from "./openai_settings.ts";
 
-const MAX_MARKS = 4;
-
 /** Writes a mark of a text or an image. */
 type MarkWriter = (part: ContentPart) => JsonObject;
 
@@ -34,7 +32,7 @@ export function writeChatRequest(
   losses: Losses,
 ): JsonObject {
   dropHints(original, losses, "topK");
-  const request = limitMarks(original, MAX_MARKS);
+  const request = limitMarks(original);
   const { format, tools, toolChoice, stop, user, model } = request;
   const mark = markWriter(request, losses);
   const effort = writeEffort(request, losses);

@@ -27,7 +27,6 @@ import {
 import { writeContents, writeMark, type Writing } from "./converse_content.ts";
 import { writeSampling } from "./write_messages.ts";
 
-const MAX_MARKS = 4;
 /** In `requestMetadata`. */
 const userCharacters = /^[A-Za-z0-9\s:_@$#=/+,.-]{0,256}$/;
 /**
@@ -39,7 +38,7 @@ export function writeConverseRequest(
   losses: Losses,
 ): JsonObject {
   dropHints(original, losses, "seed", "frequencyPenalty", "presencePenalty");
-  const request = limitMarks(original, MAX_MARKS);
+  const request = limitMarks(original);
   const { model, names, stop, user, maxTokens } = request;
   const facts = converseFacts(model);
   const format = planFormat(request, facts.formats, losses);

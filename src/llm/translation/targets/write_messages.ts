@@ -31,8 +31,6 @@ import { plainText } from "./media_types.ts";
 
 /** Anthropic requires a limit; this one fits every model. */
 const DEFAULT_MAX_TOKENS = 4096;
-const MAX_MARKS = 4;
-
 /**
  * Writes a request of Anthropic's messages.
  * @throws {UntranslatableError}
@@ -42,7 +40,7 @@ export function writeMessagesRequest(
   losses: Losses,
 ): JsonObject {
   dropHints(original, losses, "seed", "frequencyPenalty", "presencePenalty");
-  const request = limitMarks(original, MAX_MARKS);
+  const request = limitMarks(original);
   const { model, names, parallelCalls, maxTokens } = request;
   const facts = claudeFacts(model);
   const format = planFormat(request, facts.formats === true, losses);

@@ -22,7 +22,6 @@ import {
   writeSampling,
 } from "./openai_settings.ts";
 
-const MAX_MARKS = 4;
 /** OpenAI rejects less. */
 const MIN_OUTPUT_TOKENS = 16;
 
@@ -36,7 +35,7 @@ export function writeResponsesRequest(
 ): JsonObject {
   dropHints(original, losses, "topK", "seed");
   dropHints(original, losses, "frequencyPenalty", "presencePenalty");
-  const request = limitMarks(original, MAX_MARKS);
+  const request = limitMarks(original);
   const { model, tools, user, format } = request;
   const { breakpoints = false, efforts } = openAiFacts(model);
   if (!breakpoints && hasMarks(request)) {

@@ -1,20 +1,17 @@
 import type { RpcMessage } from "../../protocol/rpc_messages.ts";
 
+/** Messages that wait for one reader; further ones are dropped. */
+const MAX_WAITING = 10_000;
+
 /** Messages for one reader, who is not waited for. */
 export class MessageQueue {
   readonly #messages: RpcMessage[] = [];
-  readonly #limit: number;
   #wake: (() => void) | undefined;
   #end: { readonly failure: unknown } | undefined;
 
-  /** @param limit Messages that may wait; further ones are dropped. */
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
   /** Adds a message; returns whether there was room. */
   push(message: RpcMessage): boolean {
-    if (this.#messages.length >= this.#limit) return false;
+    if (this.#messages.length >= MAX_WAITING) return false;
     this.#messages.push(message);
     this.#wake?.();
     return true;

@@ -26,9 +26,6 @@ interface PendingRequest {
   readonly queue: MessageQueue;
 }
 
-/** Messages that wait for one reader. */
-const MAX_WAITING = 10_000;
-
 /** Notifications that concern all who listen, whatever is under way, unless they name a subscription. */
 const common: ReadonlySet<string> = new Set([
   "notifications/tools/list_changed",
@@ -76,7 +73,7 @@ export class MessageRouter {
     sender?: RequestSender,
   ): AsyncGenerator<RpcMessage, void> {
     if (this.#end !== undefined) throw this.#end.failure;
-    const queue = new MessageQueue(MAX_WAITING);
+    const queue = new MessageQueue();
     this.#pending.set(id, { client: sender?.client, queue });
     const unsubscribe = cancellation.onCancel((why) => queue.end(why));
     try {
@@ -95,7 +92,7 @@ export class MessageRouter {
   /** Yields what belongs to no request, until the connection ends or nobody listens. */
   async *listen(cancellation: Cancellation): AsyncGenerator<RpcMessage, void> {
     if (this.#end !== undefined) return;
-    const queue = new MessageQueue(MAX_WAITING);
+    const queue = new MessageQueue();
     this.#listeners.add(queue);
     const unsubscribe = cancellation.onCancel(() => queue.end());
     try {
