@@ -86,7 +86,7 @@ type KindBase<C> = Omit<TypedPolicyKind<C>, "merge" | "create" | "combine">;
 
 function createKind<C, Reason extends string>(
   name: string,
-  { access, trace, ...facts }: PolicyFacts<C, Reason>,
+  { access, trace = traceFactsOf(name), ...facts }: PolicyFacts<C, Reason>,
   code: Code<Pick<PolicyCode<C, Reason>, "check">>,
 ): KindBase<C> {
   const { event, stage, selection } = trace;
@@ -141,6 +141,12 @@ function createKind<C, Reason extends string>(
     load: code.load,
   };
   return kind;
+}
+
+/** Returns the names in traces of a kind with one name. */
+function traceFactsOf(name: string) {
+  const stage = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return { event: stage.replaceAll(" ", "_"), stage, selection: name };
 }
 
 /** Reports whether the mode of a configuration is `AnyOf`. */

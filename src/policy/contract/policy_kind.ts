@@ -139,7 +139,8 @@ export interface PolicyFacts<C, Reason extends string> {
   ];
   /** `open` for policies that let every caller pass. */
   readonly access: PolicyAccess<C, Reason> | "open";
-  readonly trace: PolicyTraceFacts<C>;
+  /** Default: the name of the kind, such as `url_rewrite`, `url rewrite` and `urlRewrite`. */
+  readonly trace?: PolicyTraceFacts<C>;
   /** By reason, which log, metrics and `/debug/failures` have: `{ api_key_auth: { explain } }`. */
   readonly rejections: Readonly<Record<Reason, RejectionFacts>>;
   /** Responds to every request, so that a route needs no backend. */

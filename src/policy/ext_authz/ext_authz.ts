@@ -17,7 +17,6 @@ export const extAuthz = definePolicy("extAuthz", {
     isRequired: () => true,
     credentials: () => [],
   },
-  trace: { event: "ext_authz", stage: "ext authz", selection: "extAuthz" },
   rejections: {
     ext_authz: {
       explain: (failed) => ({

@@ -14,7 +14,6 @@ export const cors = definePolicy("cors", {
   phases: ["route", "gateway"],
   merge: "replace",
   access: "open",
-  trace: { event: "cors", stage: "cors", selection: "cors" },
   rejections: {},
 }, {
   check: noProblems,

@@ -19,11 +19,6 @@ export const directResponse = definePolicy("directResponse", {
   phases: ["route"],
   merge: "replace",
   access: "open",
-  trace: {
-    event: "direct_response",
-    stage: "direct response",
-    selection: "directResponse",
-  },
   rejections: {},
   respondsAlways: true,
 }, {

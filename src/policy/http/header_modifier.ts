@@ -18,11 +18,6 @@ export const requestHeaderModifier = definePolicy("requestHeaderModifier", {
   phases: ["route", "backendRef"],
   merge: "replace",
   access: "open",
-  trace: {
-    event: "request_header_modifier",
-    stage: "request header modifier",
-    selection: "requestHeaderModifier",
-  },
   rejections: {},
 }, {
   check: checkRequestHeaderModifier,
@@ -36,11 +31,6 @@ export const responseHeaderModifier = definePolicy("responseHeaderModifier", {
   phases: ["route", "backendRef"],
   merge: "replace",
   access: "open",
-  trace: {
-    event: "response_header_modifier",
-    stage: "response header modifier",
-    selection: "responseHeaderModifier",
-  },
   rejections: {},
 }, {
   check: checkResponseHeaderModifier,

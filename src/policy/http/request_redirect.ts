@@ -15,11 +15,6 @@ export const requestRedirect = definePolicy("requestRedirect", {
   phases: ["route"],
   merge: "replace",
   access: "open",
-  trace: {
-    event: "request_redirect",
-    stage: "request redirect",
-    selection: "requestRedirect",
-  },
   rejections: {},
   respondsAlways: true,
 }, {

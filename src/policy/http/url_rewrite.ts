@@ -14,11 +14,6 @@ export const urlRewrite = definePolicy("urlRewrite", {
   phases: ["route"],
   merge: "replace",
   access: "open",
-  trace: {
-    event: "url_rewrite",
-    stage: "url rewrite",
-    selection: "urlRewrite",
-  },
   rejections: {},
 }, {
   check: noProblems,

@@ -23,7 +23,6 @@ export const oidc = definePolicy("oidc", {
       new CookieNames(bindingOf(config).name).ofSession
         .map((name) => ({ cookie: { name } })),
   },
-  trace: { event: "oidc", stage: "oidc", selection: "oidc" },
   rejections: {
     oidc: {
       explain: (failed) => ({

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { apiKeyAuthentication } from "../../../../src/policy/keys/api_key_authentication.ts";
+import { urlRewrite } from "../../../../src/policy/http/url_rewrite.ts";
 
 const root = new URL("../../../../", import.meta.url);
 const kind = await Deno.readTextFile(
@@ -15,7 +17,6 @@ const facts: Readonly<Record<string, number>> = {
   identity: 4,
   isRequired: 4,
   credentials: 4,
-  trace: 2,
   event: 4,
   stage: 4,
   selection: 4,
@@ -58,6 +59,17 @@ Deno.test("a kind of policy that lacks a fact does not compile, and the error na
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("traces name a kind of policy as itself, unless it says otherwise", () => {
+  const namesOf = (
+    { trace: { event }, selection }: Pick<
+      typeof urlRewrite,
+      "trace" | "selection"
+    >,
+  ) => [event, Object.keys(selection)];
+  assert.deepEqual(namesOf(urlRewrite), ["url_rewrite", ["urlRewrite"]]);
+  assert.deepEqual(namesOf(apiKeyAuthentication), ["api_key", ["apiKey"]]);
 });
 
 /** Returns the module without a fact, with imports that work from another folder. */
