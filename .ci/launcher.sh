@@ -32,12 +32,20 @@ is_private() {
   esac
 }
 
-# Succeeds if the files of the program are whole and private.
+# Succeeds if the files of the program are whole and private. The list of their modes has their sizes, too: `wc` opens each file.
 has_program() {
   (
     set +f
-    is_private "$folder" "$folder"/*.js* &&
-      [ "$(wc -c "$folder"/*.js* | tail -n 1 | tr -dc 0-9)" -eq "$program_bytes" ]
+    is_private "$folder" "$folder"/*.js* || exit 1
+    set -f
+    total=0
+    IFS=$newline
+    for file in $modes; do
+      IFS=' '
+      set -- $file
+      case $1 in -*) total=$((total + $5)) ;; esac
+    done
+    [ "$total" -eq "$program_bytes" ]
   ) 2>/dev/null
 }
 
@@ -186,7 +194,7 @@ case $#:${1-} in
 esac
 
 forget_tool_settings
-require wc ls id mkdir mktemp dd head gzip chmod mv rm tail tr
+require wc ls id mkdir mktemp dd head gzip chmod mv rm tail
 tried=
 start "${GATEWAY_CACHE_DIR-}" "$@"
 start "${XDG_CACHE_HOME:+$XDG_CACHE_HOME/gateway}" "$@"
