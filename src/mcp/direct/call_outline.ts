@@ -158,9 +158,9 @@ class MessageReader implements CallOutline {
     return true;
   }
 
-  /** Returns a copy. */
+  /** Returns a copy; `slice` of a `Buffer` would return none. */
   #textOf(start: number, end: number): Text {
-    const bytes = this.#json.bytes.slice(start, end);
+    const bytes = new Uint8Array(this.#json.bytes.subarray(start, end));
     return { text: latin1(bytes), bytes };
   }
 }

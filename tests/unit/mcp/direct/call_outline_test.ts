@@ -41,6 +41,17 @@ for (
   });
 }
 
+Deno.test("a call names its tool, also in memory that has held another call", () => {
+  const bytes = Buffer.from(call);
+  outlineCall(bytes);
+
+  bytes.write(call.replace('"ab"', '"cd"').replace('"x":1', '"x":2'));
+  const outline = outlineCall(bytes);
+
+  assert.equal(outline?.name, "cd");
+  assert.equal(outline.meta, '{"x":2}');
+});
+
 Deno.test("what passes as bytes says the same to a parser, for any change of a call", () => {
   const characters = '{}[]":,\\ue0-1.tfn \n\0\ufeff';
   let state = 7;
