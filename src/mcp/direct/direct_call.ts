@@ -131,7 +131,7 @@ export abstract class DirectCall {
     const response = this.respond(answer, spooled.bytes);
     call.end(answer.isError ? "tool_error" : "ok");
     this.#response.resolve(response);
-    drain(spooled, this.#clock);
+    drain(spooled.source, this.#clock);
   }
 
   #end(): boolean {

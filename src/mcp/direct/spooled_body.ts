@@ -6,7 +6,8 @@ const nothing = new Uint8Array();
 /** A body that is read ahead, until a reader takes it over: that one gets all of it. */
 export class SpooledBody implements Body {
   readonly length: number | undefined;
-  readonly #source: Body;
+  /** Has what follows the bytes that were read ahead. */
+  readonly source: Body;
   /** Chunks before the last one. */
   #kept: GrowingBuffer | undefined;
   /** The chunk that was read last, which is valid until the next one is read. */
@@ -17,11 +18,11 @@ export class SpooledBody implements Body {
 
   constructor(source: Body) {
     this.length = source.length;
-    this.#source = source;
+    this.source = source;
   }
 
   get trailers(): Body["trailers"] {
-    return this.#source.trailers;
+    return this.source.trailers;
   }
 
   /** Bytes that were read ahead; valid until more is read. */
@@ -39,7 +40,7 @@ export class SpooledBody implements Body {
   /** Reads the next chunk. Rejects as `read` does. */
   readAhead(): void | Promise<void> {
     this.#keepChunk();
-    const next = this.#source.read();
+    const next = this.source.read();
     if (!(next instanceof Promise)) return this.#take(next);
     this.#pending = next;
     return next.then((chunk) => {
@@ -60,11 +61,11 @@ export class SpooledBody implements Body {
     const pending = this.#pending;
     this.#pending = undefined;
     if (pending !== undefined) return pending;
-    return this.#isOver ? undefined : this.#source.read();
+    return this.#isOver ? undefined : this.source.read();
   }
 
   cancel(reason: unknown): void {
-    this.#source.cancel(reason);
+    this.source.cancel(reason);
   }
 
   #take(chunk: Uint8Array | undefined): void {

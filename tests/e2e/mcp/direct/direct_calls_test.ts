@@ -29,6 +29,18 @@ for (const era of eras) {
       assert.equal(isStream, era === "legacy", text.slice(0, 100));
     });
 
+    Deno.test(`${era} calls of a ${form} server use a connection again after an answer of 100 KB`, async () => {
+      await using client = await open(era, form);
+
+      const { result } = messageOf(await client.call("wide"));
+      await client.call("wide");
+      await client.call("plain");
+
+      assert.equal(result.content[0].text.length, 100_000);
+      const [, ...ports] = client.ports;
+      assert.equal(new Set(ports).size, 1, String(ports));
+    });
+
     Deno.test(`${era} calls of a ${form} server change what clients must not see as it is`, async () => {
       await using client = await open(era, form);
 

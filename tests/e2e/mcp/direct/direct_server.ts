@@ -24,6 +24,7 @@ const results: Readonly<Record<string, string>> = {
   long: `{"content":${spelled},"structuredContent":{"a":"${
     "b".repeat(2000)
   }"}}`,
+  wide: `{"content":[{"type":"text","text":"${"w".repeat(100_000)}"}]}`,
   slow: `{"content":${spelled}}`,
   noted: `{"content":${spelled}}`,
   lost: `{"content":${spelled}}`,
@@ -41,6 +42,7 @@ export type Form = "json" | "sse";
 /** Starts a server of an era that answers as `results` say, in a form. */
 export function startServer(era: Era, form: Form) {
   const bodies: string[] = [];
+  const ports: number[] = [];
   const hanging = Promise.withResolvers<unknown>();
   const ended = Promise.withResolvers<unknown>();
   const released = Promise.withResolvers<void>();
@@ -49,7 +51,7 @@ export function startServer(era: Era, form: Form) {
   let forgotten: string | null | undefined;
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
-    async (request) => {
+    async (request, { remoteAddr }) => {
       if (request.method !== "POST") return new Response(null, { status: 405 });
       const text = await request.text();
       const { id, method, params } = JSON.parse(text);
@@ -74,7 +76,10 @@ export function startServer(era: Era, form: Form) {
         const body = { jsonrpc: "2.0", id, error };
         return Response.json(body, { status: 404 });
       }
-      if (method === "tools/call") bodies.push(text);
+      if (method === "tools/call") {
+        bodies.push(text);
+        ports.push(remoteAddr.port);
+      }
       const result = method === "tools/call"
         ? results[params.name] ?? "{}"
         : JSON.stringify(aboutOf(era));
@@ -98,7 +103,14 @@ export function startServer(era: Era, form: Form) {
   );
   const url = `http://127.0.0.1:${server.addr.port}/mcp`;
   const hung = { began: hanging.promise, ended: ended.promise };
-  return { server, bodies, hung, release: () => released.resolve(), url };
+  return {
+    server,
+    bodies,
+    ports,
+    hung,
+    release: () => released.resolve(),
+    url,
+  };
 }
 
 function aboutOf(era: Era) {
