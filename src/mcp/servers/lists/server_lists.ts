@@ -53,15 +53,17 @@ export class ServerLists {
     user: string,
     maxAgeMs?: number,
   ): Promise<ServerList> {
-    const known = this.current(kind, connection.view, user, maxAgeMs);
+    const { view } = connection;
+    const known = this.current(kind, view, user, maxAgeMs);
     if (known !== undefined) return known;
-    const common = commonKey(kind, connection.view);
+    const common = commonKey(kind, view);
     const own = ownKey(common, user);
     const generation = this.#generation;
     const pending = this.#pending.get(own) ??
       fetchList(kind, server, connection, this.#clock)
         .then((list) =>
-          generation === this.#generation
+          // Later pages of another view may be of this user only.
+          generation === this.#generation && view === connection.view
             ? this.#keep(list.isPrivate ? own : common, list)
             : list
         )
