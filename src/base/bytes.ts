@@ -6,7 +6,11 @@ const MAX_POOLED = 2048;
 let pool = new ArrayBuffer(POOL_BYTES);
 let poolUsed = 0;
 
-/** Returns memory with any content; short ones are parts of a pool, at half the cost of those of `Buffer`. Must not be transferred. */
+/**
+ * Returns memory with any content; short ones are parts of a pool, at half the cost of those of `Buffer`. Must not be transferred.
+ *
+ * A part that is kept for long keeps its whole pool.
+ */
 export function allocateBytes(length: number): Uint8Array {
   if (length > MAX_POOLED) return Buffer.allocUnsafeSlow(length);
   if (poolUsed + length > POOL_BYTES) {

@@ -64,7 +64,9 @@ export type WriteCall = (
 
 /** Prepares calls of a tool. @param tool Letters, digits, `_` and `-`. */
 export function callWriter(tool: string): WriteCall {
-  const named = utf8(`,"method":"tools/call","params":{"name":"${tool}"`);
+  // A copy: it is kept for long, and would keep a whole pool.
+  const named = utf8(`,"method":"tools/call","params":{"name":"${tool}"`)
+    .slice();
   return (id, args, meta) => {
     const idText = String(id);
     const argsLength = args && ARGUMENTS.length + args.end - args.start;
