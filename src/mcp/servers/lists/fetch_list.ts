@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Clock } from "../../../base/clock.ts";
-import type { JsonObject } from "../../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
 import { runInSlices } from "../../../base/slices.ts";
 import { RPC, RpcFailure } from "../../protocol/rpc_messages.ts";
 import { MessageLimit } from "../failures/message_limit.ts";
@@ -137,10 +137,9 @@ function* take(
     const text = JSON.stringify(item);
     digest.update(text);
     size += text.length;
-    const key = text.length > MAX_ITEM_LENGTH ? undefined : keyOf(kind, item);
-    if (key !== undefined && !items.has(key)) {
-      items.set(key, item as JsonObject);
-    }
+    if (!isJsonObject(item) || text.length > MAX_ITEM_LENGTH) continue;
+    const key = keyOf(kind, item);
+    if (key !== undefined && !items.has(key)) items.set(key, item);
   }
   return { kept: items.size - before, size };
 }

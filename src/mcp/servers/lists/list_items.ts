@@ -60,9 +60,8 @@ const MAX_KEY_LENGTH = 2048;
 const texts: readonly string[] = ["title", "description", "mimeType"];
 
 /** Returns what identifies an item; `undefined` for one that SDKs of clients reject, and the whole list with it. */
-export function keyOf(kind: ListKind, item: unknown): string | undefined {
+export function keyOf(kind: ListKind, item: JsonObject): string | undefined {
   const { key, isValid } = listFacts[kind];
-  if (!isJsonObject(item)) return undefined;
   const name = item[key];
   const areTexts = texts.every((member) =>
     item[member] === undefined || typeof item[member] === "string"
