@@ -1,5 +1,5 @@
 import { type JsonObject, objectAt, parseJson } from "../../src/base/json.ts";
-import { readMembers } from "../../src/base/json/record_members.ts";
+import { readMembers } from "../../src/base/json/decode_members.ts";
 import type { Login, Tokens } from "./log_in.ts";
 
 /** A login for later commands. */

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   stringMember,
 } from "../../base/json.ts";
-import { readMembers } from "../../base/json/record_members.ts";
+import { readMembers } from "../../base/json/decode_members.ts";
 import type { KvChange } from "../../kv/kv_handle.ts";
 import type { KvStore } from "../../kv/kv_store.ts";
 import {

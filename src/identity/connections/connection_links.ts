@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { readMembers } from "../../base/json/record_members.ts";
+import { readMembers } from "../../base/json/decode_members.ts";
 import type { VaultId, VaultSeal } from "../vault/vault_seal.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
 import type { GatewayUser } from "./user_login.ts";

@@ -1,7 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { readMembers } from "../../base/json/record_members.ts";
+import { readMembers } from "../../base/json/decode_members.ts";
 import {
   authenticate,
   loadOAuthLibrary,

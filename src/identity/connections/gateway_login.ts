@@ -1,5 +1,5 @@
 import type { Cancellation } from "../../base/cancellation.ts";
-import { readMembers } from "../../base/json/record_members.ts";
+import { readMembers } from "../../base/json/decode_members.ts";
 import type { ClientAuthentication } from "../backend_tokens/backend_credentials.ts";
 import type { ServerRequestOptions } from "../backend_tokens/server_requests.ts";
 import { OAuthError } from "../oauth/protocol/oauth_error.ts";

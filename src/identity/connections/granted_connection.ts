@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import { readMembers } from "../../base/json/record_members.ts";
+import { readMembers } from "../../base/json/decode_members.ts";
 import type { ClientAuthentication } from "../backend_tokens/backend_credentials.ts";
 import type { IssuedToken } from "../backend_tokens/oauth_library.ts";
 import { ProofKey } from "../backend_tokens/proof_key.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readMembers } from "../../base/json/record_members.ts";
+import { readMembers } from "../../base/json/decode_members.ts";
 import type { Log } from "../../base/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import type { Replacement } from "../../kv/kv_handle.ts";

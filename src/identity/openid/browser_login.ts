@@ -1,6 +1,6 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
-import { readMembers } from "../../base/json/record_members.ts";
+import { readMembers } from "../../base/json/decode_members.ts";
 import type { HeaderList } from "../../http/header_list.ts";
 import type { ProofStore } from "../oauth/grants/proof_store.ts";
 import { renderPage } from "../oauth/protocol/login_pages.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import { readMembers } from "../../base/json/record_members.ts";
+import { readMembers } from "../../base/json/decode_members.ts";
 import type { OpenIdTokens } from "./openid_client.ts";
 
 /** A user who is logged in in a browser, as sealed in its cookies. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { JsonObject } from "../../base/json.ts";
-import { readMembers } from "../../base/json/record_members.ts";
+import { readMembers } from "../../base/json/decode_members.ts";
 import type { Seal } from "../../base/sealed_values.ts";
 import type { ServerSession } from "../servers/server_connection.ts";
 import type { McpSealPurpose } from "../clients/list_cursors.ts";

@@ -5,7 +5,7 @@ import {
   setCookie,
 } from "../../../http/own_cookies.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { readMembers } from "../../../base/json/record_members.ts";
+import { readMembers } from "../../../base/json/decode_members.ts";
 import {
   type ClientLogin,
   readClientLogin,

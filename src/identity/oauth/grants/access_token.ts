@@ -1,7 +1,7 @@
 import type { Clock } from "../../../base/clock.ts";
 import { describeError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { readMembers } from "../../../base/json/record_members.ts";
+import { readMembers } from "../../../base/json/decode_members.ts";
 import { DocumentUnavailableError } from "../../documents/remote_document.ts";
 import { TokenError } from "../../tokens/token.ts";
 import { TokenCache } from "../../tokens/token_cache.ts";

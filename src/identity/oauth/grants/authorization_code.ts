@@ -1,4 +1,4 @@
-import { readMembers } from "../../../base/json/record_members.ts";
+import { readMembers } from "../../../base/json/decode_members.ts";
 import type { Seal } from "../protocol/seal.ts";
 import type { GrantId } from "./grant_record.ts";
 

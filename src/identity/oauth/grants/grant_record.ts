@@ -1,4 +1,4 @@
-import { readMembers } from "../../../base/json/record_members.ts";
+import { readMembers } from "../../../base/json/decode_members.ts";
 
 /** Identifies the grant of a login. */
 export interface GrantId {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../base/clock.ts";
-import { readMembers } from "../../../base/json/record_members.ts";
+import { readMembers } from "../../../base/json/decode_members.ts";
 import type { Log } from "../../../base/log.ts";
 import type { KvHandle, Replacement } from "../../../kv/kv_handle.ts";
 import { type KvRecords, MemoryRecords } from "../../../kv/kv_records.ts";

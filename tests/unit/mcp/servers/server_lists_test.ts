@@ -5,7 +5,9 @@ import { ServerLists } from "../../../../src/mcp/servers/lists/server_lists.ts";
 import type { ServerConnection } from "../../../../src/mcp/servers/server_connection.ts";
 import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 
-const unexpected = () => Promise.reject(new Error("not expected"));
+function unexpected(): Promise<never> {
+  return Promise.reject(new Error("not expected"));
+}
 
 function createServer(): McpServer {
   return new McpServer({

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readMembers } from "../../../src/base/json/record_members.ts";
+import { readMembers } from "../../../src/base/json/decode_members.ts";
 
 Deno.test("members of a record have the kinds that are required", () => {
   const kinds = { name: "string", at: "number", scopes: "strings" } as const;
