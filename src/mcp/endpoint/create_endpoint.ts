@@ -109,7 +109,12 @@ function createServer(
   { backend, clock, log }: EndpointOptions,
   changes: Changes,
 ): CatalogServer {
-  const lists = new ServerLists(clock);
+  const { name } = each.settings;
+  const lists = new ServerLists(clock, (kind, dropped) =>
+    log.warn(
+      "An MCP server lists items that are invalid, too long or there twice",
+      { backend, server: name, kind, dropped },
+    ));
   const server = new McpServer({
     ...each,
     clock,

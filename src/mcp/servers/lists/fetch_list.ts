@@ -135,7 +135,7 @@ function* take(
   for (const item of listed) {
     yield;
     const text = JSON.stringify(item);
-    digest.update(text);
+    digest.update(text).update(",");
     size += text.length;
     if (!isJsonObject(item) || text.length > MAX_ITEM_LENGTH) continue;
     const key = keyOf(kind, item);

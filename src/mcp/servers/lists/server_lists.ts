@@ -34,10 +34,18 @@ export class ServerLists {
   readonly #pending = new Map<string, Promise<ServerList>>();
   /** Tools that were called since the last list of tools came. */
   readonly #tools = new Map<string, KnownTool>();
+  readonly #onDropped: (kind: ListKind, count: number) => void;
+  /** Numbers that were reported last. */
+  readonly #dropped = new Map<ListKind, number>();
   #generation = 0;
 
-  constructor(clock: Clock) {
+  /** @param onDropped Called with the number of items that a list has lost, see `ServerList`, when that changes. */
+  constructor(
+    clock: Clock,
+    onDropped: (kind: ListKind, count: number) => void,
+  ) {
     this.#clock = clock;
+    this.#onDropped = onDropped;
   }
 
   /**
@@ -61,12 +69,13 @@ export class ServerLists {
     const generation = this.#generation;
     const pending = this.#pending.get(own) ??
       fetchList(kind, server, connection, this.#clock)
-        .then((list) =>
+        .then((list) => {
+          this.#report(kind, list);
           // Later pages of another view may be of this user only.
-          generation === this.#generation && view === connection.view
+          return generation === this.#generation && view === connection.view
             ? this.#keep(list.isPrivate ? own : common, list)
-            : list
-        )
+            : list;
+        })
         .finally(() => this.#pending.delete(own));
     this.#pending.set(own, pending);
     return await pending;
@@ -131,6 +140,12 @@ export class ServerLists {
     if (kept === undefined) return undefined;
     const age = this.#clock.monotonic() - kept.fetchedAt;
     return age < (maxAgeMs ?? kept.list.ttlMs) ? kept.list : undefined;
+  }
+
+  #report(kind: ListKind, { dropped }: ServerList): void {
+    if (dropped === (this.#dropped.get(kind) ?? 0)) return;
+    this.#dropped.set(kind, dropped);
+    if (dropped > 0) this.#onDropped(kind, dropped);
   }
 
   /** Returns the kept list: the same object as before, if the server has sent the same again. */

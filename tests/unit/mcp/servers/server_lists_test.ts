@@ -66,7 +66,7 @@ function connectionOf(view: string, later = view): ServerConnection {
 
 Deno.test("users do not share a list whose later pages came from a process of one of them", async () => {
   const server = createServer();
-  const lists = new ServerLists(systemClock);
+  const lists = new ServerLists(systemClock, unexpected);
   const moving = connectionOf("common", "alice");
   const common = connectionOf("common");
 
