@@ -1,7 +1,7 @@
 import { type Address, parseAddress } from "../src/api/schema/address.ts";
 import type { Settings } from "../src/api/settings.ts";
 import type { Clock } from "../src/base/clock.ts";
-import type { Log } from "../src/base/log.ts";
+import type { Log } from "../src/base/log/log.ts";
 import { adminEndpoints } from "./endpoints/admin_endpoints.ts";
 import {
   disabledServer,

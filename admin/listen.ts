@@ -1,7 +1,7 @@
 import type { Address } from "../src/api/schema/address.ts";
 import type { Clock } from "../src/base/clock.ts";
 import { describeError } from "../src/base/errors.ts";
-import type { Log } from "../src/base/log.ts";
+import type { Log } from "../src/base/log/log.ts";
 import { RestartingServer } from "./restarting_server.ts";
 import type { PeerHandler } from "./http/router.ts";
 import { removeStaleSocket, servePrivately } from "./unix_socket.ts";

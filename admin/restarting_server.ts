@@ -1,5 +1,5 @@
 import type { Clock } from "../src/base/clock.ts";
-import type { Log } from "../src/base/log.ts";
+import type { Log } from "../src/base/log/log.ts";
 
 const RETRY_MS = 1000;
 

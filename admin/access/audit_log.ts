@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/base/clock.ts";
-import type { Log } from "../../src/base/log.ts";
-import { escapeControls } from "../../src/base/log_text.ts";
+import type { Log } from "../../src/base/log/log.ts";
+import { escapeControls } from "../../src/base/log/log_text.ts";
 import type { AdminRole } from "../../src/api/admin_login_schema.ts";
 import type { AdminUser } from "../../src/gateway/admin_login/admin_login_types.ts";
 import { callerOf } from "./admin_caller.ts";

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isAdminToken } from "../../src/api/admin_token.ts";
 import type { Settings } from "../../src/api/settings.ts";
-import type { Log } from "../../src/base/log.ts";
+import type { Log } from "../../src/base/log/log.ts";
 import {
   describeReadError,
   readFileText,

@@ -5,8 +5,8 @@ import {
   logLevels,
   logModules,
   parseLogFilter,
-} from "../../src/base/log_filter.ts";
-import { escapeControls } from "../../src/base/log_text.ts";
+} from "../../src/base/log/log_filter.ts";
+import { escapeControls } from "../../src/base/log/log_text.ts";
 import { InvalidParameter, requireKnown } from "../http/query_parameters.ts";
 import { text } from "../http/admin_responses.ts";
 import type { AdminTarget } from "../target/target.ts";

@@ -1,6 +1,6 @@
 import { type Clock, inTime } from "../../src/base/clock.ts";
 import { describeError } from "../../src/base/errors.ts";
-import { escapeControls } from "../../src/base/log_text.ts";
+import { escapeControls } from "../../src/base/log/log_text.ts";
 import type { TraceQuery } from "../../src/dataplane/calls/debugging.ts";
 import type { TraceEvent } from "../../src/telemetry/trace/trace_event.ts";
 import type { TraceStream } from "../../src/telemetry/trace/trace_watchers.ts";

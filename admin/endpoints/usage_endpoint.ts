@@ -1,5 +1,5 @@
 import type { Clock } from "../../src/base/clock.ts";
-import { escapeControls } from "../../src/base/log_text.ts";
+import { escapeControls } from "../../src/base/log/log_text.ts";
 import { usageCsv } from "../../src/telemetry/traffic/summed_usage.ts";
 import { json, respond } from "../http/admin_responses.ts";
 import {

@@ -1,4 +1,4 @@
-import { escapeControls } from "../../src/base/log_text.ts";
+import { escapeControls } from "../../src/base/log/log_text.ts";
 
 /** An invalid query parameter; the message goes to the client. */
 export class InvalidParameter extends Error {

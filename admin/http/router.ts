@@ -1,5 +1,5 @@
 import { describeError } from "../../src/base/errors.ts";
-import type { Log } from "../../src/base/log.ts";
+import type { Log } from "../../src/base/log/log.ts";
 import type { OperationText } from "./operation_text.ts";
 import { InvalidParameter } from "./query_parameters.ts";
 import { text } from "./admin_responses.ts";

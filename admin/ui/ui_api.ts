@@ -1,5 +1,5 @@
 import type { Clock } from "../../src/base/clock.ts";
-import type { Log } from "../../src/base/log.ts";
+import type { Log } from "../../src/base/log/log.ts";
 import type { DataPlane } from "../../src/dataplane/data_plane.ts";
 import {
   changeAccess,

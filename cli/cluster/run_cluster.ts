@@ -16,9 +16,9 @@ import { isHostPort, parseAddress } from "../../src/api/schema/address.ts";
 import { parseDuration } from "../../src/api/schema/duration.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { splitHostPort } from "../../src/base/wire/host_port.ts";
-import { createLogger } from "../../src/base/log.ts";
+import { createLogger } from "../../src/base/log/log.ts";
 import type { ReservedAddress } from "../../src/base/wire/egress_rules.ts";
-import { parseLogFilter } from "../../src/base/log_filter.ts";
+import { parseLogFilter } from "../../src/base/log/log_filter.ts";
 import {
   type ConfigurationSource,
   fileSource,

@@ -1,6 +1,6 @@
 import tab from "@bomb.sh/tab";
 import describeTo from "@bomb.sh/tab/commander";
-import { logLevels, logModules } from "../../src/base/log_filter.ts";
+import { logLevels, logModules } from "../../src/base/log/log_filter.ts";
 import { type Command, shells } from "./command.ts";
 import { UsageError } from "../process/exit.ts";
 

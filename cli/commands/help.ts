@@ -1,4 +1,4 @@
-import { logModules } from "../../src/base/log_filter.ts";
+import { logModules } from "../../src/base/log/log_filter.ts";
 
 const EXIT_CODES = `
 Exit codes: 0 success, 1 failure, 2 wrong usage; 130/143: stopped by a second SIGINT/SIGTERM (the first starts a graceful drain)`;

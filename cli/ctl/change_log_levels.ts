@@ -5,7 +5,7 @@ import {
   unexpectedResponse,
 } from "../client/admin_client.ts";
 import { UsageError } from "../process/exit.ts";
-import { isLogModule, logModules } from "../../src/base/log_filter.ts";
+import { isLogModule, logModules } from "../../src/base/log/log_filter.ts";
 import { print } from "../output/output.ts";
 
 /** Changes to the log levels; without changes, the levels are shown. */

@@ -1,4 +1,4 @@
-import type { Log } from "../../src/base/log.ts";
+import type { Log } from "../../src/base/log/log.ts";
 
 /** Logs uncaught errors: a bug in one request must not end all others. */
 export function surviveErrors(log: Log): void {

@@ -1,4 +1,4 @@
-import { LogFilterError, parseLogFilter } from "../base/log_filter.ts";
+import { LogFilterError, parseLogFilter } from "../base/log/log_filter.ts";
 import { duration, positiveDuration } from "./schema/duration.ts";
 import { celExpression, headerName, httpUrl } from "./schema/scalars.ts";
 import * as s from "./schema/schema.ts";

@@ -1,6 +1,6 @@
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Log, Logger } from "../base/log.ts";
+import type { Log, Logger } from "../base/log/log.ts";
 import { parseDuration } from "../api/schema/duration.ts";
 import type { EgressPolicy } from "../base/wire/egress_policy.ts";
 import type { CountedOutputs } from "../llm/batch/counted_outputs.ts";

@@ -2,7 +2,7 @@ import { emptyResourceSet } from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
-import type { Log } from "../base/log.ts";
+import type { Log } from "../base/log/log.ts";
 import { runInSlices } from "../base/slices.ts";
 import type { Outcomes } from "../compile/outcomes/outcomes.ts";
 import {

@@ -1,7 +1,7 @@
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { Settings } from "../api/settings.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Logger } from "../base/log.ts";
+import type { Logger } from "../base/log/log.ts";
 import type { DataPlane } from "../dataplane/data_plane.ts";
 import type { ApplyResult } from "../dataplane/apply_result.ts";
 import { LocalDataPlane } from "../dataplane/local_data_plane.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
-import { formatTime } from "../base/log_text.ts";
+import type { Log } from "../base/log/log.ts";
+import { formatTime } from "../base/log/log_text.ts";
 import type { Candidate } from "./candidate/candidate.ts";
 import type { GatewayMetrics } from "../telemetry/metrics/gateway_metrics.ts";
 

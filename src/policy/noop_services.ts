@@ -1,5 +1,5 @@
 import { systemClock } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
+import type { Log } from "../base/log/log.ts";
 import { createSensitiveHeaders } from "../base/redaction.ts";
 import { openEgress } from "../base/wire/egress_policy.ts";
 import { noDocumentCache } from "../identity/documents/document_cache.ts";

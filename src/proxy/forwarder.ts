@@ -1,6 +1,6 @@
 import { type Cancellation } from "../base/cancellation.ts";
 import { GatewayError } from "../base/errors.ts";
-import type { Log } from "../base/log.ts";
+import type { Log } from "../base/log/log.ts";
 import type { ResponseMessage } from "../http/message.ts";
 import { callerOf } from "../policy/authentication/request_identity.ts";
 import type { Route } from "../snapshot/snapshot.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
+import type { Log } from "../base/log/log.ts";
 import type { EgressPolicy } from "../base/wire/egress_policy.ts";
 import type { LimitSelection } from "./local/counter_store.ts";
 import type {

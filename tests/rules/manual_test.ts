@@ -1,7 +1,7 @@
 /** The manual, README and the pages of `docs/`, is complete: it lists what the source has, and nothing else. */
 import assert from "node:assert/strict";
 import { schemasOf } from "../../src/gateway/candidate/candidate.ts";
-import { logModules } from "../../src/base/log_filter.ts";
+import { logModules } from "../../src/base/log/log_filter.ts";
 import { describeFile } from "../../cli/schema/reference.ts";
 import { textSource, validateConfiguration } from "../../mod.ts";
 import { GatewayError, type GatewayErrorCode } from "../../src/base/errors.ts";

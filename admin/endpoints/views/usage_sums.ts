@@ -1,5 +1,5 @@
 import { isDuration, parseDuration } from "../../../src/api/schema/duration.ts";
-import { NANO_USD } from "../../../src/base/log_text.ts";
+import { NANO_USD } from "../../../src/base/log/log_text.ts";
 import {
   usagePeriods,
   type UsageQuery,

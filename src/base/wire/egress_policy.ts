@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "../errors.ts";
 import { formatHostPort } from "./host_port.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import {
   addressDenial,
   compileEgress,

@@ -1,5 +1,5 @@
 import { type Clock, pause } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { KubernetesApi } from "./kubernetes_api.ts";
 
 /** Pause between two beats, and the time that a response may take. */

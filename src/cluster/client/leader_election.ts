@@ -1,6 +1,6 @@
 import { type Clock, pause } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { objectAt } from "../../base/json.ts";
 import { ApiError, type KubernetesApi } from "./kubernetes_api.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Deliveries } from "./deliveries.ts";
 import {

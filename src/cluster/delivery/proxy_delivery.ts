@@ -1,6 +1,6 @@
 import { pause } from "../../base/clock.ts";
 import { splitHostPort } from "../../base/wire/host_port.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
 import { objectKey } from "../client/kubernetes_object.ts";
 import { WakeUp } from "../client/wake_up.ts";

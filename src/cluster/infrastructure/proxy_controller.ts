@@ -1,6 +1,6 @@
 import { type Clock, pause } from "../../base/clock.ts";
 import { objectAt, valueAt } from "../../base/json.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { WakeUp } from "../client/wake_up.ts";
 import {
   type Condition,

@@ -1,6 +1,6 @@
 import { type Clock, pause } from "../../base/clock.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";
 import {
   type KubernetesObject,

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { ApiHeartbeat } from "../client/api_heartbeat.ts";
 import { Informer } from "../client/informer.ts";
 import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";

@@ -8,7 +8,7 @@ import type {
 } from "../../api/resources/resource_set.ts";
 import { type Clock, pause } from "../../base/clock.ts";
 import type { ReservedAddress } from "../../base/wire/egress_rules.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { WakeUp } from "../client/wake_up.ts";
 import type {
   ConfigurationSource,

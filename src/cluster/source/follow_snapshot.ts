@@ -1,6 +1,6 @@
 import { type Clock, pause } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { ClusterCache } from "./cluster_cache.ts";
 import type { SnapshotFile } from "./snapshot_file.ts";
 

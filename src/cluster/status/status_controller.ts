@@ -1,5 +1,5 @@
 import { type Clock, pause } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { WakeUp } from "../client/wake_up.ts";
 import type { Outcomes } from "../../compile/outcomes/outcomes.ts";
 import type { KubernetesApi } from "../client/kubernetes_api.ts";

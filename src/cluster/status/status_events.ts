@@ -3,7 +3,7 @@ import {
   type JsonObject,
   stringMember,
 } from "../../base/json.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { ApiError, type KubernetesApi } from "../client/kubernetes_api.ts";
 import {
   type KubernetesObject,

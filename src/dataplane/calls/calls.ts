@@ -1,4 +1,4 @@
-import { parseLogFilter } from "../../base/log_filter.ts";
+import { parseLogFilter } from "../../base/log/log_filter.ts";
 import {
   emptyDescription,
   emptyOutline,

@@ -1,6 +1,6 @@
 import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
-import { NANO_USD } from "../../base/log_text.ts";
+import { NANO_USD } from "../../base/log/log_text.ts";
 import type { PolicyRegistry } from "../../policy/contract/policy_registry.ts";
 import type { Exchange } from "../../proxy/exchange/exchange.ts";
 import {

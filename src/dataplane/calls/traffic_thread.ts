@@ -1,6 +1,6 @@
 import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Logger } from "../../base/log.ts";
+import type { Logger } from "../../base/log/log.ts";
 import type { Compiled } from "../../compile/compile.ts";
 import type { BodyMemory } from "../../http/body_memory.ts";
 import type { AdminConnections } from "../../identity/connections/admin_connections.ts";

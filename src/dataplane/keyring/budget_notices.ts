@@ -1,6 +1,6 @@
 import { Cancellation } from "../../base/cancellation.ts";
 import { type Clock, pause } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import type { Settings } from "../../api/settings.ts";

@@ -1,4 +1,4 @@
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import { KvStore, type KvStoreOptions } from "../../kv/kv_store.ts";
 import type {

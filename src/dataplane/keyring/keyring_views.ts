@@ -1,4 +1,4 @@
-import { formatTime } from "../../base/log_text.ts";
+import { formatTime } from "../../base/log/log_text.ts";
 import { yieldToEventLoop } from "../../base/slices.ts";
 import type {
   KeyObject,

@@ -2,7 +2,7 @@ import type { Settings } from "../../api/settings.ts";
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { GatewayError } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { readFileTextSync } from "../../base/regular_file.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { AccountChanges } from "../../identity/connections/account_changes.ts";

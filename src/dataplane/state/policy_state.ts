@@ -2,7 +2,7 @@ import type { StoredResponses } from "../../llm/responses/stored_responses.ts";
 import type { PolicyStateDescription } from "./state_descriptions.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Log, Logger } from "../../base/log.ts";
+import type { Log, Logger } from "../../base/log/log.ts";
 import {
   createSensitiveHeaders,
   type SensitiveHeaders,

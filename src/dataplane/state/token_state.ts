@@ -2,7 +2,7 @@ import type { Settings } from "../../api/settings.ts";
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { describeError, type GatewayError } from "../../base/errors.ts";
-import type { Logger } from "../../base/log.ts";
+import type { Logger } from "../../base/log/log.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import type { TokenCredentials } from "../../identity/backend_tokens/backend_credentials.ts";
 import { BackendTokens } from "../../identity/backend_tokens/backend_tokens.ts";

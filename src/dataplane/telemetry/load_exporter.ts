@@ -1,7 +1,7 @@
 import type { Settings } from "../../api/settings.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Logger } from "../../base/log.ts";
+import type { Logger } from "../../base/log/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import { readFileText } from "../../base/regular_file.ts";
 import { VERSION } from "../../base/version.ts";

@@ -1,6 +1,6 @@
 import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Logger } from "../../base/log.ts";
+import type { Logger } from "../../base/log/log.ts";
 import type { EndedRequest } from "../../policy/expressions/telemetry_expressions.ts";
 import {
   RequestSpans,

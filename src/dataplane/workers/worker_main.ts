@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { tickingClock } from "../../base/clock.ts";
-import { createLogger, type Log } from "../../base/log.ts";
-import { parseLogFilter } from "../../base/log_filter.ts";
+import { createLogger, type Log } from "../../base/log/log.ts";
+import { parseLogFilter } from "../../base/log/log_filter.ts";
 import { createCountedOutputs } from "../state/stores/kv_stores.ts";
 import { BodyMemory } from "../../http/body_memory.ts";
 import { WorkerRelay } from "../../proxy/mcp/worker_relay.ts";

@@ -4,7 +4,7 @@ import { decodeShared } from "../state/decode_message.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { type HeartbeatMemory, HeartbeatMonitor } from "./heartbeat.ts";
 import type { WorkerCalls } from "./protocol.ts";
 import { WorkerEnded, type WorkerThread } from "./worker_thread.ts";

@@ -9,7 +9,7 @@ import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Log, Logger } from "../../base/log.ts";
+import type { Log, Logger } from "../../base/log/log.ts";
 import { readFileText } from "../../base/regular_file.ts";
 import { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { createLoginState } from "../../dataplane/state/stores/kv_stores.ts";

@@ -2,7 +2,7 @@ import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { type JsonObject, stringMember } from "../../base/json.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { Vault } from "../vault/vault.ts";
 import type { Caller, GrantCredentials } from "./backend_credentials.ts";
 import type { IssuedToken } from "./oauth_library.ts";

@@ -1,6 +1,6 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { OAuthError } from "../oauth/protocol/oauth_error.ts";
 import type { AccountChanges } from "./account_changes.ts";
 import { type ConnectionLogins, isForUser } from "./connection_logins.ts";

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { describeError } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import { readForm } from "../oauth/authorization_server.ts";
 import { OAuthError } from "../oauth/protocol/oauth_error.ts";

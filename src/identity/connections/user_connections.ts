@@ -1,7 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { ConnectionRequiredError, GatewayError } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { IssuedToken } from "../backend_tokens/oauth_library.ts";
 import { UnreadConnectionError } from "../backend_tokens/token_error.ts";
 import { EndedError, type Vault } from "../vault/vault.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readMembers } from "../../base/json/decode_members.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { redactUrl } from "../../base/redaction.ts";
 import type { Replacement } from "../../kv/kv_handle.ts";
 import { KvStore, type KvStoreOptions } from "../../kv/kv_store.ts";

@@ -7,7 +7,7 @@ import type { ResponseMessage } from "../../http/message.ts";
 import { type UpstreamOptions } from "../../http/client/upstream.ts";
 import { createUpstream } from "../../http/client/pool/pooled_upstream.ts";
 import { HeaderList } from "../../http/header_list.ts";
-import { showValues } from "../../base/log_text.ts";
+import { showValues } from "../../base/log/log_text.ts";
 
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5000;

@@ -6,7 +6,7 @@ import {
   stringMember,
 } from "../../base/json.ts";
 import { PublicKey } from "./public_key.ts";
-import { showValues } from "../../base/log_text.ts";
+import { showValues } from "../../base/log/log_text.ts";
 
 /** Larger key sets are rejected. */
 const MAX_KEYS = 100;

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import { compareValues, showValues } from "../../base/log_text.ts";
+import { compareValues, showValues } from "../../base/log/log_text.ts";
 import { TokenError } from "./token.ts";
 
 /** Rules for the claims of a token. */

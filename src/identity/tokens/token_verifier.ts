@@ -4,7 +4,7 @@ import { checkClaims } from "./claims.ts";
 import { isSignedBy } from "../keys/jose.ts";
 import { candidateKeys, type KeySet, type KeySource } from "../keys/key_set.ts";
 import type { PublicKey } from "../keys/public_key.ts";
-import { compareValues, showValues } from "../../base/log_text.ts";
+import { compareValues, showValues } from "../../base/log/log_text.ts";
 import {
   isOpaque,
   parseToken,

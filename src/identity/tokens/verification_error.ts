@@ -1,5 +1,5 @@
 import { describeError } from "../../base/errors.ts";
-import { showValues } from "../../base/log_text.ts";
+import { showValues } from "../../base/log/log_text.ts";
 import { DocumentUnavailableError } from "../documents/remote_document.ts";
 import { TokenError } from "./token.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { readFileText, readFileTextSync } from "../../base/regular_file.ts";
 import type { VaultKeys } from "./vault_seal.ts";
 

@@ -1,4 +1,4 @@
-import { NANO_USD } from "../../base/log_text.ts";
+import { NANO_USD } from "../../base/log/log_text.ts";
 
 /** US dollars per million tokens. */
 export interface TokenPrices {

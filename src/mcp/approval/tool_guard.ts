@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { runInSlices } from "../../base/slices.ts";
 import type { McpServerSettings } from "../servers/mcp_settings.ts";
 import { ServerFailure } from "../servers/failures/server_failure.ts";

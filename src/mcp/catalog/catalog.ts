@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { ListedTools } from "../approval/described_tools.ts";
 import { ToolGuard } from "../approval/tool_guard.ts";
 import { REVOKED_DIGEST } from "../approval/tool_lock.ts";

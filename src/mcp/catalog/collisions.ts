@@ -1,4 +1,4 @@
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { ListKind } from "../servers/lists/list_items.ts";
 import type { McpServer } from "../servers/federated_server.ts";
 import { foldName } from "../names/names.ts";

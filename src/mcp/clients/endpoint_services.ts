@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { Seal } from "../../base/sealed_values.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogServer } from "../catalog/server_entries.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { Seal } from "../../base/sealed_values.ts";
 import type { ToolPins } from "../approval/tool_pins.ts";
 import { Catalog } from "../catalog/catalog.ts";

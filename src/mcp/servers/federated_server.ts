@@ -1,6 +1,6 @@
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
 import type { Era } from "../protocol/revisions.ts";
 import type { McpServerSettings } from "./mcp_settings.ts";

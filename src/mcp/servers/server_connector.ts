@@ -1,7 +1,7 @@
 import type { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { ParameterHeader } from "../protocol/header_values.ts";
 import type { McpServerSettings } from "./mcp_settings.ts";
 import type { ServerConnection, ServerSession } from "./server_connection.ts";

@@ -1,4 +1,4 @@
-import { formatNumber } from "../../base/log_text.ts";
+import { formatNumber } from "../../base/log/log_text.ts";
 import { canonicalAddress } from "../../base/wire/bind_address.ts";
 import { expectAddress, expectRange, isAddress, isRange } from "./addresses.ts";
 import { type ExpressionFunction, toJsonValue, type Value } from "./library.ts";

@@ -20,7 +20,7 @@ import {
   unparse,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
-import { formatNumber } from "../../base/log_text.ts";
+import { formatNumber } from "../../base/log/log_text.ts";
 import { containsIp } from "./addresses.ts";
 import {
   APPEND_FUNCTION,

@@ -1,6 +1,6 @@
 import type { PolicyBackendRef } from "../../api/resources/policy_references.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { Hide, SensitiveHeaders } from "../../base/redaction.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import type { UpstreamOptions } from "../../http/client/upstream.ts";

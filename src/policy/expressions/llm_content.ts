@@ -1,5 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
-import { showValues } from "../../base/log_text.ts";
+import { showValues } from "../../base/log/log_text.ts";
 import { isDecodable } from "../../llm/format/content_decoder.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import {

@@ -1,4 +1,4 @@
-import { NANO_USD } from "../../base/log_text.ts";
+import { NANO_USD } from "../../base/log/log_text.ts";
 import type { Value } from "../cel/library.ts";
 import { lazyMap } from "../cel/values.ts";
 import type { FieldName } from "../cel/variables.ts";

@@ -1,5 +1,5 @@
 import { nearest } from "../../api/schema/suggest.ts";
-import { showValues } from "../../base/log_text.ts";
+import { showValues } from "../../base/log/log_text.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import type { PolicyProblem } from "../contract/policy_kind.ts";
 import type { JwtAuthentication } from "./jwt_schema.ts";

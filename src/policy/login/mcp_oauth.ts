@@ -18,7 +18,7 @@ import { adapterOf } from "../../identity/providers/adapters.ts";
 import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
 import type { RemoteMetadata } from "../../identity/documents/remote_metadata.ts";
 import { OAuthError } from "../../identity/oauth/protocol/oauth_error.ts";
-import { compareValues, showValues } from "../../base/log_text.ts";
+import { compareValues, showValues } from "../../base/log/log_text.ts";
 import {
   type AccessGrant,
   isOwnToken,

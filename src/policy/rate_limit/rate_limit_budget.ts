@@ -5,7 +5,7 @@ import {
   windowUnits,
 } from "./rate_limit_schema.ts";
 import type { BudgetDefinition } from "../../ratelimit/budget/budget.ts";
-import { formatUsd, NANO_USD } from "../../base/log_text.ts";
+import { formatUsd, NANO_USD } from "../../base/log/log_text.ts";
 
 /** An entry of `global.descriptors`. */
 type Descriptor = GlobalRateLimit["descriptors"][number];

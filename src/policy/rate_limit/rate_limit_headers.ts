@@ -1,5 +1,5 @@
 import type { HeaderList } from "../../http/header_list.ts";
-import { formatUsd, NANO_USD } from "../../base/log_text.ts";
+import { formatUsd, NANO_USD } from "../../base/log/log_text.ts";
 import type { BudgetReading } from "../../ratelimit/budget/budget.ts";
 
 /** Headers that report limits to clients, in lower case. */

@@ -1,4 +1,4 @@
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { EvaluationFailure } from "../cel/evaluation_failure.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { EvaluatedHeader } from "./transformation_changes.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { formatHostPort } from "../../base/wire/host_port.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { EgressPolicy } from "../../base/wire/egress_policy.ts";
 import { type Lookup, systemLookup } from "../../base/wire/system_lookup.ts";
 import { createUpstream } from "../../http/client/pool/pooled_upstream.ts";

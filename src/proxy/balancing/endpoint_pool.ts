@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { formatHostPort } from "../../base/wire/host_port.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { Upstream } from "../../http/client/upstream.ts";
 import type { Balancing, Endpoint } from "../../snapshot/backend.ts";
 import type { AttemptTarget } from "./attempt_target.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { redactUrl } from "../../base/redaction.ts";
-import { NANO_USD } from "../../base/log_text.ts";
+import { NANO_USD } from "../../base/log/log_text.ts";
 import { JsonSelection, WHOLE } from "../../base/json/json_shape.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Body } from "../../http/body.ts";
 import type { RequestMessage } from "../../http/message.ts";

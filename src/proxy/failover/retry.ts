@@ -1,7 +1,7 @@
 import { type Cancellation, sleep } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError, type GatewayErrorCode } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { Body } from "../../http/body.ts";
 import { UnansweredError } from "../../http/client/upstream_errors.ts";
 import {

@@ -1,7 +1,7 @@
 import { type Clock, recentTime } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Cancellation } from "../../base/cancellation.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { Body } from "../../http/body.ts";
 import type { RequestMessage, ResponseMessage } from "../../http/message.ts";
 import type { McpEndpoint } from "../../mcp/endpoint/federating_endpoint.ts";

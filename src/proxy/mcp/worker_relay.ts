@@ -1,6 +1,6 @@
 import { Cancellation } from "../../base/cancellation.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { HeaderList } from "../../http/header_list.ts";
 import { RpcText } from "../../mcp/direct/rpc_text.ts";

@@ -1,7 +1,7 @@
 import { addressesOverlap } from "../../base/wire/bind_address.ts";
 import type { Clock } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { ClientRegister } from "../../http/server/contract/client_counts.ts";
 import type { ServerObserver } from "../../http/server/contract/observer.ts";
 import type { OpenConnection } from "../../http/server/contract/open_connection.ts";

@@ -1,5 +1,5 @@
 import { formatHostPort } from "../../base/wire/host_port.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 
 /** Told which ports open and close. */
 export interface PortObserver {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import type { Log, LogFields } from "../../base/log.ts";
+import type { Log, LogFields } from "../../base/log/log.ts";
 import type {
   HandshakeFailure,
   RejectedConnection,

@@ -1,4 +1,4 @@
-import { NANO_USD } from "../../base/log_text.ts";
+import { NANO_USD } from "../../base/log/log_text.ts";
 import { llmApiFacts } from "../../llm/llm_api.ts";
 import type { UsageMeter } from "../metering/meter/usage_meter.ts";
 import { describeError } from "../../base/errors.ts";

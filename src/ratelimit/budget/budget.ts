@@ -1,4 +1,4 @@
-import { NANO_USD } from "../../base/log_text.ts";
+import { NANO_USD } from "../../base/log/log_text.ts";
 import { type CalendarRule, calendarWindows } from "./calendar.ts";
 
 /** Tokens and money that a request used; a `TokenUsage` is one. */

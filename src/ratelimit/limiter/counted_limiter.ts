@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { Use } from "../budget/budget.ts";
 import type { LimitSelection } from "../local/counter_store.ts";
 import {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 
 /** Interval at which failures of an unreliable limiter are logged. */
 const INTERVAL_MS = 10_000;

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import type { ServiceDescriptor } from "./service_messages.ts";
 
 /** Tokens used by a request, to be reported to the service. */

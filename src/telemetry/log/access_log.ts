@@ -1,11 +1,11 @@
-import type { Log } from "../../base/log.ts";
+import type { Log } from "../../base/log/log.ts";
 import {
   formatField,
   formatTime,
   type LogFormat,
   quote,
-} from "../../base/log_text.ts";
-import { formatNumber, formatUsd } from "../../base/log_text.ts";
+} from "../../base/log/log_text.ts";
+import { formatNumber, formatUsd } from "../../base/log/log_text.ts";
 import { hideSignatures } from "../../base/redaction.ts";
 import type { Attributes } from "../spans/span.ts";
 import type { FinishedRequest } from "./finished_request.ts";

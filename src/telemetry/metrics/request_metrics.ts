@@ -1,5 +1,5 @@
 import { httpMethods } from "../../api/rules/http_match.ts";
-import { NANO_USD } from "../../base/log_text.ts";
+import { NANO_USD } from "../../base/log/log_text.ts";
 import type { FinishedRequest } from "../log/finished_request.ts";
 import type { Counter, Histogram, MetricRegistry } from "./metrics.ts";
 

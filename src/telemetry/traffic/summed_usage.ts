@@ -1,4 +1,4 @@
-import { NANO_USD } from "../../base/log_text.ts";
+import { NANO_USD } from "../../base/log/log_text.ts";
 import { createSums, mergeSums, type RequestSums } from "./request_sums.ts";
 import {
   OTHER,

@@ -1,4 +1,4 @@
-import { NANO_USD } from "../../base/log_text.ts";
+import { NANO_USD } from "../../base/log/log_text.ts";
 import { quantile } from "./histogram.ts";
 import { createNamedPoints, mergeNamedPoints } from "./named_points.ts";
 import type { TrafficBucket, TrafficDimension } from "./traffic_bucket.ts";

@@ -1,4 +1,4 @@
-import { logModules } from "../../../src/base/log_filter.ts";
+import { logModules } from "../../../src/base/log/log_filter.ts";
 import assert from "node:assert/strict";
 import { replaceFile } from "../../harness/gateway/file_gateway.ts";
 import { freePort } from "../../harness/process/free_port.ts";

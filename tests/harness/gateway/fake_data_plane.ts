@@ -1,5 +1,5 @@
-import { createLogger } from "../../../src/base/log.ts";
-import { defaultLogFilter } from "../../../src/base/log_filter.ts";
+import { createLogger } from "../../../src/base/log/log.ts";
+import { defaultLogFilter } from "../../../src/base/log/log_filter.ts";
 import {
   type CallArguments,
   type CallName,

@@ -1,5 +1,5 @@
-import type { Log, LogFields } from "../../../src/base/log.ts";
-import type { LogLevel } from "../../../src/base/log_filter.ts";
+import type { Log, LogFields } from "../../../src/base/log/log.ts";
+import type { LogLevel } from "../../../src/base/log/log_filter.ts";
 
 /** A log that records all messages. */
 export class RecordedLog implements Log {

@@ -2,12 +2,12 @@ import { redactSettings } from "../../../src/api/redact_configuration.ts";
 import type { Settings } from "../../../src/api/settings.ts";
 import { schemasOf } from "../../../src/gateway/candidate/candidate.ts";
 import { loadConfig } from "../../../src/config/load.ts";
-import { createLogger, type Log } from "../../../src/base/log.ts";
+import { createLogger, type Log } from "../../../src/base/log/log.ts";
 import {
   defaultLogFilter,
   formatLogFilter,
   parseLogFilter,
-} from "../../../src/base/log_filter.ts";
+} from "../../../src/base/log/log_filter.ts";
 import type { AdminTarget } from "../../../admin/target/target.ts";
 import type {
   GatewayStatus,

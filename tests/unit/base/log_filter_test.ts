@@ -4,7 +4,7 @@ import {
   LogFilterError,
   parseLogFilter,
   thresholdFor,
-} from "../../../src/base/log_filter.ts";
+} from "../../../src/base/log/log_filter.ts";
 
 const readable = [
   { text: "debug", canonical: "debug" },

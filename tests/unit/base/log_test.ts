@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createLogger, type Log } from "../../../src/base/log.ts";
-import { parseLogFilter } from "../../../src/base/log_filter.ts";
-import type { LogFormat } from "../../../src/base/log_text.ts";
+import { createLogger, type Log } from "../../../src/base/log/log.ts";
+import { parseLogFilter } from "../../../src/base/log/log_filter.ts";
+import type { LogFormat } from "../../../src/base/log/log_text.ts";
 import { FakeClock } from "../../harness/time/fake_clock.ts";
 
 function createTestLogger(

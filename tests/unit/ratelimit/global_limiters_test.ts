@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Log } from "../../../src/base/log.ts";
+import type { Log } from "../../../src/base/log/log.ts";
 import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import {
   GlobalLimiters,

@@ -1,5 +1,5 @@
-import { createLogger } from "../../../src/base/log.ts";
-import { parseLogFilter } from "../../../src/base/log_filter.ts";
+import { createLogger } from "../../../src/base/log/log.ts";
+import { parseLogFilter } from "../../../src/base/log/log_filter.ts";
 import { openEgress } from "../../../src/base/wire/egress_policy.ts";
 import type { BudgetDefinition } from "../../../src/ratelimit/budget/budget.ts";
 import type { DescriptorUse } from "../../../src/ratelimit/limiter/global_limiter.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { inTime } from "../../../base/clock.ts";
-import type { Log } from "../../../base/log.ts";
+import type { Log } from "../../../base/log/log.ts";
 import { redactUrl } from "../../../base/redaction.ts";
 import { KvStore, type KvStoreOptions } from "../../../kv/kv_store.ts";
 import type { CountedOutputs } from "../../../llm/batch/counted_outputs.ts";

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   parseJson,
 } from "../../../base/json.ts";
-import type { Log } from "../../../base/log.ts";
+import type { Log } from "../../../base/log/log.ts";
 import type { KvChange, KvHandle } from "../../../kv/kv_handle.ts";
 import { KvStore, type KvStoreOptions } from "../../../kv/kv_store.ts";
 import type {

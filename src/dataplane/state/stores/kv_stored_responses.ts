@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { inTime } from "../../../base/clock.ts";
 import { readMembers } from "../../../base/json/decode_members.ts";
-import type { Log } from "../../../base/log.ts";
+import type { Log } from "../../../base/log/log.ts";
 import { redactUrl } from "../../../base/redaction.ts";
 import { KvStore, type KvStoreOptions } from "../../../kv/kv_store.ts";
 import {

@@ -1,7 +1,7 @@
 import { parseDuration } from "../../../api/schema/duration.ts";
 import type { Settings } from "../../../api/settings.ts";
 import type { Clock } from "../../../base/clock.ts";
-import type { Logger } from "../../../base/log.ts";
+import type { Logger } from "../../../base/log/log.ts";
 import { redactUrl } from "../../../base/redaction.ts";
 import {
   type DocumentCache,

@@ -1,5 +1,5 @@
 import { inTime } from "../../../base/clock.ts";
-import type { Log } from "../../../base/log.ts";
+import type { Log } from "../../../base/log/log.ts";
 import { KvStore, type KvStoreOptions } from "../../../kv/kv_store.ts";
 import { startOf } from "../../../telemetry/traffic/summed_usage.ts";
 import {

@@ -2,7 +2,7 @@ import type { Cancellation } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import { formatHostPort } from "../../../base/wire/host_port.ts";
-import type { Log } from "../../../base/log.ts";
+import type { Log } from "../../../base/log/log.ts";
 import type { Connection, ConnectionContext } from "../connection.ts";
 import { TimerWheel } from "../../timer_wheel.ts";
 import type { Dialer } from "./dialer.ts";

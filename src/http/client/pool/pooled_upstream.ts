@@ -1,6 +1,6 @@
 import type { Cancellation } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
-import type { Log } from "../../../base/log.ts";
+import type { Log } from "../../../base/log/log.ts";
 import type { Body } from "../../body.ts";
 import { isIdempotent, type ResponseMessage } from "../../message.ts";
 import type { Connection } from "../connection.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 import { readMembers } from "../../../base/json/decode_members.ts";
-import type { Log } from "../../../base/log.ts";
+import type { Log } from "../../../base/log/log.ts";
 import type { KvHandle, Replacement } from "../../../kv/kv_handle.ts";
 import { type KvRecords, MemoryRecords } from "../../../kv/kv_records.ts";
 import { KvStore } from "../../../kv/kv_store.ts";

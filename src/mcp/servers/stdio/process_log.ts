@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Clock } from "../../../base/clock.ts";
-import type { Log } from "../../../base/log.ts";
+import type { Log } from "../../../base/log/log.ts";
 import { REDACTION_MARKER } from "../../../base/redaction.ts";
 import { readLines } from "./line_reader.ts";
 

@@ -3,7 +3,7 @@ import { Cancellation } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { describeError, GatewayError } from "../../../base/errors.ts";
 import { formatHostPort } from "../../../base/wire/host_port.ts";
-import type { Log } from "../../../base/log.ts";
+import type { Log } from "../../../base/log/log.ts";
 import type {
   Upstream,
   UpstreamOptions,

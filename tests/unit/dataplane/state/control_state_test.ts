@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createLogger } from "../../../../src/base/log.ts";
-import { parseLogFilter } from "../../../../src/base/log_filter.ts";
+import { createLogger } from "../../../../src/base/log/log.ts";
+import { parseLogFilter } from "../../../../src/base/log/log_filter.ts";
 import { ControlState } from "../../../../src/dataplane/state/control_state.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createLogger } from "../../../../src/base/log.ts";
-import { defaultLogFilter } from "../../../../src/base/log_filter.ts";
+import { createLogger } from "../../../../src/base/log/log.ts";
+import { defaultLogFilter } from "../../../../src/base/log/log_filter.ts";
 import { KvPinRecords } from "../../../../src/dataplane/state/stores/kv_pin_records.ts";
 import { PinBook } from "../../../../src/dataplane/state/stores/pin_book.ts";
 import { openKv } from "../../../../src/kv/open_kv.ts";

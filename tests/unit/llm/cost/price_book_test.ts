@@ -4,7 +4,7 @@ import {
   type PriceSettings,
 } from "../../../../src/llm/cost/price_book.ts";
 import { costOf } from "../../../../src/llm/cost/token_prices.ts";
-import { formatUsd } from "../../../../src/base/log_text.ts";
+import { formatUsd } from "../../../../src/base/log/log_text.ts";
 import { RecordedLog } from "../../../harness/telemetry/recorded_log.ts";
 
 const million = { inputTokens: 1_000_000, outputTokens: 1_000_000 };

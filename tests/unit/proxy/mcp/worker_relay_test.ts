@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Cancellation } from "../../../../src/base/cancellation.ts";
-import { createLogger } from "../../../../src/base/log.ts";
-import { parseLogFilter } from "../../../../src/base/log_filter.ts";
+import { createLogger } from "../../../../src/base/log/log.ts";
+import { parseLogFilter } from "../../../../src/base/log/log_filter.ts";
 import { systemClock } from "../../../../src/base/clock.ts";
 import { HeaderList } from "../../../../src/http/header_list.ts";
 import type { ResponseMessage } from "../../../../src/http/message.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { metricsText } from "../../../harness/telemetry/metrics_text.ts";
 import { GatewayError } from "../../../../src/base/errors.ts";
-import { createLogger } from "../../../../src/base/log.ts";
-import { parseLogFilter } from "../../../../src/base/log_filter.ts";
+import { createLogger } from "../../../../src/base/log/log.ts";
+import { parseLogFilter } from "../../../../src/base/log/log_filter.ts";
 import { ServerWatch } from "../../../../src/proxy/ports/server_watch.ts";
 import type { FinishedRequest } from "../../../../src/telemetry/log/finished_request.ts";
 import { createGatewayMetrics } from "../../../../src/telemetry/metrics/gateway_metrics.ts";

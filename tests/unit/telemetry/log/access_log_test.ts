@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createLogger } from "../../../../src/base/log.ts";
-import { parseLogFilter } from "../../../../src/base/log_filter.ts";
-import type { LogFormat } from "../../../../src/base/log_text.ts";
+import { createLogger } from "../../../../src/base/log/log.ts";
+import { parseLogFilter } from "../../../../src/base/log/log_filter.ts";
+import type { LogFormat } from "../../../../src/base/log/log_text.ts";
 import { createAccessLog } from "../../../../src/telemetry/log/access_log.ts";
 import { FakeClock } from "../../../harness/time/fake_clock.ts";
 import { finishedRequest } from "../finished_request.ts";
