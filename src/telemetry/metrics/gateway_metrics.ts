@@ -73,7 +73,7 @@ export function createTrafficMetrics() {
   };
 }
 
-/** Creates the metrics; `collect()` of the registry returns the body of `/metrics`. */
+/** Creates the metrics; the body of `/metrics` is made of its registry. */
 export function createGatewayMetrics({ clock, version }: MetricsEnvironment) {
   const traffic = createTrafficMetrics();
   const { registry } = traffic;
