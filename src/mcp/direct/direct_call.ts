@@ -128,9 +128,14 @@ export abstract class DirectCall {
     if (!this.#end()) return;
     const { call } = this.#facts;
     call.take();
-    const response = this.respond(answer, spooled.bytes);
-    call.end(answer.isError ? "tool_error" : "ok");
-    this.#response.resolve(response);
+    try {
+      const response = this.respond(answer, spooled.bytes);
+      call.end(answer.isError ? "tool_error" : "ok");
+      this.#response.resolve(response);
+    } catch (error) {
+      // Nobody else ends the request any more.
+      this.#response.reject(error);
+    }
     drain(spooled.source, this.#clock);
   }
 

@@ -67,7 +67,7 @@ export class ServerLists {
     const common = commonKey(kind, view);
     const own = ownKey(common, user);
     const generation = this.#generation;
-    const pending = this.#pending.get(own) ??
+    const pending: Promise<ServerList> = this.#pending.get(own) ??
       fetchList(kind, server, connection, this.#clock)
         .then((list) => {
           this.#report(kind, list);
@@ -76,7 +76,10 @@ export class ServerLists {
             ? this.#keep(list.isPrivate ? own : common, list)
             : list;
         })
-        .finally(() => this.#pending.delete(own));
+        .finally(() => {
+          // After `invalidate`, another one may be under way.
+          if (this.#pending.get(own) === pending) this.#pending.delete(own);
+        });
     this.#pending.set(own, pending);
     return await pending;
   }
@@ -154,7 +157,7 @@ export class ServerLists {
     const list = before !== undefined && isSame(before, renewed)
       ? before
       : renewed;
-    this.#tools.clear();
+    if (list !== before) this.#tools.clear();
     const fetchedAt = this.#clock.monotonic();
     setNewest(this.#kept, key, { list, fetchedAt }, MAX_LISTS);
     return list;
