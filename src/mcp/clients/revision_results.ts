@@ -52,7 +52,7 @@ export function metaForEra(era: Era, result: JsonObject): JsonObject {
 function forLegacy(method: string, result: JsonObject): JsonObject {
   const { tools, structuredContent } = result;
   if (method === "tools/list" && Array.isArray(tools)) {
-    return { ...result, tools: tools.map(withObjectOutput) };
+    return { ...result, tools: tools.map(withLegacySchemas) };
   }
   if (
     method !== "tools/call" || structuredContent === undefined ||
@@ -76,12 +76,30 @@ function withoutExecution(tool: unknown): unknown {
   return rest;
 }
 
-function withObjectOutput(tool: unknown): unknown {
+function withLegacySchemas(tool: unknown): unknown {
   if (!isJsonObject(tool)) return tool;
   const { outputSchema, ...rest } = tool;
-  return isJsonObject(outputSchema) && outputSchema["type"] !== "object"
-    ? rest
-    : tool;
+  const output = isJsonObject(outputSchema) && outputSchema["type"] === "object"
+    ? { outputSchema: withObjectProperties(outputSchema) }
+    : {};
+  const inputSchema = withObjectProperties(tool["inputSchema"]);
+  return { ...rest, inputSchema, ...output };
+}
+
+/** Replaces schemas of properties that are booleans, for which the SDK in TypeScript rejects the whole list. */
+function withObjectProperties(schema: unknown): unknown {
+  if (!isJsonObject(schema) || !isJsonObject(schema["properties"])) {
+    return schema;
+  }
+  const properties = Object.entries(schema["properties"]);
+  if (!properties.some(([, property]) => typeof property === "boolean")) {
+    return schema;
+  }
+  const replaced = properties.map(([name, property]) => [
+    name,
+    property === true ? {} : property === false ? { not: {} } : property,
+  ]);
+  return { ...schema, properties: Object.fromEntries(replaced) };
 }
 
 /** Returns an error of a server as clients of an era know it. */

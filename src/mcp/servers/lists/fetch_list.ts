@@ -1,13 +1,13 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Clock } from "../../../base/clock.ts";
-import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import { runInSlices } from "../../../base/slices.ts";
 import { RPC, RpcFailure } from "../../protocol/rpc_messages.ts";
 import { MessageLimit } from "../failures/message_limit.ts";
 import { ServerFailure } from "../failures/server_failure.ts";
 import type { McpServer } from "../federated_server.ts";
 import { ownSide, type ServerConnection } from "../server_connection.ts";
-import { keyOf, listFacts, type ListKind } from "./list_items.ts";
+import { listFacts, type ListKind, readItem } from "./list_items.ts";
 
 /** A whole list of one server. */
 export interface ServerList {
@@ -137,9 +137,11 @@ function* take(
     const text = JSON.stringify(item);
     digest.update(text).update(",");
     size += text.length;
-    if (!isJsonObject(item) || text.length > MAX_ITEM_LENGTH) continue;
-    const key = keyOf(kind, item);
-    if (key !== undefined && !items.has(key)) items.set(key, item);
+    if (text.length > MAX_ITEM_LENGTH) continue;
+    const read = readItem(kind, item);
+    if (read !== undefined && !items.has(read.key)) {
+      items.set(read.key, read.item);
+    }
   }
   return { kept: items.size - before, size };
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../base/json.ts";
 import { readParameterHeaders } from "../../protocol/header_values.ts";
+import { isSchema, withValidMembers } from "./item_members.ts";
 
 /** A list of MCP, by the member of the result that has the items. */
 export type ListKind = "tools" | "prompts" | "resources" | "resourceTemplates";
@@ -33,7 +34,7 @@ export const listFacts: Readonly<Record<ListKind, ListFacts>> = {
     method: "resources/list",
     capability: "resources",
     key: "uri",
-    isValid: isNamed,
+    isValid: (item) => isNamed(item) && URL.canParse(String(item["uri"])),
   },
   resourceTemplates: {
     method: "resources/templates/list",
@@ -57,18 +58,22 @@ export const kindOfMethod: ReadonlyMap<string, ListKind> = new Map(
 );
 
 const MAX_KEY_LENGTH = 2048;
-const texts: readonly string[] = ["title", "description", "mimeType"];
 
-/** Returns what identifies an item; `undefined` for one that SDKs of clients reject, and the whole list with it. */
-export function keyOf(kind: ListKind, item: JsonObject): string | undefined {
-  const { key, isValid } = listFacts[kind];
-  const name = item[key];
-  const areTexts = texts.every((member) =>
-    item[member] === undefined || typeof item[member] === "string"
-  );
-  return typeof name === "string" && name !== "" &&
-      name.length <= MAX_KEY_LENGTH && areTexts && isValid(item)
-    ? name
+/** Item of a list, with what identifies it. */
+interface ListItem {
+  readonly key: string;
+  readonly item: JsonObject;
+}
+
+/** Returns an item as SDKs of clients accept it; `undefined` for one that they reject, and the whole list with it. */
+export function readItem(kind: ListKind, sent: unknown): ListItem | undefined {
+  if (!isJsonObject(sent)) return undefined;
+  const { key: identifying, isValid } = listFacts[kind];
+  const key = sent[identifying];
+  const item = withValidMembers(sent);
+  return typeof key === "string" && key !== "" &&
+      key.length <= MAX_KEY_LENGTH && isValid(item)
+    ? { key, item }
     : undefined;
 }
 
@@ -76,11 +81,7 @@ function isNamed(item: unknown): boolean {
   return isJsonObject(item) && typeof item["name"] === "string";
 }
 
-function isTool(
-  { inputSchema, outputSchema, annotations }: JsonObject,
-): boolean {
-  return isJsonObject(inputSchema) && inputSchema["type"] === "object" &&
-    (outputSchema === undefined || isJsonObject(outputSchema)) &&
-    (annotations === undefined || isJsonObject(annotations)) &&
+function isTool({ inputSchema }: JsonObject): boolean {
+  return isSchema(inputSchema) && inputSchema["type"] === "object" &&
     readParameterHeaders(inputSchema) !== undefined;
 }
