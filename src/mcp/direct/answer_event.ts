@@ -1,5 +1,5 @@
 import { utf8 } from "../../base/bytes.ts";
-import { isAt } from "./call_outline.ts";
+import { isAt } from "./spans.ts";
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;

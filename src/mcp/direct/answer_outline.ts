@@ -1,10 +1,9 @@
-import { Buffer } from "node:buffer";
 import { utf8 } from "../../base/bytes.ts";
 import { JsonCursor, jsonNames } from "../../base/json/json_cursor.ts";
 import { KIND } from "../../base/json/json_tokens.ts";
 import type { Era } from "../protocol/revisions.ts";
 import { MAX_DEPTH } from "../protocol/rpc_messages.ts";
-import { isAt, isText, readInteger } from "./call_outline.ts";
+import { isAt, isText, LatestText, readInteger } from "./spans.ts";
 
 /** The answer to a call of a tool, as parts of its message. */
 export interface AnswerOutline {
@@ -52,6 +51,7 @@ const plainTypes = ['"text"', '"image"', '"audio"'].map(utf8);
 const VERSION = utf8('"2.0"');
 const TRUE = utf8("true");
 const COMPLETE = utf8('"complete"');
+const latestMeta = new LatestText();
 
 /** Finds the parts of an answer; `undefined` for one that has to be parsed because something in it has to change, or is invalid. */
 export function outlineAnswer(
@@ -134,8 +134,7 @@ class ResultReader implements AnswerOutline {
         return isAt(bytes, at, json.skip(), COMPLETE);
       case META: {
         const end = json.skip();
-        this.meta = Buffer.from(bytes.buffer, bytes.byteOffset + at, end - at)
-          .toString("latin1");
+        this.meta = latestMeta.read(bytes, at, end);
         return kind === KIND.OPEN_OBJECT;
       }
     }

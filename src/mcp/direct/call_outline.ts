@@ -1,21 +1,19 @@
 import { isUtf8 } from "node:buffer";
-import { latin1, utf8 } from "../../base/bytes.ts";
+import { utf8 } from "../../base/bytes.ts";
 import type { JsonRpcId } from "../../base/errors.ts";
 import { JsonCursor, jsonNames } from "../../base/json/json_cursor.ts";
 import { KIND } from "../../base/json/json_tokens.ts";
 import type { ByteSpan } from "../protocol/raw_messages.ts";
 import { MAX_DEPTH } from "../protocol/rpc_messages.ts";
+import { isAt, LatestText, readInteger, textOf } from "./spans.ts";
 
 /** Longer messages are parsed: walking through them in one go would keep other requests waiting. */
 export const MAX_OUTLINED_BYTES = 128 * 1024;
 const MAX_ID_LENGTH = 128;
-/** Longer texts of `_meta` are read anew each time. */
-const MAX_KEPT_META = 2048;
-/** Integers of so few digits are exact. */
-const MAX_DIGITS = 15;
 /** Bytes, as comparing characters costs three times as much. */
 const VERSION = utf8('"2.0"');
 const METHOD = utf8('"tools/call"');
+const NAME = /^[\w-]+$/;
 
 /** A call of a tool with nothing but a name, arguments and `_meta`, as parts of its message. */
 export interface CallOutline {
@@ -39,18 +37,8 @@ export function outlineCall(bytes: Uint8Array): CallOutline | undefined {
   return message.readMembers() && isUtf8(bytes) ? message : undefined;
 }
 
-/** Parts of the call that was read last: most clients send the same `_meta` each time, and many calls in a row are of one tool. */
-const latest = { name: nothing(), meta: nothing() };
-
-/** A text of ASCII characters, or one character per byte. */
-interface Text {
-  readonly text: string;
-  readonly bytes: Uint8Array;
-}
-
-function nothing(): Text {
-  return { text: "", bytes: new Uint8Array() };
-}
+/** Parts of the call that was read last: many calls in a row are of one tool. */
+const latest = { name: new LatestText(), meta: new LatestText() };
 
 class MessageReader implements CallOutline {
   id: JsonRpcId = "";
@@ -94,7 +82,7 @@ class MessageReader implements CallOutline {
 
   #readId(kind: number, start: number, end: number): boolean {
     if (kind === KIND.STRING) {
-      this.id = this.#textOf(start + 1, end - 1).text;
+      this.id = textOf(this.#json.bytes, start + 1, end - 1);
       return this.id.length <= MAX_ID_LENGTH && /^[ !#-[\]-~]*$/.test(this.id);
     }
     this.id = readInteger(this.#json.bytes, start, end);
@@ -124,13 +112,8 @@ class MessageReader implements CallOutline {
     const start = at + 1;
     const end = this.#json.skip() - 1;
     if (kind !== KIND.STRING) return false;
-    if (!isAt(bytes, start, end, latest.name.bytes)) {
-      const name = this.#textOf(start, end);
-      if (!/^[\w-]+$/.test(name.text)) return false;
-      latest.name = name;
-    }
-    this.name = latest.name.text;
-    return this.name !== "";
+    this.name = latest.name.read(bytes, start, end);
+    return NAME.test(this.name);
   }
 
   #readArguments(): boolean {
@@ -144,61 +127,15 @@ class MessageReader implements CallOutline {
     const json = this.#json;
     const { bytes, at: start, kind } = json;
     if (kind !== KIND.OPEN_OBJECT) return false;
-    const known = latest.meta;
-    const { length } = known.bytes;
-    if (length > 0 && isAt(bytes, start, start + length, known.bytes)) {
-      json.skipKnown(length);
-      this.meta = known.text;
+    const { meta } = latest;
+    if (meta.beginsAt(bytes, start)) {
+      this.meta = meta.text;
+      json.skipKnown(meta.text.length);
       return true;
     }
-    const meta = this.#textOf(start, json.skip());
-    this.meta = meta.text;
-    const isKept = !json.hasFailed && this.meta.length <= MAX_KEPT_META;
-    if (isKept) latest.meta = meta;
+    const end = json.skip();
+    if (json.hasFailed) return false;
+    this.meta = meta.read(bytes, start, end);
     return true;
   }
-
-  /** Returns a copy; `slice` of a `Buffer` would return none. */
-  #textOf(start: number, end: number): Text {
-    const bytes = new Uint8Array(this.#json.bytes.subarray(start, end));
-    return { text: latin1(bytes), bytes };
-  }
-}
-
-/** Reports whether a span is valid UTF-8; nearly all short ones are ASCII, which is found sooner. */
-export function isText(bytes: Uint8Array, start: number, end: number): boolean {
-  let at = start;
-  while (at < end && (bytes[at] ?? 0) < 0x80) at++;
-  return at === end || isUtf8(bytes.subarray(at, end));
-}
-
-/** Reports whether a span has other bytes. */
-export function isAt(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  expected: Uint8Array,
-): boolean {
-  const { length } = expected;
-  if (end - start !== length) return false;
-  for (let i = 0; i < length; i++) {
-    if (bytes[start + i] !== expected[i]) return false;
-  }
-  return true;
-}
-
-/** Reads an integer of digits only; -1 for any other span, also a long one. */
-export function readInteger(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): number {
-  if (end === start || end - start > MAX_DIGITS) return -1;
-  let value = 0;
-  for (let at = start; at < end; at++) {
-    const digit = (bytes[at] ?? 0) - 0x30;
-    if (digit < 0 || digit > 9) return -1;
-    value = value * 10 + digit;
-  }
-  return value;
 }

@@ -61,7 +61,7 @@ export abstract class DirectCall {
     const { call, limitMs, cancellation } = this.#facts;
     this.#limit.beginAbout(limitMs);
     this.#unsubscribe = cancellation.onCancel(this.#goOn);
-    call.response.then(this.#begin).catch(this.#goOn);
+    call.response.then(this.#begin, this.#goOn);
     return this.#response.promise;
   }
 
@@ -83,10 +83,15 @@ export abstract class DirectCall {
     const spooled = new SpooledBody(body);
     this.#head = head;
     this.#spooled = spooled;
-    const pending = spooled.readAhead();
-    // Most answers come with their head, and need none of the promises of an asynchronous function.
-    if (pending === undefined && this.#look(spooled, isStream)) return;
-    void this.#readOn(pending ?? spooled.readAhead(), spooled, isStream);
+    try {
+      const pending = spooled.readAhead();
+      // Most answers come with their head, and need none of the promises of an asynchronous function.
+      if (pending === undefined && this.#look(spooled, isStream)) return;
+      void this.#readOn(pending ?? spooled.readAhead(), spooled, isStream);
+    } catch {
+      // The call is handled with the same failure.
+      this.#goOn();
+    }
   };
 
   async #readOn(

@@ -14,6 +14,7 @@ import {
   LEGACY_REVISION,
   legacyRevisions,
 } from "../protocol/revisions.ts";
+import { keepTimer } from "../streams/message_deadline.ts";
 import { jsonResponse } from "../streams/rpc_answer.ts";
 import {
   acceptsEvents,
@@ -63,6 +64,7 @@ export class McpEndpoint {
   readonly #lists: DirectLists;
   readonly #relay: RelayRequest | undefined;
   readonly #home: number | undefined;
+  readonly #leaveTimer: () => void;
 
   /**
    * @param relay Of an endpoint that several workers serve.
@@ -80,6 +82,7 @@ export class McpEndpoint {
     this.#calls = new DirectCalls(services, this.#sessions, this.#modern);
     this.#lists = new DirectLists(services, this.#sessions);
     this.#relay = relay;
+    this.#leaveTimer = keepTimer(services.clock);
   }
 
   /** Handles a request; failures are responses. */
@@ -171,6 +174,7 @@ export class McpEndpoint {
 
   /** Leaves the clients to another endpoint; requests under way finish. */
   async retire(): Promise<void> {
+    this.#leaveTimer();
     this.#modern.close();
     this.#sessions.leave();
     for (const { server } of this.#services.servers) server.retire();
@@ -179,6 +183,7 @@ export class McpEndpoint {
 
   /** Ends what is under way. */
   async close(): Promise<void> {
+    this.#leaveTimer();
     this.#modern.close();
     this.#sessions.close();
     const { servers, common } = this.#services;

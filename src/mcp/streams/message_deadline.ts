@@ -39,3 +39,13 @@ export class MessageDeadline implements Deadline {
     this.#wheel.delete(this);
   }
 }
+
+/**
+ * Keeps the timer of a clock while there are no deadlines: where many short ones follow each other, setting it for each costs more than
+ * letting it fire in vain. The returned function ends that.
+ */
+export function keepTimer(clock: Clock): () => void {
+  const resident = new MessageDeadline(clock, () => {});
+  resident.begin(Infinity);
+  return () => resident.lift();
+}

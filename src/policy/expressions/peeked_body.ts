@@ -33,38 +33,59 @@ export function peekBody(
     allocateBytes(Math.min(body.length ?? 0, INITIAL_BYTES)),
     body.length,
   );
-  const read = () => {
-    while (seen.length <= maxBytes) {
-      const chunk = body.read();
-      if (chunk instanceof Promise) return chunk;
-      if (chunk === undefined) break;
-      take(chunk);
-    }
-    return undefined;
-  };
-  const take = (chunk: Uint8Array) => {
+  // A small body is at hand, and needs no turn of the event loop.
+  const pending = readAvailable(body, seen, maxBytes, held);
+  return pending === undefined
+    ? finish(message, body, seen, maxBytes)
+    : readRest(pending, message, body, seen, maxBytes);
+}
+
+/** Reads what is at hand; returns the chunk that has to be waited for, or nothing at the end and beyond the limit. */
+function readAvailable(
+  body: Body,
+  seen: GrowingBuffer,
+  maxBytes: number,
+  held: HeldBytes | undefined,
+): Promise<Uint8Array | undefined> | undefined {
+  while (seen.length <= maxBytes) {
+    const chunk = body.read();
+    if (chunk instanceof Promise) return chunk;
+    if (chunk === undefined) break;
     held?.take(chunk.length);
     seen.append(chunk);
-  };
-  const finish = () => {
-    const isWhole = seen.length <= maxBytes;
-    const bytes = seen.take();
-    message.body = new PeekedBody(bytes, body, isWhole, held);
-    return isWhole ? bytes : undefined;
-  };
-  // A small body is at hand, and needs no turn of the event loop.
-  const pending = read();
-  if (pending === undefined) return finish();
-  return (async () => {
-    let next: typeof pending | undefined = pending;
-    while (next !== undefined) {
-      const chunk: Uint8Array | undefined = await next;
-      if (chunk === undefined) break;
-      take(chunk);
-      next = read();
-    }
-    return finish();
-  })();
+  }
+  return undefined;
+}
+
+async function readRest(
+  first: Promise<Uint8Array | undefined>,
+  message: Bodied,
+  body: Body,
+  seen: GrowingBuffer,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  const { held } = message;
+  let next: typeof first | undefined = first;
+  while (next !== undefined) {
+    const chunk: Uint8Array | undefined = await next;
+    if (chunk === undefined) break;
+    held?.take(chunk.length);
+    seen.append(chunk);
+    next = readAvailable(body, seen, maxBytes, held);
+  }
+  return finish(message, body, seen, maxBytes);
+}
+
+function finish(
+  message: Bodied,
+  body: Body,
+  seen: GrowingBuffer,
+  maxBytes: number,
+): Uint8Array | undefined {
+  const isWhole = seen.length <= maxBytes;
+  const bytes = seen.take();
+  message.body = new PeekedBody(bytes, body, isWhole, message.held);
+  return isWhole ? bytes : undefined;
 }
 
 /** Bytes that have been read, followed by those that have not. */
