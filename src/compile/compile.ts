@@ -1,18 +1,13 @@
 import type { ResourceSet } from "../api/resources/resource_set.ts";
-import { type Clock, systemClock } from "../base/clock.ts";
-import { createSensitiveHeaders } from "../base/redaction.ts";
+import type { Clock } from "../base/clock.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
 import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
-import { describe, type Description } from "./describe/describe.ts";
 import {
-  type DescribedPart,
-  describePart,
-  type Outline,
-  outline,
-  type PartSelection,
-} from "./describe/outline.ts";
+  ConfigurationDescriptions,
+  findCredentials,
+} from "./describe/configuration_descriptions.ts";
 import { describeOutcomes, type Outcomes } from "./outcomes/outcomes.ts";
 import { readClientCertificates } from "./resolve/certificates.ts";
 import { compileEndpoints } from "./backends/service_backends.ts";
@@ -23,17 +18,12 @@ import { compileTlsPolicies } from "./backends/tls_policies.ts";
 import { compileBackends } from "./backends/compile_backends.ts";
 import { checkPolicies, checkReferences } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
-import { findCredentials } from "./describe/credential_names.ts";
-import type { CompiledModel } from "./policies/compiled_rules.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
 import { byParent, listListeners } from "./attach/listener_sites.ts";
 import { checkRules } from "./routes/check_rules.ts";
 import { presentingBackends } from "./routes/present_certificate.ts";
 import { begin, type CompileOptions, type Context } from "./context.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
-
-export { type Description, emptyDescription } from "./describe/describe.ts";
-export { emptyOutline, type PartSelection } from "./describe/outline.ts";
 
 /** A compiled configuration and its problems. */
 export interface Compiled {
@@ -46,18 +36,7 @@ export interface Compiled {
   readonly endpoints: ServiceEndpoints;
   /** Conditions of gateways and routes. */
   readonly outcomes: Outcomes;
-  /**
-   * Describes the configuration for `/config_dump`, without secrets.
-   * @param sensitiveHeaders Names of headers to redact besides the usual ones.
-   */
-  describe(sensitiveHeaders?: Iterable<string>): Promise<Description>;
-  /** Describes it for lists of the web UI. */
-  outline(sensitiveHeaders: Iterable<string>): Promise<Outline>;
-  /** Describes a part that the outline only names. */
-  describePart(
-    selection: PartSelection,
-    sensitiveHeaders: Iterable<string>,
-  ): DescribedPart | undefined;
+  readonly descriptions: ConfigurationDescriptions;
 }
 
 /** Loads the code that the resources need, then compiles them while the process serves requests. */
@@ -124,23 +103,7 @@ function* compileInSteps(
     ],
     endpoints,
     outcomes,
-    ...descriptionsOf(model, context),
-  };
-}
-
-function descriptionsOf(
-  model: CompiledModel,
-  context: Context,
-): Pick<Compiled, "describe" | "outline" | "describePart"> {
-  const redactionOf = (sensitiveHeaders: Iterable<string> = []) =>
-    context.redactionFor(createSensitiveHeaders(sensitiveHeaders));
-  return {
-    describe: (sensitiveHeaders) =>
-      runInSlices(describe(model, redactionOf(sensitiveHeaders)), systemClock),
-    outline: (sensitiveHeaders) =>
-      runInSlices(outline(model, redactionOf(sensitiveHeaders)), systemClock),
-    describePart: (selection, sensitiveHeaders) =>
-      describePart(model, redactionOf(sensitiveHeaders), selection),
+    descriptions: new ConfigurationDescriptions(model, context.redactionFor),
   };
 }
 

@@ -4,6 +4,7 @@ import type {
   GatewayPolicy,
   PolicySchemas,
 } from "../../api/resources/gateway_policy_schema.ts";
+import { resourceKey } from "../../api/resources/resource_set.ts";
 import { httpMatchSchema } from "../../api/rules/http_match.ts";
 import type { Backend } from "../../snapshot/backend.ts";
 import type { Port } from "../../snapshot/snapshot.ts";
@@ -11,7 +12,6 @@ import type {
   CompiledListener,
   CompiledModel,
   EffectivePolicy,
-  PolicyLayer,
   ServedRule,
 } from "../policies/compiled_rules.ts";
 import { describeBackend } from "./describe_backend.ts";
@@ -198,14 +198,7 @@ export function describePolicy(
 ) {
   return layers.map(({ resource, traffic }) => ({
     kind: kind.name,
-    source: sourceOf(resource),
+    source: resourceKey(resource),
     config: redact(kind.schema, traffic[kind.name]),
   }));
-}
-
-/** Names the resource that a policy comes from. */
-export function sourceOf(
-  { kind, metadata: { namespace, name } }: PolicyLayer["resource"],
-): string {
-  return `${kind}/${namespace}/${name}`;
 }

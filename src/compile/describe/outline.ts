@@ -1,3 +1,4 @@
+import { resourceKey } from "../../api/resources/resource_set.ts";
 import { httpMatchSchema } from "../../api/rules/http_match.ts";
 import type { Redact } from "../../api/redact_configuration.ts";
 import type {
@@ -12,7 +13,6 @@ import {
   describePolicy,
   describeRule,
   mapInSteps,
-  sourceOf,
 } from "./describe.ts";
 
 /** The configuration as lists of thousands of routes show it. */
@@ -71,7 +71,7 @@ function kindsBySource(effective: readonly EffectivePolicy[]) {
   const layers = effective.flatMap(({ kind, layers }) =>
     layers.map(({ resource }) => ({ kind: kind.name, resource }))
   );
-  return [...Map.groupBy(layers, ({ resource }) => sourceOf(resource))]
+  return [...Map.groupBy(layers, ({ resource }) => resourceKey(resource))]
     .map(([source, own]) => ({ source, kinds: own.map(({ kind }) => kind) }));
 }
 
@@ -105,7 +105,7 @@ export function describePart(
   const { kind, source } = selection;
   const isOwn = (policy: EffectivePolicy) =>
     policy.kind.name === kind &&
-    policy.layers.some(({ resource }) => sourceOf(resource) === source);
+    policy.layers.some(({ resource }) => resourceKey(resource) === source);
   const policy = listeners.flatMap(({ effective, rules }) => [
     effective.find(isOwn),
     ...rules.map(({ effective }) => effective.find(isOwn)),
@@ -115,7 +115,7 @@ export function describePart(
     each.source === source
   );
   const resource = resources.gatewayPolicies.find((each) =>
-    sourceOf(each) === source
+    resourceKey(each) === source
   );
   return {
     policy: {

@@ -1,9 +1,9 @@
 import { parseLogFilter } from "../../base/log/log_filter.ts";
+import { emptyDescription } from "../../compile/describe/describe.ts";
 import {
-  emptyDescription,
   emptyOutline,
   type PartSelection,
-} from "../../compile/compile.ts";
+} from "../../compile/describe/outline.ts";
 import type { LimitSelection } from "../../ratelimit/local/counter_store.ts";
 import type { MetricReading } from "../../telemetry/metrics/metrics.ts";
 import { toText } from "../../telemetry/metrics/prometheus_text.ts";
@@ -46,7 +46,7 @@ const dataPlaneCalls = {
     threads: "one",
     settles: true,
     run: async ({ state, settings, compiled }: TrafficThread) => ({
-      ...await compiled()?.describe(settings.sensitiveHeaders) ??
+      ...await compiled()?.descriptions.full(settings.sensitiveHeaders) ??
         emptyDescription,
       ...state.describe(),
     }),
@@ -56,14 +56,15 @@ const dataPlaneCalls = {
   outline: define({
     threads: "one",
     run: async ({ settings, compiled }: TrafficThread) =>
-      await compiled()?.outline(settings.sensitiveHeaders) ?? emptyOutline,
+      await compiled()?.descriptions.outline(settings.sensitiveHeaders) ??
+        emptyOutline,
     merge: only,
   }),
   /** Describes a part that `outline` only names; `undefined` when there is none. */
   describePart: define({
     threads: "one",
     run: ({ settings, compiled }: TrafficThread, selection: PartSelection) =>
-      compiled()?.describePart(selection, settings.sensitiveHeaders),
+      compiled()?.descriptions.part(selection, settings.sensitiveHeaders),
     merge: only,
   }),
   /** Describes the part of `describe` that changes without a reload. */

@@ -192,7 +192,7 @@ export async function describeCandidate(
     throw new ConfigurationError(diagnostics, candidate.sources);
   }
   const { settings, resources } = candidate.loaded;
-  const description = await compiled.describe([
+  const description = await compiled.descriptions.full([
     ...settings.sensitiveHeaders,
     ...alsoSensitive,
   ]);

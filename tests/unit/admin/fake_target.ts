@@ -15,7 +15,7 @@ import type {
 } from "../../../src/gateway/gateway_status.ts";
 import { startAdminServer } from "../../../admin/admin_server.ts";
 import { systemClock } from "../../../src/base/clock.ts";
-import { emptyDescription } from "../../../src/compile/compile.ts";
+import { emptyDescription } from "../../../src/compile/describe/describe.ts";
 import { FakeDataPlane } from "../../harness/gateway/fake_data_plane.ts";
 import { FakeClock } from "../../harness/time/fake_clock.ts";
 

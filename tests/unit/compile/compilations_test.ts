@@ -241,7 +241,7 @@ async function show(compiled: Compiled) {
   return {
     diagnostics: diagnosticLines(compiled).toSorted(),
     outcomes,
-    description: await compiled.describe(),
+    description: await compiled.descriptions.full(),
     backends: [...snapshot.backends],
     credentials: snapshot.credentials,
     listeners: snapshot.ports.flatMap(({ listeners }) =>

@@ -116,7 +116,7 @@ Deno.test("authorization of every level is kept, the least specific first", asyn
     "authorization",
   ]);
   const { routes: [described] } = JSON.parse(
-    JSON.stringify(await compiled.describe()),
+    JSON.stringify(await compiled.descriptions.full()),
   );
   assert.deepEqual(
     described.policies.map(({ source }: { source: string }) => source),

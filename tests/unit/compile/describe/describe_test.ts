@@ -19,7 +19,9 @@ async function dump(
   compiled: ReturnType<typeof compileAll>,
   sensitiveHeaders: string[] = [],
 ) {
-  return JSON.parse(JSON.stringify(await compiled.describe(sensitiveHeaders)));
+  return JSON.parse(
+    JSON.stringify(await compiled.descriptions.full(sensitiveHeaders)),
+  );
 }
 
 Deno.test("the description shows what each route does and where that is written", async () => {
@@ -158,7 +160,7 @@ Deno.test("the description holds no private key, credential or sensitive header"
     })],
   });
 
-  const text = JSON.stringify(await compiled.describe(["x-api-key"]));
+  const text = JSON.stringify(await compiled.descriptions.full(["x-api-key"]));
 
   assert.doesNotMatch(text, /s3cret|PRIVATE KEY/);
   assert.match(text, /visible/);
@@ -216,8 +218,8 @@ Deno.test("the description holds nothing that the environment gave to headers, b
   const description = await dump(compiled);
   const traced = routeFor(compiled)?.describePolicies(new Set());
   const part = (rule: number) =>
-    compiled.describePart({ route: `default/r/${rule}` }, []);
-  const outline = JSON.stringify(await compiled.outline([]));
+    compiled.descriptions.part({ route: `default/r/${rule}` }, []);
+  const outline = JSON.stringify(await compiled.descriptions.outline([]));
 
   assert.match(outline, /Token <redacted>/);
   assert.doesNotMatch(outline, /s3cret/);

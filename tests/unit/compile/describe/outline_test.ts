@@ -42,7 +42,8 @@ function compileRoutes(count: number) {
 }
 
 Deno.test("the outline names the policies of a route by the resources that they come from, without their values", async () => {
-  const { listeners, routes, backends } = await compileRoutes(2).outline([]);
+  const { listeners, routes, backends } = await compileRoutes(2).descriptions
+    .outline([]);
 
   assert.deepEqual(listeners.map(({ key, routes }) => [key, routes]), [
     ["default/gw/http", 2],
@@ -73,8 +74,8 @@ Deno.test("the outline names the policies of a route by the resources that they 
 Deno.test("the outline has a few hundred bytes for a route, whatever its policies say", async () => {
   const compiled = compileRoutes(100);
 
-  const { routes } = await compiled.outline([]);
-  const all = await compiled.describe();
+  const { routes } = await compiled.descriptions.outline([]);
+  const all = await compiled.descriptions.full();
 
   const bytes = JSON.stringify(routes).length / routes.length;
   assert.ok(bytes < 450, `${bytes} bytes`);
@@ -83,16 +84,16 @@ Deno.test("the outline has a few hundred bytes for a route, whatever its policie
 
 Deno.test("a part of the outline is a route as the description has it, or a policy with its targets", async () => {
   const compiled = compileRoutes(2);
-  const { routes } = await compiled.describe();
+  const { routes } = await compiled.descriptions.full();
 
-  const route = compiled.describePart({ route: "default/route-1/0" }, []);
-  const own = compiled.describePart({
+  const route = compiled.descriptions.part({ route: "default/route-1/0" }, []);
+  const own = compiled.descriptions.part({
     kind: "rateLimit",
     source: "GatewayPolicy/default/route-1",
   }, []);
   const none = [
-    compiled.describePart({ route: "default/route-2/0" }, []),
-    compiled.describePart({
+    compiled.descriptions.part({ route: "default/route-2/0" }, []),
+    compiled.descriptions.part({
       kind: "cors",
       source: "GatewayPolicy/default/route-1",
     }, []),
@@ -134,7 +135,7 @@ Deno.test("the outline says which routes have the login of an MCP server", async
     ],
   });
 
-  const { routes } = await compiled.outline([]);
+  const { routes } = await compiled.descriptions.outline([]);
 
   assert.deepEqual(
     routes.map(({ name, isMcp }) => [name, isMcp]).sort(),

@@ -1,18 +1,69 @@
+import { gatewayBackendSchema } from "../../api/resources/gateway_backend.ts";
+import type { PolicySchemas } from "../../api/resources/gateway_policy_schema.ts";
+import type { ResourceSet } from "../../api/resources/resource_set.ts";
+import {
+  contentsFromEnvironment,
+  isHideable,
+  type Redact,
+  type RedactionFor,
+} from "../../api/redact_configuration.ts";
+import type { GenericSchema } from "../../api/schema/schema.ts";
+import { systemClock } from "../../base/clock.ts";
+import { createSensitiveHeaders, headersReadBy } from "../../base/redaction.ts";
+import { runInSlices } from "../../base/slices.ts";
 import type { CredentialLocation } from "../../policy/contract/credential_location.ts";
 import type { CredentialNames } from "../../snapshot/snapshot.ts";
 import type {
   CompiledModel,
   EffectivePolicy,
 } from "../policies/compiled_rules.ts";
-import type { ResourceSet } from "../../api/resources/resource_set.ts";
-import type { GenericSchema } from "../../api/schema/schema.ts";
-import { headersReadBy } from "../../base/redaction.ts";
+import { describe, type Description } from "./describe.ts";
 import {
-  contentsFromEnvironment,
-  isHideable,
-} from "../../api/redact_configuration.ts";
-import type { PolicySchemas } from "../../api/resources/gateway_policy_schema.ts";
-import { gatewayBackendSchema } from "../../api/resources/gateway_backend.ts";
+  type DescribedPart,
+  describePart,
+  type Outline,
+  outline,
+  type PartSelection,
+} from "./outline.ts";
+
+/** Describes a compiled configuration when it is asked for, without secrets. */
+export class ConfigurationDescriptions {
+  readonly #model: CompiledModel;
+  readonly #redactionFor: RedactionFor;
+
+  constructor(model: CompiledModel, redactionFor: RedactionFor) {
+    this.#model = model;
+    this.#redactionFor = redactionFor;
+  }
+
+  /**
+   * Describes all of it for `/config_dump`.
+   * @param sensitiveHeaders Names of headers to redact besides the usual ones.
+   */
+  full(sensitiveHeaders: Iterable<string> = []): Promise<Description> {
+    const steps = describe(this.#model, this.#redaction(sensitiveHeaders));
+    return runInSlices(steps, systemClock);
+  }
+
+  /** Describes it for lists of the web UI. */
+  outline(sensitiveHeaders: Iterable<string>): Promise<Outline> {
+    const steps = outline(this.#model, this.#redaction(sensitiveHeaders));
+    return runInSlices(steps, systemClock);
+  }
+
+  /** Describes a part that the outline only names. */
+  part(
+    selection: PartSelection,
+    sensitiveHeaders: Iterable<string>,
+  ): DescribedPart | undefined {
+    const redact = this.#redaction(sensitiveHeaders);
+    return describePart(this.#model, redact, selection);
+  }
+
+  #redaction(sensitiveHeaders: Iterable<string>): Redact {
+    return this.#redactionFor(createSensitiveHeaders(sensitiveHeaders));
+  }
+}
 
 /** Finds the headers, query parameters and contents that carry credentials, so that nobody shows their values. */
 export function* findCredentials(
