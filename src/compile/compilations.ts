@@ -15,7 +15,6 @@ import { PolicyChecks } from "./policies/check_policies.ts";
 import { PolicyFactory } from "./policies/policy_factory.ts";
 import type { Report } from "./memory/report.ts";
 import type { BackendContext } from "./backends/backend_compilation.ts";
-import type { CertificateMemory } from "./resolve/certificates.ts";
 import { CompileMemory, type ResultTable } from "./memory/compile_memory.ts";
 import type { Attached } from "./attach/attach_policies.ts";
 import { type Inputs, readFileOf } from "./resolve/references.ts";
@@ -32,7 +31,7 @@ export interface CompileParts {
   readonly factory: PolicyFactory;
   readonly backendMemory: BackendContext["backendMemory"];
   readonly tlsMemory: BackendContext["tlsMemory"];
-  readonly certificateMemory: CertificateMemory;
+  readonly certificateMemory: BackendContext["certificateMemory"];
   readonly routes: RouteMemory;
   /** Routes whose filters were checked. */
   readonly checkedRoutes: ResultTable<HttpRoute, true>;

@@ -9,19 +9,21 @@ import {
   findCredentials,
 } from "./describe/configuration_descriptions.ts";
 import { describeOutcomes, type Outcomes } from "./outcomes/outcomes.ts";
-import { readClientCertificates } from "./resolve/certificates.ts";
 import { compileEndpoints } from "./backends/service_backends.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { attachPolicies } from "./attach/attach_policies.ts";
 import { checkPatterns, loadPatternsOf } from "./routes/check_patterns.ts";
-import { compileTlsPolicies } from "./backends/tls_policies.ts";
+import {
+  compileTlsPolicies,
+  presentingBackends,
+  readClientCertificates,
+} from "./backends/backend_tls.ts";
 import { compileBackends } from "./backends/compile_backends.ts";
 import { checkPolicies, checkReferences } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
 import { byParent, listListeners } from "./attach/listener_sites.ts";
 import { checkRules } from "./routes/check_rules.ts";
-import { presentingBackends } from "./routes/present_certificate.ts";
 import { begin, type CompileOptions, type Context } from "./context.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
 

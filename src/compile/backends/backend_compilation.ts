@@ -3,6 +3,8 @@ import {
   secretEntries,
 } from "../../api/resources/credentials/secret_value.ts";
 import type { BackendTlsPolicy } from "../../api/resources/backend_tls_policy.ts";
+import type { Gateway } from "../../api/resources/gateway_resource.ts";
+import type { ClientCertificate } from "../../http/client/upstream.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import { POLICY_API_GROUP } from "../../api/schema/group.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
@@ -35,6 +37,11 @@ export interface BackendContext {
   readonly report: Report;
   readonly backendMemory: ResultTable<string, Backend | InvalidBackend>;
   readonly tlsMemory: ResultTable<BackendTlsPolicy, Backend["tls"]>;
+  /** Client certificates of gateways. */
+  readonly certificateMemory: ResultTable<
+    Gateway,
+    ClientCertificate | undefined
+  >;
 }
 
 /** Facts about a backend that its credentials may leave out. */

@@ -17,7 +17,7 @@ import {
 } from "./compile_balancing.ts";
 import { compileCredentials } from "./compile_credentials.ts";
 import { writtenHosts } from "./written_hosts.ts";
-import type { TlsByTarget } from "./tls_policies.ts";
+import type { TlsByTarget } from "./backend_tls.ts";
 import { compileLlm } from "./llm_backends.ts";
 import { backendsOf, compileMcp } from "./mcp_backends.ts";
 import {

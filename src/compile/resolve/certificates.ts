@@ -13,9 +13,6 @@ import {
 } from "./references.ts";
 import type { Named, Report } from "../memory/report.ts";
 import type { ObjectRef } from "../../api/resources/gateway_tls.ts";
-import type { Gateway } from "../../api/resources/gateway_resource.ts";
-import type { ClientCertificate } from "../../http/client/upstream.ts";
-import type { ResultTable } from "../memory/compile_memory.ts";
 import { GATEWAY_API_GROUP } from "../../api/schema/group.ts";
 
 /** Dependencies of reading certificates. */
@@ -165,58 +162,4 @@ export function loadCa(
   const pem = configMap.data?.["ca.crt"] ?? "";
   parseCertificates(pem, `"ca.crt" of ConfigMap "${namespace}/${name}"`);
   return pem;
-}
-
-/** Client certificates of the last compilation by their gateway. */
-export type CertificateMemory = ResultTable<
-  Gateway,
-  ClientCertificate | undefined
->;
-
-interface CertificateContext {
-  readonly inputs: Inputs;
-  readonly report: Report;
-  readonly certificateMemory: CertificateMemory;
-}
-
-/** Reads the certificates that gateways present to backends (`tls.backend`); reports those that cannot be used, and leaves them out. */
-export function readClientCertificates(
-  gateways: readonly Gateway[],
-  context: CertificateContext,
-): ReadonlyMap<Gateway, ClientCertificate> {
-  return new Map(
-    gateways.filter(({ spec: { tls } }) => tls?.backend !== undefined)
-      .flatMap((gateway) => {
-        const certificate = context.certificateMemory.recall(
-          gateway,
-          () => readCertificate(gateway, context),
-        );
-        return certificate === undefined ? [] : [[gateway, certificate]];
-      }),
-  );
-}
-
-function readCertificate(
-  gateway: Gateway,
-  { inputs, report }: CertificateContext,
-): ClientCertificate | undefined {
-  const reference = gateway.spec.tls?.backend?.clientCertificateRef;
-  if (reference === undefined) return undefined;
-  try {
-    const { cert, key } = readSecret(gateway, reference, inputs);
-    pairWithKey(parseLeaf(cert, "the Secret"), cert, key);
-    return { cert, key };
-  } catch (error) {
-    report.error(gateway, {
-      path: ["spec", "tls", "backend", "clientCertificateRef"],
-      message: `Cannot use the client certificate, so backends get none: ${
-        describeError(error)
-      }`,
-      reason: error instanceof UnresolvedReferenceError &&
-          error.reason === "NotPermitted"
-        ? "RefNotPermitted"
-        : "InvalidClientCertificateRef",
-    });
-    return undefined;
-  }
 }

@@ -23,7 +23,7 @@ import {
   compileMirror,
   type ForwardingContext,
 } from "./backend_references.ts";
-import { presenting } from "./present_certificate.ts";
+import { presenting } from "../backends/backend_tls.ts";
 import { compileChoice } from "./rule_choice.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 
