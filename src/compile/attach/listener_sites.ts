@@ -3,7 +3,7 @@ import {
   gatewayOfSet,
   namespacedName,
 } from "../resolve/precedence.ts";
-import { type References } from "../resolve/references.ts";
+import type { References } from "../resolve/references.ts";
 import {
   bindAddressesOf,
   type Gateway,
@@ -31,12 +31,6 @@ export interface ListenerSite {
   /** Addresses to listen on; `undefined` is all addresses. */
   readonly addresses: readonly (string | undefined)[];
 }
-
-/** Returns a setting of the socket, on which all listeners of the port must agree; `field` is a path such as `tls.minVersion`. */
-export type SharedSetting = <T>(
-  field: string,
-  valueOf: (spec: ListenerSpec) => T | undefined,
-) => T | undefined;
 
 /** Dependencies of listing listeners. */
 interface SitesContext {

@@ -15,10 +15,13 @@ import {
   pathOf,
   portKey,
   reportDisagreement,
-  type SharedSetting,
 } from "../attach/listener_sites.ts";
 import type { TlsContext } from "../resolve/certificates.ts";
-import { type CompiledTls, compilePortTls } from "./port_tls.ts";
+import {
+  type CompiledTls,
+  compilePortTls,
+  type SharedSetting,
+} from "./port_tls.ts";
 import type { Report } from "../memory/report.ts";
 
 /** A compiled listener and its resource. */
@@ -106,10 +109,11 @@ function reportOverlaps(
       site.spec.port === first.site.spec.port &&
       addressesOverlap(address, first.address)
     );
-    if (rival === undefined) opened.push(first);
-    else {for (const { site } of group) {
-        reportOverlap(site, first, rival, report);
-      }}
+    if (rival === undefined) {
+      opened.push(first);
+      continue;
+    }
+    for (const { site } of group) reportOverlap(site, first, rival, report);
   }
 }
 

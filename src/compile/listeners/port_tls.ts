@@ -1,16 +1,58 @@
-import type { Gateway } from "../../api/resources/gateway_resource.ts";
+import type {
+  Gateway,
+  Listener,
+} from "../../api/resources/gateway_resource.ts";
+import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeError } from "../../base/errors.ts";
-import type { PortTls } from "../../snapshot/snapshot.ts";
-import type { ConditionReason, Problem } from "../memory/report.ts";
-import { loadCa, type TlsContext } from "../resolve/certificates.ts";
-import { certificatesOf } from "./server_certificates.ts";
-import { UnresolvedReferenceError } from "../resolve/references.ts";
+import type { Certificate, PortTls } from "../../snapshot/snapshot.ts";
 import {
   type ListenerSite,
   pathOf,
   reportDisagreement,
-  type SharedSetting,
 } from "../attach/listener_sites.ts";
+import type { ConditionReason, Problem } from "../memory/report.ts";
+import {
+  loadCa,
+  loadPem,
+  nameOfPem,
+  pairWithKey,
+  parseLeaf,
+  readSecret,
+  type TlsContext,
+} from "../resolve/certificates.ts";
+import { UnresolvedReferenceError } from "../resolve/references.ts";
+
+/** Returns a setting of the socket, on which all listeners of the port must agree; `field` is a path such as `tls.minVersion`. */
+export type SharedSetting = <T>(
+  field: string,
+  valueOf: (spec: Listener) => T | undefined,
+) => T | undefined;
+
+/** TLS settings of a port, and the listeners that cannot be served with them. */
+export interface CompiledTls extends Pick<PortValidation, "rejected"> {
+  readonly tls: PortTls;
+}
+
+/** Compiles the TLS settings of a port: server certificates of all its listeners, and client certificates. */
+export function compilePortTls(
+  sites: readonly ListenerSite[],
+  shared: SharedSetting,
+  context: TlsContext,
+): CompiledTls {
+  const { validation, rejected } = compileClientValidation(sites, context);
+  return {
+    rejected,
+    tls: {
+      certificates: sites.filter((site) => !rejected.has(site)).flatMap((
+        site,
+      ) => certificatesOf(site, context)),
+      clientCa: validation?.ca,
+      clientCertificate: validation?.mode ?? "none",
+      minVersion: shared("tls.minVersion", ({ tls }) => tls?.minVersion) ??
+        "TLSv1.2",
+    },
+  };
+}
 
 /** Client certificates that a listener requests. */
 interface ClientValidation {
@@ -142,28 +184,68 @@ function warnOfSharedDemand(
   }
 }
 
-/** TLS settings of a port, and the listeners that cannot be served with them. */
-export interface CompiledTls extends Pick<PortValidation, "rejected"> {
-  readonly tls: PortTls;
+/** A certificate of a listener, and where the listener names it. */
+interface NamedCertificate {
+  readonly path: DiagnosticPath;
+  /** @throws {UnresolvedReferenceError} */
+  readonly read: () => { readonly cert: string; readonly key: string };
 }
 
-/** Compiles the TLS settings of a port: server certificates of all its listeners, and client certificates. */
-export function compilePortTls(
-  sites: readonly ListenerSite[],
-  shared: SharedSetting,
+/** Returns the certificates of a listener that can be used; reports the others. */
+function certificatesOf(
+  site: ListenerSite,
   context: TlsContext,
-): CompiledTls {
-  const { validation, rejected } = compileClientValidation(sites, context);
-  return {
-    rejected,
-    tls: {
-      certificates: sites.filter((site) => !rejected.has(site)).flatMap((
-        site,
-      ) => certificatesOf(site, context)),
-      clientCa: validation?.ca,
-      clientCertificate: validation?.mode ?? "none",
-      minVersion: shared("tls.minVersion", ({ tls }) => tls?.minVersion) ??
-        "TLSv1.2",
-    },
-  };
+): Certificate[] {
+  const { certificates = [], certificateRefs = [] } = site.spec.tls ?? {};
+  const path = [...pathOf(site), "tls"];
+  const named: NamedCertificate[] = [
+    ...certificates.map((pair, index) => ({
+      path: [...path, "certificates", index],
+      read: () => pair,
+    })),
+    ...certificateRefs.map((reference, index) => ({
+      path: [...path, "certificateRefs", index],
+      read: () => readSecret(site.owner, reference, context.inputs),
+    })),
+  ];
+  return named.flatMap((each) => {
+    const certificate = loadCertificate(site, each, context);
+    if (certificate === undefined) return [];
+    const { hostname } = site;
+    const own = hostname === "*" ? [] : [hostname];
+    // The only certificate of a listener serves its hostname, whatever names it has.
+    return named.length > 1 ? certificate : { ...certificate, hostnames: own };
+  });
+}
+
+/** Returns a certificate with its own hostnames; reports why it cannot be used. */
+function loadCertificate(
+  { owner }: ListenerSite,
+  { path, read }: NamedCertificate,
+  { inputs, report, now }: TlsContext,
+): Certificate | undefined {
+  let field: readonly string[] = [];
+  try {
+    const { cert, key } = read();
+    field = ["cert"];
+    const chain = loadPem(cert, inputs);
+    const leaf = parseLeaf(chain, nameOfPem(cert));
+    field = ["key"];
+    const certificate = pairWithKey(leaf, chain, loadPem(key, inputs));
+    if (now !== undefined && now > leaf.validToDate.getTime()) {
+      const message =
+        `The certificate expired at ${leaf.validToDate.toISOString()}: clients reject it`;
+      report.warning(owner, { path: [...path, "cert"], message });
+    }
+    return certificate;
+  } catch (error) {
+    const isDenied = error instanceof UnresolvedReferenceError &&
+      error.reason === "NotPermitted";
+    report.error(owner, {
+      path: [...path, ...field],
+      message: `Cannot use the certificate: ${describeError(error)}`,
+      reason: isDenied ? "RefNotPermitted" : "InvalidCertificateRef",
+    });
+    return undefined;
+  }
 }
