@@ -3,13 +3,12 @@ import type { Clock } from "../base/clock.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
-import type { ServiceEndpoints, Snapshot } from "../snapshot/snapshot.ts";
+import type { Snapshot } from "../snapshot/snapshot.ts";
 import {
   ConfigurationDescriptions,
   findCredentials,
 } from "./describe/configuration_descriptions.ts";
 import { describeOutcomes, type Outcomes } from "./outcomes/outcomes.ts";
-import { compileEndpoints } from "./backends/service_backends.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { attachPolicies } from "./attach/attach_policies.ts";
 import { checkPatterns, loadPatternsOf } from "./routes/check_patterns.ts";
@@ -34,8 +33,6 @@ export interface Compiled {
   readonly diagnostics: readonly ResourceDiagnostic[];
   /** The diagnostics that hold although resources, or parts of them, are missing because they are invalid. */
   readonly independentDiagnostics: readonly ResourceDiagnostic[];
-  /** Endpoints of services at the time of compilation. */
-  readonly endpoints: ServiceEndpoints;
   /** Conditions of gateways and routes. */
   readonly outcomes: Outcomes;
   readonly descriptions: ConfigurationDescriptions;
@@ -87,7 +84,7 @@ function* compileInSteps(
   const { policies, report: { diagnostics } } = context;
   const sources = { diagnostics, listeners };
   const outcomes = yield* describeOutcomes(resources, sources);
-  const { backends, endpoints } = resolved;
+  const { backends } = resolved;
   const model = { resources, policies, ports, listeners, backends };
   return {
     snapshot: {
@@ -103,7 +100,6 @@ function* compileInSteps(
         isIndependent(each, options)
       ),
     ],
-    endpoints,
     outcomes,
     descriptions: new ConfigurationDescriptions(model, context.redactionFor),
   };
@@ -135,14 +131,13 @@ function isIndependent(
 function* resolve(resources: ResourceSet, context: Context) {
   const tls = yield* compileTlsPolicies(resources, context);
   const compiled = yield* compileBackends(resources, tls, context);
-  const endpoints = compileEndpoints(resources.endpointSlices);
   const clientCertificates = readClientCertificates(
     resources.gateways,
     context,
   );
   const { backends } = compiled;
   checkReferences(resources, { ...context, backends });
-  return { ...compiled, endpoints, clientCertificates };
+  return { ...compiled, clientCertificates };
 }
 
 /** Attaches policies to their targets and listeners to their gateways. */

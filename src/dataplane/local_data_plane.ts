@@ -1,13 +1,15 @@
-import type { ServiceSlices } from "../api/resources/cluster_kinds.ts";
+import {
+  serviceOf,
+  type ServiceSlices,
+} from "../api/resources/cluster_kinds.ts";
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import { EgressPolicy } from "../base/wire/egress_policy.ts";
 import { describeError } from "../base/errors.ts";
 import { readFileTextSync } from "../base/regular_file.ts";
 import { type Compiled, compileInSlices } from "../compile/compile.ts";
 import { Compilations } from "../compile/compilations.ts";
-import { compileServiceSlices } from "../compile/backends/service_backends.ts";
 import { PortError } from "../proxy/ports/open_port.ts";
-import { SnapshotStore } from "../snapshot/snapshot.ts";
+import { type ServiceEndpoints, SnapshotStore } from "../snapshot/snapshot.ts";
 import type { TraceTurns } from "../telemetry/trace/trace_watchers.ts";
 import {
   type CallArguments,
@@ -21,6 +23,7 @@ import type { TrafficThread } from "./calls/traffic_thread.ts";
 import type { DataPlane } from "./data_plane.ts";
 import type { ApplyResult, DrainResult, OpenFailure } from "./apply_result.ts";
 import { TokenState } from "./state/token_state.ts";
+import { readEndpoints } from "./service_endpoints.ts";
 import { StagedConfiguration } from "./staged_configuration.ts";
 import { createThread, type TrafficThreadOptions } from "./create_thread.ts";
 import {
@@ -97,7 +100,7 @@ export class LocalDataPlane implements DataPlane {
   }
 
   setEndpoints(changed: ServiceSlices): Promise<void> {
-    this.#thread.upstreams.updateEndpoints(compileServiceSlices(changed));
+    this.#thread.upstreams.updateEndpoints(readEndpoints(changed));
     return Promise.resolve();
   }
 
@@ -180,12 +183,15 @@ export class LocalDataPlane implements DataPlane {
       compilations.abandon();
       throw error;
     });
+    const endpoints = readEndpoints(
+      Map.groupBy(resources.endpointSlices, serviceOf),
+    );
     return new StagedConfiguration({
       compiled,
       isolatesErrors: resources.isolatesErrors === true,
       listeners: this.#thread.listeners,
       opensPorts: this.#options.opensPorts ?? true,
-      swap: () => this.#swap(compiled),
+      swap: () => this.#swap(compiled, endpoints),
       abandon: () => compilations.abandon(),
     });
   }
@@ -207,10 +213,10 @@ export class LocalDataPlane implements DataPlane {
     return { applied: true, diagnostics, outcomes: staged.outcomes };
   }
 
-  #swap(compiled: Compiled): void {
+  #swap(compiled: Compiled, endpoints: ServiceEndpoints): void {
     this.#snapshots.swap(compiled.snapshot);
     this.#compiled = compiled;
-    this.#thread.upstreams.replaceEndpoints(compiled.endpoints);
+    this.#thread.upstreams.replaceEndpoints(endpoints);
     this.#thread.upstreams.retainOnly(compiled.snapshot);
     this.#thread.mcp.retainOnly(compiled.snapshot);
     this.#thread.cooldowns.retainOnly(compiled.snapshot.backends);

@@ -15,7 +15,7 @@ import {
 import type { Backend, WebUiAccess } from "../../snapshot/backend.ts";
 import type { Mirror, WeightedBackend } from "../../snapshot/snapshot.ts";
 import type { Attached } from "../attach/attach_policies.ts";
-import { serviceBackendKey } from "../backends/service_backends.ts";
+import { serviceBackendKey } from "../backends/compile_backends.ts";
 import type { MergeContext } from "../policies/effective_policy.ts";
 import type { ConditionReason } from "../memory/report.ts";
 import { type Inputs, mayRefer } from "../resolve/references.ts";

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
-import { compileEndpoints } from "../../../../src/compile/backends/service_backends.ts";
-import { decode } from "../resources.ts";
+import {
+  type EndpointSlice,
+  serviceOf,
+} from "../../../src/api/resources/cluster_kinds.ts";
+import { readEndpoints } from "../../../src/dataplane/service_endpoints.ts";
+import { decode } from "../compile/resources.ts";
 
 function slice(name: string, service: string, address: string) {
   return decode(
@@ -18,18 +22,21 @@ function slice(name: string, service: string, address: string) {
   );
 }
 
+const endpointsOf = (slices: readonly EndpointSlice[]) =>
+  readEndpoints(Map.groupBy(slices, serviceOf));
+
 Deno.test("endpoints of a service are the same object while its slices are", () => {
   const a = slice("a-1", "a", "10.0.0.1");
   const b = slice("b-1", "b", "10.0.0.2");
   const more = slice("b-2", "b", "10.0.0.3");
-  const first = compileEndpoints([a, b]);
-  const second = compileEndpoints([more, b, a]);
+  const first = endpointsOf([a, b]);
+  const second = endpointsOf([more, b, a]);
   assert.equal(second.get("default/a"), first.get("default/a"));
   assert.deepEqual(second.get("default/b")?.get("http"), [
     { host: "10.0.0.3", port: 80 },
     { host: "10.0.0.2", port: 80 },
   ]);
-  const third = compileEndpoints([b]);
+  const third = endpointsOf([b]);
   assert.deepEqual(third.get("default/b")?.get("http"), [
     { host: "10.0.0.2", port: 80 },
   ]);
