@@ -29,6 +29,12 @@ export type RelayRequest = (
   request: EndpointRequest,
 ) => Promise<ResponseMessage | undefined>;
 
+/** Handles a request in the worker that has to, if that is another one; otherwise resolves to `undefined`. */
+export type RelayTo = (
+  worker: number | undefined,
+  request: EndpointRequest,
+) => Promise<ResponseMessage | undefined>;
+
 /** Reports whether the body of a request says that it is JSON. */
 export function isJson(headers: HeaderList): boolean {
   const type = headerOf(headers, "content-type") ?? "";

@@ -1,19 +1,6 @@
-import { stringMember } from "../../base/json.ts";
-import { HeaderList } from "../../http/header_list.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { findWrongParameter } from "../protocol/header_values.ts";
-import {
-  RPC,
-  RpcFailure,
-  type RpcMessage,
-  writeError,
-  writeResult,
-} from "../protocol/rpc_messages.ts";
-import {
-  gatewayInfo,
-  LEGACY_REVISION,
-  legacyRevisions,
-} from "../protocol/revisions.ts";
+import { RpcFailure, writeError } from "../protocol/rpc_messages.ts";
 import { keepTimer } from "../streams/message_deadline.ts";
 import { jsonResponse } from "../streams/rpc_answer.ts";
 import {
@@ -22,19 +9,9 @@ import {
   headerOf,
   mismatch,
   type RpcRequest,
-  unsupported,
   withTrace,
 } from "./arrival.ts";
-import {
-  accepted,
-  failed,
-  notAllowed,
-  restarting,
-  withoutSession,
-} from "./endpoint_responses.ts";
-import { passedCapabilities } from "../clients/client.ts";
-import { ClientSession } from "../sessions/client_session.ts";
-import { describeServers } from "../clients/described_servers.ts";
+import { accepted, notAllowed, restarting } from "./endpoint_responses.ts";
 import type { ServerChange } from "../clients/changes.ts";
 import type { EndpointServices } from "../clients/endpoint_services.ts";
 import {
@@ -50,15 +27,16 @@ import {
   readMessages,
   type RelayRequest,
 } from "./endpoint_request.ts";
-import { newNonce, type SessionFacts } from "../sessions/session_id.ts";
 import { DirectCalls } from "./direct_calls.ts";
 import { DirectLists } from "./direct_lists.ts";
+import { SessionRequests } from "./session_requests.ts";
 import { ClientSessions } from "../sessions/client_sessions.ts";
 
 /** One MCP endpoint in front of several servers, for clients of both eras (Streamable HTTP). */
 export class McpEndpoint {
   readonly #services: EndpointServices;
   readonly #sessions: ClientSessions;
+  readonly #inSessions: SessionRequests;
   readonly #modern: ModernRequests;
   readonly #calls: DirectCalls;
   readonly #lists: DirectLists;
@@ -78,6 +56,11 @@ export class McpEndpoint {
     this.#services = services;
     this.#home = relay && home;
     this.#sessions = new ClientSessions(services);
+    this.#inSessions = new SessionRequests(
+      services,
+      this.#sessions,
+      (worker, request) => this.#relayTo(worker, request),
+    );
     this.#modern = new ModernRequests(services);
     this.#calls = new DirectCalls(services, this.#sessions, this.#modern);
     this.#lists = new DirectLists(services, this.#sessions);
@@ -108,7 +91,7 @@ export class McpEndpoint {
         return await this.#post(request);
       case "GET":
       case "DELETE":
-        return await this.#useSession(request);
+        return await this.#inSessions.handle(request);
       default:
         return notAllowed();
     }
@@ -205,13 +188,13 @@ export class McpEndpoint {
         return await this.#handleModern(withTrace(only, headers), request);
       }
       if (kind === "request" && only.method === "initialize") {
-        return await this.#initialize(only, request);
+        return await this.#inSessions.initialize(only, request);
       }
       if (kind === "notification" && isModern(only.params, revision)) {
         return accepted();
       }
     }
-    return await this.#useSession(request, messages);
+    return await this.#inSessions.handle(request, messages);
   }
 
   async #handleModern(
@@ -263,91 +246,6 @@ export class McpEndpoint {
     if (wrong !== undefined) throw mismatch(wrong);
   }
 
-  async #initialize(
-    { id, params }: RpcRequest,
-    { headers, user }: EndpointRequest,
-  ): Promise<ResponseMessage> {
-    const { servers, seal: _, clock, worker } = this.#services;
-    const requested = stringMember(params, "protocolVersion");
-    if (requested === undefined) {
-      const message = 'Invalid params: "protocolVersion" is missing';
-      return jsonResponse(
-        writeError(id, { code: RPC.INVALID_PARAMS, message }),
-        acceptsEvents(headers) ? 200 : 400,
-      );
-    }
-    const revision = legacyRevisions.includes(requested)
-      ? requested
-      : LEGACY_REVISION;
-    const begun: SessionFacts = {
-      nonce: newNonce(),
-      user,
-      revision,
-      capabilities: passedCapabilities(params["capabilities"], "legacy"),
-      servers: {},
-      beganAt: clock.now(),
-      worker,
-    };
-    const session = new ClientSession(begun, this.#services);
-    const about = await describeServers(servers, session);
-    const sessionId = this.#sessions.add(session, {
-      ...begun,
-      servers: await session.serverSessions(),
-    });
-    const response = jsonResponse(writeResult(id, {
-      protocolVersion: revision,
-      capabilities: about.capabilities,
-      serverInfo: gatewayInfo,
-      ...(about.instructions && { instructions: about.instructions }),
-    }));
-    response.headers.append("mcp-session-id", sessionId);
-    return response;
-  }
-
-  /** Handles what belongs to a session: in the worker that has it. */
-  async #useSession(
-    request: EndpointRequest,
-    messages: readonly RpcMessage[] = [],
-  ): Promise<ResponseMessage> {
-    const { method, headers, user } = request;
-    const id = headerOf(headers, "mcp-session-id");
-    if (id === undefined) {
-      if (method !== "POST") return withoutSession();
-      return failed(
-        400,
-        RPC.SERVER_ERROR,
-        "Bad Request: Mcp-Session-Id is required",
-      );
-    }
-    const revision = headerOf(headers, "mcp-protocol-version");
-    if (revision !== undefined && !legacyRevisions.includes(revision)) {
-      const failure = unsupported(revision);
-      return jsonResponse(writeError(null, failure), 400);
-    }
-    const facts = this.#sessions.read(id, user);
-    if (facts === undefined) {
-      return failed(404, RPC.SESSION_NOT_FOUND, "Session not found");
-    }
-    const relayed = await this.#relayTo(facts.worker, request);
-    if (relayed !== undefined) return relayed;
-    if (method === "DELETE") {
-      await this.#sessions.end(facts);
-      return { status: 200, headers: new HeaderList(), body: undefined };
-    }
-    const session = this.#sessions.use(facts);
-    if (method === "GET") return listen(session, headers);
-    const requests = messages.filter((each) => each.kind === "request")
-      .map((each) => withTrace(each, headers));
-    for (const message of messages) {
-      if (message.kind !== "request") session.take(message);
-    }
-    return requests.length === 0 ? accepted() : await session.handle(requests, {
-      acceptsEvents: acceptsEvents(headers),
-      owners: request.owners,
-      sees: request.sees,
-    });
-  }
-
   async #relayTo(
     worker: number | undefined,
     request: EndpointRequest,
@@ -356,12 +254,4 @@ export class McpEndpoint {
       ? undefined
       : await this.#relay?.(worker, request);
   }
-}
-
-function listen(session: ClientSession, headers: HeaderList): ResponseMessage {
-  if (!acceptsEvents(headers)) {
-    return failed(406, RPC.SERVER_ERROR, "Accept must have text/event-stream");
-  }
-  return session.listen(headerOf(headers, "last-event-id")) ??
-    failed(400, RPC.SERVER_ERROR, "Unknown Last-Event-ID");
 }
