@@ -60,7 +60,7 @@ export class ToolGuard {
     items: Tools,
   ): Promise<Tools> {
     const lock = await this.lockOf({ name, approval }, items);
-    const hash = hashOf([...items.values()]);
+    const hash = await runInSlices(hashing(items.values()), this.#clock);
     this.#latest.set(name, { server: name, prefix, items, hash });
     const lists = [...this.#latest.values()];
     const state = lists.map(({ hash }) => hash).join();
@@ -134,7 +134,7 @@ export class ToolGuard {
     problems: readonly string[],
   ): void {
     this.#report(
-      `suspicion ${server} ${hashOf([item])} ${problems}`,
+      `suspicion ${server} ${hashOf(item)} ${problems}`,
       () =>
         this.#log.warn("A tool of an MCP server is suspicious", {
           server,
@@ -175,8 +175,18 @@ function* judge(items: Tools, lock: ToolLock | undefined, others: OtherTools) {
   return judged;
 }
 
-function hashOf(items: readonly JsonObject[]): string {
-  return createHash("sha256").update(JSON.stringify(items)).digest("base64url");
+function hashOf(item: JsonObject): string {
+  return createHash("sha256").update(JSON.stringify(item)).digest("base64url");
+}
+
+/** Hashes a list, of which each item is a step. */
+function* hashing(items: Iterable<JsonObject>) {
+  const hash = createHash("sha256");
+  for (const item of items) {
+    hash.update(JSON.stringify(item)).update("\n");
+    yield;
+  }
+  return hash.digest("base64url");
 }
 
 function lockedTools(items: Tools) {

@@ -149,7 +149,9 @@ export class ModernConnection implements ServerConnection {
     const { capabilities } = this.#options;
     return this.#metas.getOrInsertComputed(
       meta,
-      () => utf8(JSON.stringify(envelopeOf(capabilities, meta))),
+      // A copy: it is kept for long, and would keep a whole pool.
+      () =>
+        new Uint8Array(utf8(JSON.stringify(envelopeOf(capabilities, meta)))),
     );
   }
 
