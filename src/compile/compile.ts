@@ -11,7 +11,6 @@ import {
 import { describeOutcomes, type Outcomes } from "./outcomes/outcomes.ts";
 import type { PolicyRegistry } from "../policy/contract/policy_registry.ts";
 import { attachPolicies } from "./attach/attach_policies.ts";
-import { checkPatterns, loadPatternsOf } from "./routes/check_patterns.ts";
 import {
   compileTlsPolicies,
   presentingBackends,
@@ -22,6 +21,7 @@ import { checkPolicies, checkReferences } from "./policies/check_policies.ts";
 import { compileListeners } from "./listeners/compile_listeners.ts";
 import { compilePorts } from "./listeners/compile_ports.ts";
 import { byParent, listListeners } from "./attach/listener_sites.ts";
+import { loadPatternsOf } from "./routes/route_rules.ts";
 import { checkRules } from "./routes/check_rules.ts";
 import { begin, type CompileOptions, type Context } from "./context.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
@@ -68,7 +68,8 @@ function* compileInSteps(
   options: CompileOptions,
 ): Generator<void, Compiled> {
   const context = begin(resources, options);
-  const ofParts = yield* check(resources, context);
+  yield* checkPolicies(resources, context);
+  const ofParts = context.report.diagnostics;
   const resolved = yield* resolve(resources, context);
   yield;
   const attached = yield* attach(resources, context);
@@ -103,16 +104,6 @@ function* compileInSteps(
     outcomes,
     descriptions: new ConfigurationDescriptions(model, context.redactionFor),
   };
-}
-
-/** Checks what does not depend on other resources; returns the problems. */
-function* check(
-  resources: ResourceSet,
-  context: Context,
-): Generator<void, readonly ResourceDiagnostic[]> {
-  yield* checkPolicies(resources, context);
-  yield* checkPatterns(resources, context);
-  return context.report.diagnostics;
 }
 
 /** Reports whether a problem is not a consequence of resources that are missing. */
@@ -155,7 +146,7 @@ async function loadPolicies(
   >,
   policies: PolicyRegistry,
 ): Promise<void> {
-  await loadPatternsOf({ httpRoutes });
+  await loadPatternsOf(httpRoutes);
   await loadHashKeys(gatewayBackends);
   const used = new Set(
     gatewayPolicies.flatMap(({ spec: { traffic = {}, backend = {} } }) => [

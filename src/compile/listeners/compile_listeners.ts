@@ -19,7 +19,11 @@ import type { ForwardingContext } from "../routes/backend_references.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
 import type { ResultTable } from "../memory/compile_memory.ts";
 import { comparePrecedence } from "../resolve/precedence.ts";
-import { compileRule, prepareRules } from "../routes/route_rules.ts";
+import {
+  checkPatterns,
+  compileRule,
+  prepareRules,
+} from "../routes/route_rules.ts";
 import { match, wellKnownEntries } from "./well_known_entries.ts";
 
 /** Compiles every listener with its attached routes and gateway-phase policies, in steps. */
@@ -72,6 +76,7 @@ function compileRoute(
   route: HttpRoute,
   context: ForwardingContext,
 ): readonly RouteAtListener[] {
+  checkPatterns(route, context);
   const sites = attachRoute(route, context);
   const rules = prepareRules(route, context);
   return sites.map(({ site, hostnames }) => ({

@@ -2,6 +2,7 @@ import type {
   BackendFilter,
   RequestMirror,
 } from "../../api/rules/http_filter.ts";
+import type { Hide } from "../../base/redaction.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
 import type { DescribeLater } from "../describe/describe_effective.ts";
@@ -25,6 +26,7 @@ export interface ForwardingContext extends MergeContext {
   readonly inputs: Inputs;
   readonly factory: PolicyFactory;
   readonly describeLater: DescribeLater;
+  readonly hide: Hide;
   /** As `CompileOptions.sessionSecret`. */
   readonly sessionSecret?: string | undefined;
   /** See `ResourceSet`. */

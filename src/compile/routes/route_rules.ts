@@ -1,3 +1,5 @@
+import type { HttpMatch } from "../../api/rules/http_match.ts";
+import { loadPatterns, patternOf } from "../../base/pattern.ts";
 import { optionalDuration } from "../../api/schema/duration.ts";
 import type { TrafficPolicy } from "../../api/resources/gateway_policy_schema.ts";
 import type {
@@ -10,11 +12,13 @@ import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import type { Retry } from "../../snapshot/snapshot.ts";
 import { namespacedName } from "../resolve/precedence.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
-import { routeFields } from "../describe/describe_effective.ts";
+import {
+  type ConfiguredField,
+  routeFields,
+} from "../describe/describe_effective.ts";
 import type {
   CompiledRule,
   Forwarding,
-  PolicyLayer,
   Rule,
 } from "../policies/compiled_rules.ts";
 import { mergeForRule } from "../policies/effective_policy.ts";
@@ -26,6 +30,51 @@ import {
 import { presenting } from "../backends/backend_tls.ts";
 import { compileChoice } from "./rule_choice.ts";
 import type { ListenerSite } from "../attach/listener_sites.ts";
+
+/** Loads the engine for regular expressions if a route has one. */
+export async function loadPatternsOf(
+  routes: readonly HttpRoute[],
+): Promise<void> {
+  const hasPattern = (match: HttpMatch) => patternsOf(match).length > 0;
+  const needsEngine = routes.some(({ spec: { rules } }) =>
+    rules.some(({ matches }) => matches.some(hasPattern))
+  );
+  if (needsEngine) await loadPatterns();
+}
+
+/** Returns the regular expressions of a match, and their places in it. */
+function patternsOf({ path, headers = [], queryParams = [] }: HttpMatch) {
+  return [
+    { condition: path, at: ["path"] },
+    ...headers.map((condition, index) => ({
+      condition,
+      at: ["headers", index],
+    })),
+    ...queryParams.map((condition, index) => ({
+      condition,
+      at: ["queryParams", index],
+    })),
+  ].filter(({ condition: { type } }) => type === "RegularExpression");
+}
+
+/** Reports invalid regular expressions in the matches of a route. */
+export function checkPatterns(
+  route: HttpRoute,
+  { hide, report }: ForwardingContext,
+): void {
+  for (const [index, { matches }] of route.spec.rules.entries()) {
+    for (const [number, match] of matches.entries()) {
+      for (const { condition, at } of patternsOf(match)) {
+        const { problem } = patternOf(condition);
+        if (problem === undefined) continue;
+        const within = ["matches", number, ...at, "value"];
+        const path = ["spec", "rules", index, ...within];
+        const message = hide(`invalid regular expression: ${problem}`);
+        report.error(route, { path, message });
+      }
+    }
+  }
+}
 
 /** Resolves the backends of the rules of a route. */
 export function prepareRules(
@@ -95,8 +144,8 @@ export function compileRule(
       describePolicies: context.describeLater(
         [
           ...effective.map(({ kind: { name }, layers }) => ({ name, layers })),
-          { name: "timeouts", layers: layersOf({ timeouts }) },
-          { name: "retry", layers: layersOf({ retry }) },
+          configuredField("timeouts", timeouts),
+          configuredField("retry", retry),
         ],
         [...context.policies.running("route"), ...routeFields],
       ),
@@ -114,18 +163,13 @@ function trafficOfRule(
   });
 }
 
-/** Describes merged time-outs or retries as a layer; returns nothing when none are set. */
-function layersOf(
-  merged: {
-    readonly timeouts?: RouteTimeouts;
-    readonly retry?: RouteRetry | undefined;
-  },
-): readonly Pick<PolicyLayer, "traffic">[] {
-  const { timeouts, retry } = merged;
-  const isSet = Object.keys(timeouts ?? retry ?? {}).length > 0;
-  return isSet
-    ? [{ traffic: { ...(timeouts && { timeouts }), ...(retry && { retry }) } }]
-    : [];
+/** Describes merged time-outs or retries; without layers when none are set. */
+function configuredField(
+  name: "timeouts" | "retry",
+  merged: RouteTimeouts | RouteRetry = {},
+): ConfiguredField {
+  const isSet = Object.keys(merged).length > 0;
+  return { name, layers: isSet ? [{ traffic: { [name]: merged } }] : [] };
 }
 
 const errorsOf = {
