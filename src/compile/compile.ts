@@ -1,5 +1,7 @@
 import type { ResourceSet } from "../api/resources/resource_set.ts";
 import type { Clock } from "../base/clock.ts";
+import { type EgressPolicy, openEgress } from "../base/wire/egress_policy.ts";
+import { noopLeases } from "../policy/noop_services.ts";
 import type { ResourceDiagnostic } from "../base/diagnostic.ts";
 import { isError } from "../config/diagnostics/located_diagnostic.ts";
 import { runInSlices, runToEnd } from "../base/slices.ts";
@@ -23,8 +25,38 @@ import { compilePorts } from "./listeners/compile_ports.ts";
 import { byParent, listListeners } from "./attach/listener_sites.ts";
 import { loadPatternsOf } from "./routes/route_rules.ts";
 import { checkRules } from "./routes/check_rules.ts";
-import { begin, type CompileOptions, type Context } from "./context.ts";
+import { Compilations, type CompileParts } from "./compilations.ts";
+import { Report } from "./memory/report.ts";
+import {
+  type BackendSettings,
+  type ReadFile,
+  References,
+} from "./resolve/references.ts";
 import { loadHashKeys } from "./backends/compile_balancing.ts";
+
+/** Dependencies of compilation. */
+interface CompileOptions extends BackendSettings {
+  /** The kinds of policies; `loadPolicies` loads those that the resources have. */
+  readonly policies: PolicyRegistry;
+  /** Reads the files that resources name; throws when it cannot. */
+  readonly readFile: ReadFile;
+  /** The compilations before; with them, only what depends on a change is computed. Omitted for checks. */
+  readonly compilations?: Compilations;
+  /** True if the process has a KV store. */
+  readonly hasStore?: boolean;
+  /** Reports whether a backend of that name may be missing because it is invalid; omitted when none is. */
+  readonly mayHaveBackend?: (name: string) => boolean;
+  /** True if a policy may be missing because it is invalid. */
+  readonly unreadPolicies?: boolean;
+  /** Ports on the loopback interface that backends of a cluster may have, unless a listener has them. */
+  readonly loopbackPorts?: readonly number[];
+  /** Decides which hosts backends may have; omitted to allow all. */
+  readonly egress?: EgressPolicy;
+  /** Seals persistent sessions. */
+  readonly sessionSecret?: string | undefined;
+  /** Wall-clock time in milliseconds, to find expired certificates; without it, none is. */
+  readonly now?: number;
+}
 
 /** A compiled configuration and its problems. */
 export interface Compiled {
@@ -106,6 +138,41 @@ function* compileInSteps(
   };
 }
 
+/** The dependencies of all passes. */
+interface Context extends Omit<CompileOptions, "readFile">, CompileParts {
+  readonly references: References;
+  readonly report: Report;
+  /** See `ResourceSet`. */
+  readonly unusablePorts: NonNullable<ResourceSet["unusablePorts"]>;
+  readonly separatesGateways: boolean;
+  readonly isolatesErrors: boolean;
+}
+
+/** Begins a compilation with the memory of the ones before. */
+function begin(resources: ResourceSet, options: CompileOptions): Context {
+  const { compilations = new Compilations(noopLeases()) } = options;
+  const { environment, unusablePorts = [] } = resources;
+  const { separatesGateways = false, isolatesErrors = false } = resources;
+  const report = new Report();
+  const parts = compilations.begin(report, environment);
+  const references = new References(resources);
+  parts.inputs.fill({
+    ...options,
+    egress: options.egress ?? openEgress,
+    loopbackPorts: allowedLoopbackPorts(resources, options),
+    readFile: readOnce(options.readFile),
+    isolatesErrors,
+    references,
+  });
+  return {
+    ...options,
+    ...parts,
+    references,
+    report,
+    ...{ unusablePorts, separatesGateways, isolatesErrors },
+  };
+}
+
 /** Reports whether a problem is not a consequence of resources that are missing. */
 function isIndependent(
   diagnostic: ResourceDiagnostic,
@@ -126,8 +193,7 @@ function* resolve(resources: ResourceSet, context: Context) {
     resources.gateways,
     context,
   );
-  const { backends } = compiled;
-  checkReferences(resources, { ...context, backends });
+  checkReferences(resources, { ...context, ...compiled });
   return { ...compiled, clientCertificates };
 }
 
@@ -140,10 +206,7 @@ function* attach(resources: ResourceSet, context: Context) {
 
 /** Loads the code that `compile` needs for the policies, backends and regular expressions of `resources`. */
 async function loadPolicies(
-  { gatewayBackends, gatewayPolicies, httpRoutes }: Pick<
-    ResourceSet,
-    "gatewayBackends" | "gatewayPolicies" | "httpRoutes"
-  >,
+  { gatewayBackends, gatewayPolicies, httpRoutes }: ResourceSet,
   policies: PolicyRegistry,
 ): Promise<void> {
   await loadPatternsOf(httpRoutes);
@@ -157,4 +220,33 @@ async function loadPolicies(
   for (const kind of policies.kinds) {
     if (used.has(kind.name)) await kind.load();
   }
+}
+
+/** Leaves out the ports of listeners: a backend there would reach the gateway as a peer of its own machine. */
+function allowedLoopbackPorts(
+  { gateways, listenerSets }: ResourceSet,
+  { loopbackPorts = [] }: CompileOptions,
+): ReadonlySet<number> {
+  const allowed = new Set(loopbackPorts);
+  if (allowed.size === 0) return allowed;
+  for (const { spec } of [...gateways, ...listenerSets]) {
+    for (const { port } of spec.listeners) allowed.delete(port);
+  }
+  return allowed;
+}
+
+/** Reads each file once, so that a policy is created from the same content that was checked. */
+function readOnce(readFile: ReadFile): ReadFile {
+  const results = new Map<string, () => string>();
+  const read = (path: string) => {
+    try {
+      const text = readFile(path);
+      return () => text;
+    } catch (error) {
+      return () => {
+        throw error;
+      };
+    }
+  };
+  return (path) => results.getOrInsertComputed(path, read)();
 }

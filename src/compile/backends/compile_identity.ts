@@ -34,9 +34,15 @@ export function compileIdentity(
   // A client with a secret of its own has nothing of the gateway.
   const isOwn = identity.kind === "azure" &&
     identity.clientSecret !== undefined;
-  const denial = compilation.inputs.read(({ cloudDenial }) => cloudDenial);
-  if (denial !== undefined && !isOwn) {
-    throw new UnusableCredentials([identity.kind], denial);
+  const isDenied = compilation.inputs.read((
+    { isolatesErrors, clusterCloudIdentity = false },
+  ) => isolatesErrors && !clusterCloudIdentity);
+  // Authors of backends choose where tokens go, and could read them.
+  if (isDenied && !isOwn) {
+    throw new UnusableCredentials(
+      [identity.kind],
+      'a backend of a cluster cannot have the identity of the gateway; to allow it, set "config.clusterCloudIdentity" of the gateway',
+    );
   }
   const fingerprint = createHash("sha256")
     .update(JSON.stringify([key, identity])).digest("base64url");

@@ -19,7 +19,8 @@ export function compileLogin(
   { key = compilation.key, url: service }: CredentialPlace,
 ): UserLogin {
   const field = "oauth";
-  if (!compilation.inputs.read(({ connectsUsers }) => connectsUsers)) {
+  const { inputs } = compilation;
+  if (!inputs.read(({ connectsUsers = false }) => connectsUsers)) {
     throw new UnusableCredentials(
       [field],
       'users cannot log in without "config.connections"',

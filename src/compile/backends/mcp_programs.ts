@@ -1,6 +1,7 @@
 import type { StdioResource } from "../../api/resources/mcp_backend.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
 import type { McpTransport } from "../../snapshot/backend.ts";
+import type { CompileInputs } from "../resolve/references.ts";
 
 const DEFAULT_MEMORY = 1 << 30;
 const DEFAULT_PROCESSES = 32;
@@ -12,6 +13,19 @@ const MIN_SECRET_LENGTH = 6;
 export interface CompiledTransport {
   readonly address: string;
   readonly transport: McpTransport;
+}
+
+/** Returns why the gateway runs no programs of backends; `undefined` if it does. */
+export function programDenial(
+  { isolatesErrors, clusterStdio = false, lacksPrograms = false }:
+    CompileInputs,
+): string | undefined {
+  if (isolatesErrors && !clusterStdio) {
+    return 'a backend of a cluster cannot run programs; to allow it, set "config.clusterStdio" of the gateway';
+  }
+  return lacksPrograms
+    ? "the gateway has given up the permission to run programs, because no server needed it at its start: restart it"
+    : undefined;
 }
 
 /** Compiles a program that speaks over stdio. */

@@ -17,7 +17,11 @@ import {
   type BackendCompilation,
   UnusableCredentials,
 } from "./backend_compilation.ts";
-import { type CompiledTransport, compileProgram } from "./mcp_programs.ts";
+import {
+  type CompiledTransport,
+  compileProgram,
+  programDenial,
+} from "./mcp_programs.ts";
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
@@ -60,9 +64,7 @@ export class TransportCompiler {
       this.#reject([unused], `"${unused}" needs "url"; use "env" of "stdio"`);
       return undefined;
     }
-    const denial = this.#compilation.inputs.read(({ programDenial }) =>
-      programDenial
-    );
+    const denial = this.#compilation.inputs.read(programDenial);
     if (denial !== undefined) {
       this.#reject(["stdio"], denial);
       return undefined;

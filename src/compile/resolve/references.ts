@@ -88,35 +88,42 @@ export class References {
   }
 }
 
-function byName<
-  R extends {
-    readonly metadata: { readonly namespace: string; readonly name: string };
-  },
->(resources: readonly R[]): ReadonlyMap<string, R> {
-  return new Map(
-    resources.map((resource) => [namespacedName(resource), resource]),
-  );
+function byName<R extends Parameters<typeof namespacedName>[0]>(
+  resources: readonly R[],
+): ReadonlyMap<string, R> {
+  return new Map(resources.map((each) => [namespacedName(each), each]));
 }
 
 /** Reads a text file by its path in the configuration; throws when it cannot. */
 export type ReadFile = (path: string) => string;
 
+/** Settings of the process that say what backends may do. */
+export interface BackendSettings {
+  /** True if backends of a cluster may have programs that the gateway runs, as those of files may. */
+  readonly clusterStdio?: boolean;
+  /** True if backends of a cluster may have the gateway's own identities of clouds, as those of files may. */
+  readonly clusterCloudIdentity?: boolean;
+  /** True if the process has given up the permission to run programs. */
+  readonly lacksPrograms?: boolean;
+  /** True if users can log in at services behind backends. */
+  readonly connectsUsers?: boolean;
+}
+
 /** The inputs of a compilation that results depend on. */
-export type Inputs = View<{
+export interface CompileInputs extends BackendSettings {
   /** Reads each file once. */
   readonly readFile: ReadFile;
   /** Ports on the loopback interface that backends of a cluster may have. */
   readonly loopbackPorts: ReadonlySet<number>;
   /** Decides which hosts backends may have. */
   readonly egress: EgressPolicy;
-  /** Reason for which the gateway runs no programs of backends; `undefined` if it does. */
-  readonly programDenial: string | undefined;
-  /** Reason for which backends do not get the gateway's own identities of clouds; `undefined` if they do. */
-  readonly cloudDenial: string | undefined;
-  /** True if users can log in at services behind backends. */
-  readonly connectsUsers: boolean;
+  /** See `ResourceSet`. */
+  readonly isolatesErrors: boolean;
   readonly references: References;
-}>;
+}
+
+/** View of the inputs, which records what a result reads. */
+export type Inputs = View<CompileInputs>;
 
 /** Reports whether a resource may refer to another. */
 export function mayRefer(
