@@ -189,10 +189,7 @@ function isIndependent(
 function* resolve(resources: ResourceSet, context: Context) {
   const tls = yield* compileTlsPolicies(resources, context);
   const compiled = yield* compileBackends(resources, tls, context);
-  const clientCertificates = readClientCertificates(
-    resources.gateways,
-    context,
-  );
+  const clientCertificates = readClientCertificates(resources, context);
   checkReferences(resources, { ...context, ...compiled });
   return { ...compiled, clientCertificates };
 }

@@ -243,9 +243,6 @@ function reportIndistinct(
 ): void {
   const message =
     `The listener conflicts with "${rival.key}": both accept hostname "${site.hostname}" on port ${site.spec.port}`;
-  report.error(site.owner, {
-    path: pathOf(site),
-    message,
-    reason: "HostnameConflict",
-  });
+  const path = pathOf(site);
+  report.error(site.owner, { path, message, reason: "HostnameConflict" });
 }

@@ -131,7 +131,7 @@ function compileTls(
 
 /** Reads the certificates that gateways present to backends (`tls.backend`); reports those that cannot be used, and leaves them out. */
 export function readClientCertificates(
-  gateways: readonly Gateway[],
+  { gateways }: ResourceSet,
   context: BackendContext,
 ): ReadonlyMap<Gateway, ClientCertificate> {
   return new Map(

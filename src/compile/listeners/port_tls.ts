@@ -40,12 +40,11 @@ export function compilePortTls(
   context: TlsContext,
 ): CompiledTls {
   const { validation, rejected } = compileClientValidation(sites, context);
+  const served = sites.filter((site) => !rejected.has(site));
   return {
     rejected,
     tls: {
-      certificates: sites.filter((site) => !rejected.has(site)).flatMap((
-        site,
-      ) => certificatesOf(site, context)),
+      certificates: served.flatMap((site) => certificatesOf(site, context)),
       clientCa: validation?.ca,
       clientCertificate: validation?.mode ?? "none",
       minVersion: shared("tls.minVersion", ({ tls }) => tls?.minVersion) ??

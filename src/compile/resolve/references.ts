@@ -67,10 +67,7 @@ export class References {
   /** Reports whether resources of `namespace` may attach to one of namespace `owner`; a namespace that is not known has no labels. */
   allowsNamespace(
     { from, selector }: AllowedNamespaces,
-    { owner, namespace }: {
-      readonly owner: string;
-      readonly namespace: string;
-    },
+    { owner, namespace }: Readonly<Record<"owner" | "namespace", string>>,
   ): boolean {
     switch (from) {
       case "All":
@@ -160,9 +157,8 @@ export function findConfigMap(
   to: ObjectRef,
   inputs: Inputs,
 ): ConfigMap {
-  return find("ConfigMap", ({ configMaps }) => configMaps, {
-    ...{ from, to, inputs },
-  });
+  const reference = { from, to, inputs };
+  return find("ConfigMap", ({ configMaps }) => configMaps, reference);
 }
 
 function find<R>(
@@ -205,9 +201,8 @@ export function readSecretValue(
   const { data = {}, stringData = {} } = findSecret(from, reference, inputs);
   const wanted = key ?? entry;
   const encoded = ownValue(data, wanted);
-  const value = encoded === undefined
-    ? ownValue(stringData, wanted)
-    : decode(encoded);
+  const plain = ownValue(stringData, wanted);
+  const value = encoded === undefined ? plain : decode(encoded);
   if (value !== undefined) return value;
   const path = `${namespace}/${name}`;
   throw new TypeError(

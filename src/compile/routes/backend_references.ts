@@ -1,7 +1,4 @@
-import type {
-  BackendFilter,
-  RequestMirror,
-} from "../../api/rules/http_filter.ts";
+import type { RequestMirror } from "../../api/rules/http_filter.ts";
 import type { Hide } from "../../base/redaction.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { trafficOfFilter } from "../policies/check_policies.ts";
@@ -13,7 +10,7 @@ import {
   POLICY_API_GROUP,
   WEB_UI_KIND,
 } from "../../api/schema/group.ts";
-import type { Backend, WebUiAccess } from "../../snapshot/backend.ts";
+import type { Backend } from "../../snapshot/backend.ts";
 import type { Mirror, WeightedBackend } from "../../snapshot/snapshot.ts";
 import type { Attached } from "../attach/attach_policies.ts";
 import { serviceBackendKey } from "../backends/compile_backends.ts";
@@ -77,7 +74,7 @@ export function compileBackendRef(
     return { weight, priority, backend, problem: undefined, ...own };
   }
   const effect = "its share of requests gets 500";
-  reportUnresolved(route, path, { resolved, effect }, context);
+  reportUnresolved(route, path, { ...resolved, effect }, context);
   const { problem } = resolved;
   const kinds = context.policies.running("backend");
   const describePolicies = context.describeLater([], kinds);
@@ -87,20 +84,16 @@ export function compileBackendRef(
 function reportUnresolved(
   route: HttpRoute,
   path: DiagnosticPath,
-  { resolved: { problem, field, suggestion, reason, isRejected }, effect }: {
-    readonly resolved: Unresolved;
-    readonly effect: string;
-  },
+  { problem, effect, field, suggestion, reason, isRejected }:
+    & Unresolved
+    & { readonly effect: string },
   { report, isolatesErrors = false }: ForwardingContext,
 ): void {
   // The error of the backend keeps the configuration from serving anything.
   if (isRejected === true && !isolatesErrors) return;
-  report.warning(route, {
-    path: [...path, field],
-    message: `${problem}; ${effect}`,
-    suggestion,
-    reason,
-  });
+  const message = `${problem}; ${effect}`;
+  const place = [...path, field];
+  report.warning(route, { path: place, message, suggestion, reason });
 }
 
 function backendPolicies(
@@ -108,19 +101,15 @@ function backendPolicies(
   ref: BackendRef,
   { policies: registry, attached, factory, describeLater }: ForwardingContext,
 ): Pick<WeightedBackend, "policies" | "describePolicies"> {
-  const { namespace } = route.metadata;
-  const resource = {
-    metadata: { namespace: ref.namespace ?? namespace, name: ref.name },
-  };
+  const { namespace = route.metadata.namespace, name } = ref;
+  const resource = { metadata: { namespace, name } };
   const own = ref.kind === "GatewayBackend"
     ? attached.read(({ policies }) =>
       policies.at({ kind: "GatewayBackend", resource })
     )
     : [];
   const layers = [
-    ...(ref.filters ?? []).map((filter: BackendFilter) =>
-      trafficOfFilter(filter)
-    ),
+    ...(ref.filters ?? []).map(trafficOfFilter),
     ...own.slice(0, 1).map(({ spec }) => spec.backend ?? {}),
   ];
   const kinds = registry.running("backend");
@@ -133,10 +122,7 @@ function backendPolicies(
     name,
     layers: layers.map((traffic) => ({ traffic })),
   }));
-  return {
-    policies,
-    describePolicies: describeLater(configured, kinds),
-  };
+  return { policies, describePolicies: describeLater(configured, kinds) };
 }
 
 /** Compiles a mirror; returns nothing when its backend cannot be resolved. */
@@ -151,7 +137,7 @@ export function compileMirror(
     return [{ backend: resolved.backend, fraction: fractionOf(mirror) }];
   }
   const effect = "nothing is mirrored";
-  reportUnresolved(route, path, { resolved, effect }, context);
+  reportUnresolved(route, path, { ...resolved, effect }, context);
   return [];
 }
 
@@ -254,16 +240,12 @@ const clusterWebUi = unresolved(
   "Cannot serve the web UI, which shows everything of the gateway, on a route of a cluster; use the admin interface",
 );
 
-const webUis = [createWebUi("read-only"), createWebUi("read-write")];
-
-function createWebUi(webUi: WebUiAccess): Backend {
-  return {
-    key: `web-ui/${webUi}`,
-    name: "web-ui",
-    webUi,
-    host: "web-ui",
-    port: 0,
-    protocol: "auto",
-    tls: undefined,
-  };
-}
+const webUis = (["read-only", "read-write"] as const).map((webUi): Backend => ({
+  key: `web-ui/${webUi}`,
+  name: "web-ui",
+  webUi,
+  host: "web-ui",
+  port: 0,
+  protocol: "auto",
+  tls: undefined,
+}));
