@@ -22,7 +22,10 @@ export interface SlotOptions {
   onUnused(): void;
 }
 
-/** Pauses after a process that has ended by itself or could not be started; short ones, for the server is to be back within 5 s. */
+/**
+ * Pauses after processes in a row that have ended by themselves or could not be started; short ones, for the server is to be back
+ * within 5 s. After the first one that has started well, there is none.
+ */
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 4000;
 /** A process that has run so long has started well. */
@@ -134,7 +137,7 @@ export class ProcessSlot {
     this.#live = starting;
     starting.then(
       (live) => this.#started(live, clock.monotonic()),
-      (failure) => this.#ended(failure),
+      (failure) => this.#ended(failure, this.#pauseMs),
     );
     return starting;
   }
@@ -146,15 +149,18 @@ export class ProcessSlot {
     void process.ended.then(() => {
       const age = this.#options.clock.monotonic() - at;
       if (age > STABLE_MS) this.#pauseMs = FIRST_PAUSE_MS;
-      this.#ended(process.isStopping ? undefined : process.failure);
+      this.#ended(
+        process.isStopping ? undefined : process.failure,
+        this.#pauseMs === FIRST_PAUSE_MS ? 0 : this.#pauseMs,
+      );
     });
   }
 
   /** @param failure `undefined` if the gateway has ended the process. */
-  #ended(failure: unknown): void {
+  #ended(failure: unknown, pauseMs: number): void {
     this.#live = undefined;
     this.#pause = failure === undefined ? undefined : {
-      until: this.#options.clock.monotonic() + this.#pauseMs,
+      until: this.#options.clock.monotonic() + pauseMs,
       failure,
     };
     if (failure === undefined) this.#pauseMs = FIRST_PAUSE_MS;

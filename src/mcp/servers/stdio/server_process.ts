@@ -113,9 +113,9 @@ export class ServerProcess implements DuplexConnection {
     try {
       await this.#input.write(encoder.encode(`${text}\n`));
     } catch (cause) {
-      // It ends, most likely, and then there is a reason.
-      await inTime(this.#options.clock, GRACE_MS, this.ended);
-      throw this.failure ?? this.#failure("closed its input", cause);
+      await this.#endWithout("input", cause);
+      await this.ended;
+      throw this.failure;
     }
   };
 
@@ -148,6 +148,7 @@ export class ServerProcess implements DuplexConnection {
         else log.write("An MCP server wrote what is no message", line);
         await rate.count(line.length);
       }
+      await this.#endWithout("output");
     } catch (error) {
       const isLong = error instanceof LongLine;
       this.#kill(isLong ? "sent a message that is too long" : "broke off");
@@ -192,8 +193,19 @@ export class ServerProcess implements DuplexConnection {
     } else if (!this.router.isOver) this.#measureLater();
   }
 
-  #kill(problem: string): void {
-    this.router.end(this.#failure(problem));
+  /** Ends a process that has closed a stream, if it does not end by itself, as most do. */
+  async #endWithout(
+    stream: "input" | "output",
+    cause?: unknown,
+  ): Promise<void> {
+    const { clock } = this.#options;
+    const status = await inTime(clock, GRACE_MS, this.#child.status);
+    if (status !== undefined || this.#isStopping) return;
+    this.#kill(`closed its standard ${stream}`, cause);
+  }
+
+  #kill(problem: string, cause?: unknown): void {
+    this.router.end(this.#failure(problem, cause));
     this.#signal("SIGKILL");
   }
 
