@@ -2,6 +2,7 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import { askUser } from "../../../cli/dev/mcp/input.ts";
 import { objectSchema, type Offer, text } from "../../../cli/dev/mcp/offer.ts";
 import { startMcpServer } from "../../../cli/dev/mcp_server.ts";
@@ -31,6 +32,7 @@ async function open(era: Era, offer?: Offer) {
   const opened = opening.move();
   return {
     url: `${gateway.origin}/mcp`,
+    server: filtered,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
@@ -88,6 +90,33 @@ for (const client of eras) {
 
       assert.deepEqual(counted.content, [text("Counted to 3")]);
       assert.deepEqual(seen, [1, 2, 3]);
+    });
+  }
+}
+
+for (const client of eras) {
+  for (const server of eras) {
+    Deno.test(`client of the ${client} era goes on when a server of the ${server} era becomes one of the other`, async () => {
+      await using gateway = await open(server);
+      const mcp = await connect(gateway.url, client);
+      const count = () =>
+        mcp.callTool({ name: "count", arguments: { to: 1 } }).then(
+          ({ content }) => content,
+          (error: Error) => error.message,
+        );
+      const counted = [text("Counted to 1")];
+      assert.deepEqual(await count(), counted);
+
+      gateway.server.era = server === "legacy" ? "modern" : "legacy";
+      assert.notDeepEqual(await count(), counted);
+      const startedAt = performance.now();
+      let isBack = false;
+      while (!isBack && performance.now() - startedAt < 5000) {
+        isBack = isDeepStrictEqual(await count(), counted);
+      }
+      await mcp.close();
+
+      assert.ok(isBack);
     });
   }
 }

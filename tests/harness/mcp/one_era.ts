@@ -1,6 +1,8 @@
 /** An MCP server that understands one era only, in front of one that understands both. */
 export interface OneEraServer extends AsyncDisposable {
   readonly url: string;
+  /** Can be changed. */
+  era: "legacy" | "modern";
 }
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
@@ -10,6 +12,7 @@ export function startOneEra(
   url: string,
   era: "legacy" | "modern",
 ): OneEraServer {
+  const started = { era };
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     async (request) => {
@@ -19,7 +22,9 @@ export function startOneEra(
       const message = text === undefined || text === "" ? {} : JSON.parse(text);
       const isModern = message.params?._meta?.[VERSION] !== undefined ||
         request.headers.get("mcp-protocol-version") === "2026-07-28";
-      if (isModern !== (era === "modern")) return reject(message.id, era);
+      if (isModern !== (started.era === "modern")) {
+        return reject(message.id, started.era);
+      }
       const headers = new Headers(request.headers);
       headers.delete("host");
       return await fetch(url, {
@@ -30,10 +35,10 @@ export function startOneEra(
       }).catch(() => new Response("the client has gone", { status: 499 }));
     },
   );
-  return {
+  return Object.assign(started, {
     url: `http://127.0.0.1:${server.addr.port}/mcp`,
     [Symbol.asyncDispose]: () => server.shutdown(),
-  };
+  });
 }
 
 function reject(id: unknown, era: "legacy" | "modern"): Response {

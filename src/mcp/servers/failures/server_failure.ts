@@ -33,6 +33,10 @@ export class ServerFailure extends Error {
   }
 }
 
+/** Problem of a server that rejects the version of a request, which it has spoken before. */
+export const CHANGED_VERSION =
+  "has changed its protocol version; send the request again";
+
 /** The server does not know the session: it has restarted, or ended it. */
 export class SessionLost extends Error {
   override readonly name = "SessionLost";

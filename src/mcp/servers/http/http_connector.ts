@@ -91,12 +91,16 @@ export class HttpConnector implements ServerConnector {
   }
 
   readonly #createLink = (sessionId?: string) =>
-    new HttpLegacyLink(
-      this.#options.settings.name,
-      this.#http,
-      this.#options.clock,
-      sessionId,
-    );
+    new HttpLegacyLink({
+      server: this.#options.settings.name,
+      http: this.#http,
+      clock: this.#options.clock,
+      onWrongEra: () => {
+        this.forget();
+        // Open sessions are stale once the other era is known; the next request shows what is wrong otherwise.
+        this.#findVerdict().catch(() => {});
+      },
+    }, sessionId);
 
   #findVerdict(): Promise<Verdict> {
     const known = this.#verdict;

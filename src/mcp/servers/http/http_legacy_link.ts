@@ -2,7 +2,11 @@ import type { Cancellation } from "../../../base/cancellation.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { sleep } from "../../../base/cancellation.ts";
 import type { JsonRpcId } from "../../../base/errors.ts";
-import { RpcFailure, type RpcMessage } from "../../protocol/rpc_messages.ts";
+import {
+  RPC,
+  RpcFailure,
+  type RpcMessage,
+} from "../../protocol/rpc_messages.ts";
 import type { ResponseMessage } from "../../../http/message.ts";
 import type {
   HttpCall,
@@ -11,7 +15,11 @@ import type {
   StreamPlace,
 } from "./http_transport.ts";
 import type { LegacyLink, RequestSender, SendCall } from "../server_links.ts";
-import { ServerFailure, SessionLost } from "../failures/server_failure.ts";
+import {
+  CHANGED_VERSION,
+  ServerFailure,
+  SessionLost,
+} from "../failures/server_failure.ts";
 
 /** A stream that ends so often without a message is given up. */
 const MAX_EMPTY_RESUMES = 5;
@@ -25,26 +33,32 @@ interface ServerCalls {
   readonly send: SendCall;
 }
 
+/** Errors of servers that have no sessions any more. */
+const modernErrors: ReadonlySet<number> = new Set([
+  RPC.HEADER_MISMATCH,
+  RPC.UNSUPPORTED_VERSION,
+]);
+
+/** Dependencies of a session. */
+export interface HttpLegacyOptions {
+  readonly server: string;
+  readonly http: HttpTransport;
+  readonly clock: Clock;
+  /** Called when the server has no sessions any more. */
+  onWrongEra(): void;
+}
+
 /** A session over Streamable HTTP (MCP 2025-11-25, "Transports"). */
 export class HttpLegacyLink implements LegacyLink {
   revision: string | undefined;
   #sessionId: string | undefined;
   /** Calls with the session and revision of now. */
   #prepared: ServerCalls | undefined;
-  readonly #server: string;
-  readonly #http: HttpTransport;
-  readonly #clock: Clock;
+  readonly #options: HttpLegacyOptions;
 
   /** @param sessionId Of a session that has begun earlier. */
-  constructor(
-    server: string,
-    http: HttpTransport,
-    clock: Clock,
-    sessionId?: string,
-  ) {
-    this.#server = server;
-    this.#http = http;
-    this.#clock = clock;
+  constructor(options: HttpLegacyOptions, sessionId?: string) {
+    this.#options = options;
     this.#sessionId = sessionId;
   }
 
@@ -90,7 +104,7 @@ export class HttpLegacyLink implements LegacyLink {
     const isCurrent = known?.sessionId === sessionId &&
       known?.revision === revision;
     if (known !== undefined && isCurrent) return known.send;
-    const send = this.#http.prepare(this.#headers());
+    const send = this.#options.http.prepare(this.#headers());
     this.#prepared = { sessionId, revision, send };
     return send;
   }
@@ -115,7 +129,7 @@ export class HttpLegacyLink implements LegacyLink {
 
   async end(cancellation: Cancellation): Promise<void> {
     if (this.#sessionId === undefined) return;
-    await this.#http.call({
+    await this.#options.http.call({
       method: "DELETE",
       headers: this.#headers(),
       cancellation,
@@ -127,7 +141,11 @@ export class HttpLegacyLink implements LegacyLink {
     { lastId, retryMs = DEFAULT_RETRY_MS }: StreamPlace,
     cancellation: Cancellation,
   ): Promise<HttpReply> {
-    await sleep(this.#clock, Math.min(retryMs, MAX_RETRY_MS), cancellation);
+    await sleep(
+      this.#options.clock,
+      Math.min(retryMs, MAX_RETRY_MS),
+      cancellation,
+    );
     return await this.#call("GET", cancellation, { lastId });
   }
 
@@ -162,7 +180,7 @@ export class HttpLegacyLink implements LegacyLink {
       & Pick<HttpCall, "content" | "owners" | "begun">
       & { readonly lastId?: string | undefined } = {},
   ): Promise<HttpReply> {
-    const reply = await this.#http.call({
+    const reply = await this.#options.http.call({
       ...call,
       method,
       headers: this.#headers(lastId),
@@ -177,21 +195,27 @@ export class HttpLegacyLink implements LegacyLink {
       throw this.#failure("rejected", `rejects the gateway with ${status}`);
     }
     if (status === 404 && this.#sessionId !== undefined) {
-      throw new SessionLost(`MCP server "${this.#server}" lost the session`);
+      throw new SessionLost(
+        `MCP server "${this.#options.server}" lost the session`,
+      );
     }
     if (status >= 500 || status === 429) {
       throw this.#failure("failed", `responds with status ${status}`);
     }
+    if (error !== undefined && modernErrors.has(error.code)) {
+      this.#options.onWrongEra();
+      throw this.#failure("failed", CHANGED_VERSION);
+    }
     throw error === undefined
       ? new RpcFailure(
         -32000,
-        `MCP server "${this.#server}" responds with status ${status}`,
+        `MCP server "${this.#options.server}" responds with status ${status}`,
       )
       : RpcFailure.of(error);
   }
 
   #failure(kind: ServerFailure["kind"], problem: string): ServerFailure {
-    return new ServerFailure(this.#server, kind, problem);
+    return new ServerFailure(this.#options.server, kind, problem);
   }
 }
 

@@ -19,8 +19,16 @@ import type {
   RequestSender,
   SendCall,
 } from "../server_links.ts";
-import { ServerFailure } from "../failures/server_failure.ts";
+import { CHANGED_VERSION, ServerFailure } from "../failures/server_failure.ts";
 import type { HttpTransport } from "./http_transport.ts";
+
+/** Errors with which servers of this era reject a request by a status. */
+const ownErrors: ReadonlySet<number> = new Set([
+  RPC.METHOD_NOT_FOUND,
+  RPC.INVALID_PARAMS,
+  RPC.HEADER_MISMATCH,
+  RPC.MISSING_CAPABILITY,
+]);
 
 /** Dependencies of the requests to a server. */
 interface HttpModernOptions {
@@ -28,7 +36,7 @@ interface HttpModernOptions {
   readonly http: HttpTransport;
   /** Returns the arguments of a tool that the server wants in headers. */
   parameterHeaders(tool: string): Promise<readonly ParameterHeader[]>;
-  /** Called when the server does not know this revision any more. */
+  /** Called when the server may not know this revision any more. */
   onWrongEra(): void;
 }
 
@@ -66,8 +74,9 @@ export class HttpModernLink implements ModernLink {
     if (status >= 500 || status === 429) {
       throw fail("failed", `responds with status ${status}`);
     }
-    if (error === undefined || error.code === RPC.UNSUPPORTED_VERSION) {
-      onWrongEra();
+    if (error === undefined || !ownErrors.has(error.code)) onWrongEra();
+    if (error?.code === RPC.UNSUPPORTED_VERSION) {
+      throw fail("failed", CHANGED_VERSION);
     }
     throw error === undefined
       ? fail("invalid", `responds with status ${status}`)
