@@ -1,4 +1,8 @@
-import { isDeeperThan, type JsonObject } from "../../../base/json.ts";
+import {
+  isDeeperThan,
+  isJsonObject,
+  type JsonObject,
+} from "../../../base/json.ts";
 import { parseExactJson } from "../../../base/json/exact_json.ts";
 import type { RestCall } from "../document/rest_tool.ts";
 import { shortenJson } from "./shortened_json.ts";
@@ -33,7 +37,9 @@ export function resultOf(
     };
   }
   const text = textOf(response);
-  if (text === undefined) return binaryResult(mediaType, bytes, isCut);
+  if (text === undefined) {
+    return { ...binaryResult(mediaType, bytes, isCut), ...emptyOf(promised) };
+  }
   const value = isCut || !isJson(mediaType) ? undefined : parse(text);
   if (value === undefined) {
     const note = text.length > MAX_RESULT || isCut
@@ -44,7 +50,26 @@ export function resultOf(
       ...emptyOf(promised),
     };
   }
-  return jsonResult(value, text);
+  const result = jsonResult(value, text);
+  return isPromised(value, promised)
+    ? result
+    : { ...result, ...emptyOf(promised) };
+}
+
+/** Reports whether a value is of the type that a tool has promised. Clients reject results of another one. */
+function isPromised(
+  value: unknown,
+  promised: RestCall["promised"],
+): boolean {
+  switch (promised) {
+    case "object":
+      return isJsonObject(value) && !JSON.isRawJSON(value);
+    case "array":
+      return Array.isArray(value);
+    case "other":
+    case undefined:
+      return true;
+  }
 }
 
 /** Returns the result for a request that was not sent, or whose response cannot be read. */

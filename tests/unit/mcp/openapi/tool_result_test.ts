@@ -91,6 +91,20 @@ Deno.test("a response without JSON keeps the promise of structured content", () 
   );
 });
 
+Deno.test("a response of another type than the document says keeps the promise, and is text", () => {
+  for (const body of ["null", "[1]", "12345678901234567890", '"x"']) {
+    assert.deepEqual(resultOf(call, responseOf(body, "application/json")), {
+      content: [{ type: "text", text: body }],
+      structuredContent: {},
+    });
+  }
+  const listed = { ...call, promised: "array" } as const;
+  const one = resultOf(listed, responseOf('{"a":1}', "application/json"));
+  assert.deepEqual(one["structuredContent"], []);
+  const image = resultOf(call, responseOf("png", "image/png"));
+  assert.deepEqual(image["structuredContent"], {});
+});
+
 Deno.test("text, images and other bytes are content of their kind", () => {
   const plain = { ...call, promised: undefined };
 
