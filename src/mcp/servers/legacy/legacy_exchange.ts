@@ -109,7 +109,11 @@ async function readResult(
     } else if (message.kind === "notification") {
       passNotification(message, id, side);
     } else if (message.id === id) {
-      if (message.kind === "result") return message.result;
+      if (message.kind === "result") {
+        // It means something in 2026-07-28 only.
+        const { resultType: _, ...result } = message.result;
+        return result;
+      }
       throw RpcFailure.of(message.error);
     }
   }

@@ -111,6 +111,30 @@ Deno.test("a server cannot ask a client more than 32 questions at once", async (
   assert.match(result.content[0].text, /"a" asks for invalid input/);
 });
 
+Deno.test("a server of 2025-11-25 cannot ask a client of 2026-07-28 with a result", async () => {
+  await using server = startAnswering(({ id, method }) => {
+    if (method === "server/discover") {
+      return { id, error: { code: -32601, message: "Method not found" } };
+    }
+    const result = {
+      resultType: "input_required",
+      inputRequests: { a: { method: "tools/call" } },
+      content: [],
+    };
+    const about = { ...aboutOf(method), protocolVersion: "2025-11-25" };
+    return { id, result: method === "tools/call" ? result : about };
+  });
+  await using gateway = await startGateway(server.url);
+
+  const { result } = await callModern(`${gateway.origin}/mcp`, "tools/call", {
+    name: "a_plain",
+    arguments: {},
+  });
+
+  assert.equal(result.resultType, "complete");
+  assert.equal(result.requestState, undefined);
+});
+
 interface Message {
   readonly id: number;
   readonly method: string;
