@@ -242,9 +242,10 @@ export class HttpTransport {
     cancellation: Cancellation,
   ): AsyncGenerator<RpcMessage, void> {
     try {
-      const value = parseRpc(await this.#readText(body, MAX_MESSAGE_BYTES));
-      for (const each of Array.isArray(value) ? value : [value]) {
-        yield this.#messageOf(each);
+      const text = await this.#readText(body, MAX_MESSAGE_BYTES);
+      for (const message of this.#messagesIn(text)) {
+        if (message === undefined) throw this.#noMessage();
+        yield message;
       }
     } catch (error) {
       throw cancellation.cancelled ? cancellation.reason : error;
@@ -256,13 +257,16 @@ export class HttpTransport {
     cancellation: Cancellation,
     place: StreamPlace = { lastId: undefined, retryMs: undefined },
   ): AsyncGenerator<RpcMessage, void> {
+    let isValid = true;
     try {
       for await (const event of readEvents(body, MAX_MESSAGE_BYTES)) {
         place.lastId = event.lastId ?? place.lastId;
         place.retryMs = event.retryMs ?? place.retryMs;
         if (event.type === "endpoint") place.onEndpoint?.(event.data);
-        if (event.type === "message" && event.data !== "") {
-          yield this.#messageOf(parseRpc(event.data));
+        if (event.type !== "message" || event.data === "") continue;
+        for (const message of this.#messagesIn(event.data)) {
+          if (message === undefined) isValid = false;
+          else yield message;
         }
       }
     } catch (error) {
@@ -272,15 +276,24 @@ export class HttpTransport {
       }
       throw error instanceof GatewayError ? this.#failed(error) : error;
     }
+    // Clients of SDKs pass over such events, too; but here, one may have been the response.
+    if (!isValid) throw this.#noMessage();
   }
 
-  #messageOf(value: unknown): RpcMessage {
-    const message = readMessage(value);
-    if (message !== undefined) {
-      if (isListChange(message)) this.#onListsChanged();
-      return message;
+  /** Yields the messages of a text; `undefined` for each that is none. */
+  *#messagesIn(text: string): Generator<RpcMessage | undefined, void> {
+    const value = parseRpc(text);
+    for (const each of Array.isArray(value) ? value : [value]) {
+      const message = readMessage(each);
+      if (message !== undefined && isListChange(message)) {
+        this.#onListsChanged();
+      }
+      yield message;
     }
-    throw this.#failure("invalid", "sent what is no JSON-RPC message");
+  }
+
+  #noMessage(): ServerFailure {
+    return this.#failure("invalid", "sent a response that is not JSON-RPC");
   }
 }
 

@@ -108,7 +108,8 @@ async function readResult(
       void questions.answer(message);
     } else if (message.kind === "notification") {
       passNotification(message, id, side);
-    } else if (message.id === id) {
+    } else if (message.id === id || message.id === undefined) {
+      // An error without an id concerns this request, too: others have their own response.
       if (message.kind === "result") {
         // It means something in 2026-07-28 only.
         const { resultType: _, ...result } = message.result;

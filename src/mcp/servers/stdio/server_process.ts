@@ -145,7 +145,7 @@ export class ServerProcess implements DuplexConnection {
       for await (const line of lines) {
         const message = readMessage(parseRpc(line));
         if (message !== undefined) this.router.receive(message);
-        else log.write("An MCP server wrote what is no message", line);
+        else log.write("An MCP server wrote a line that is not JSON-RPC", line);
         await rate.count(line.length);
       }
       await this.#endWithout("output");
