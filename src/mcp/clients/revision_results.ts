@@ -32,8 +32,10 @@ export function resultForEra(
   }
   return withMeta({
     resultType: "complete",
-    ...(cacheable.has(method) && { ttlMs: 0, cacheScope: "private" }),
+    ...(cacheable.has(method) && { ttlMs: 0 }),
     ...forModern(method, result),
+    // Rules of routes differ between users, whatever the server says.
+    ...(cacheable.has(method) && { cacheScope: "private" }),
   }, meta);
 }
 
