@@ -4,17 +4,12 @@ import { protectedHeaders } from "../../../src/base/wire/protected_headers.ts";
 import type { PortAddress } from "../../../src/dataplane/calls/descriptions.ts";
 import type { PlaygroundRequest, RelayedResponse } from "./relayed.ts";
 
-/** A listener of this gateway. */
-export interface OwnListener extends PortAddress {
-  readonly isTls: boolean;
-}
-
 /**
  * Sends a request to a listener of this gateway; its URL gives only `Host`, the path and the name for TLS. The certificate is the
  * gateway's own and is not verified.
  */
 export function sendToListener(
-  { hostname, port, isTls }: OwnListener,
+  { hostname, port, isTls }: PortAddress,
   { url, method, headers, body }: PlaygroundRequest,
   signal: AbortSignal,
 ): Promise<RelayedResponse> {

@@ -6,7 +6,6 @@ import { json, respond, text } from "../../http/admin_responses.ts";
 import { InvalidParameter } from "../../http/query_parameters.ts";
 import { readJsonBody, textMember } from "../../http/request_body.ts";
 import type { Handler } from "../../http/router.ts";
-import type { OwnListener } from "./listener_relay.ts";
 import {
   frame,
   type PlaygroundRequest,
@@ -72,9 +71,9 @@ async function relay(
   wanted: PlaygroundRequest,
   signal: AbortSignal,
 ): Promise<RelayedResponse | undefined> {
-  const description = await dataPlane.call("describe");
   if (wanted.port === undefined) {
     const { sendToProvider } = await import("./provider_relay.ts");
+    const description = await dataPlane.call("describe");
     return await sendToProvider(wanted, issuersOf(description), signal);
   }
   const addresses = await dataPlane.call("addresses");
@@ -82,14 +81,8 @@ async function relay(
     configuredPort === wanted.port
   );
   if (address === undefined) return undefined;
-  const listener: OwnListener = {
-    ...address,
-    isTls: description.listeners.filter(isJsonObject).some((
-      { port, protocol },
-    ) => port === wanted.port && protocol !== "HTTP"),
-  };
   const { sendToListener } = await import("./listener_relay.ts");
-  return await sendToListener(listener, wanted, signal);
+  return await sendToListener(address, wanted, signal);
 }
 
 /** Lists the issuers whose tokens listeners and routes accept. */

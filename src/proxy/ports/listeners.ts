@@ -80,10 +80,16 @@ export class Listeners {
   }
 
   /** Lists the addresses that accept connections. */
-  addresses(): { configuredPort: number; hostname: string; port: number }[] {
+  addresses(): {
+    configuredPort: number;
+    isTls: boolean;
+    hostname: string;
+    port: number;
+  }[] {
     return [...this.#open.values()].flatMap(({ server, port }) =>
       server.addresses.map((address) => ({
         configuredPort: port.port,
+        isTls: port.tls !== undefined,
         ...address,
       }))
     );

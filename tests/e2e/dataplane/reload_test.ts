@@ -383,6 +383,7 @@ Deno.test("gateway moves a port to another address", async () => {
   const addresses = await test.gateway.addresses();
   assert.deepEqual(addresses[0], {
     configuredPort: port,
+    isTls: false,
     hostname: "127.0.0.1",
     port,
   });
