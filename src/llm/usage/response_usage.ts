@@ -2,11 +2,8 @@ import { isJsonObject } from "../../base/json.ts";
 import { JsonPaths } from "../../base/json/json_scanner.ts";
 import { shapePaths } from "../answer_shape.ts";
 import { type LlmApi, llmApiFacts } from "../llm_api.ts";
-import {
-  plainFields,
-  readUsageReport,
-  type UsageReport,
-} from "./usage_report.ts";
+import { plainFields } from "./usage_dialects.ts";
+import { readUsageReport, type UsageReport } from "./usage_report.ts";
 
 /** Usage in a JSON response or an event of a stream. */
 export interface ResponseUsage {
