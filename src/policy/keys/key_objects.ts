@@ -2,7 +2,7 @@ import { positiveDuration } from "../../api/schema/duration.ts";
 import * as s from "../../api/schema/schema.ts";
 import { isDeeperThan } from "../../base/json.ts";
 import { parseIpAddress, parseIpRange } from "../../base/wire/ip_address.ts";
-import { storedBudgetSchema } from "../rate_limit/rate_limit_schema.ts";
+import { storedBudgetSchema } from "../rate_limit/budget_schema.ts";
 
 /** Kinds of objects that live in the store of `config.kv`. */
 export const keyObjectKinds = ["key", "user", "team"] as const;

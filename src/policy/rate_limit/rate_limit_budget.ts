@@ -1,9 +1,5 @@
-import {
-  type GlobalRateLimit,
-  type LocalLimit,
-  type WindowUnit,
-  windowUnits,
-} from "./rate_limit_schema.ts";
+import { type WindowUnit, windowUnits } from "./budget_schema.ts";
+import type { GlobalRateLimit, LocalLimit } from "./rate_limit_schema.ts";
 import type { BudgetDefinition } from "../../ratelimit/budget/budget.ts";
 import { formatUsd, NANO_USD } from "../../base/log/log_text.ts";
 
