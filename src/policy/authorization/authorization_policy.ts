@@ -16,21 +16,11 @@ import {
   readBodyVariables,
 } from "../expressions/body_variables.ts";
 import {
-  apiKeyMetadata,
-  basicAuthUser,
   denialPage,
   jwtClaims,
   protectedResource,
   tokenScheme,
 } from "../authentication/request_identity.ts";
-import { Expression } from "../cel/expression.ts";
-import {
-  type CompiledExpression,
-  compileOnce,
-  condition,
-  decisionProblem,
-  typeProblem,
-} from "../expressions/expression_checks.ts";
 import {
   llmRequest,
   mcpMessage,
@@ -38,7 +28,7 @@ import {
   noteFailedExpression,
 } from "../expressions/expression_slots.ts";
 import type { Policy, PolicyContext } from "../contract/policy.ts";
-import type { PolicyOptions, PolicyProblem } from "../contract/policy_kind.ts";
+import type { PolicyOptions } from "../contract/policy_kind.ts";
 import type { PolicyServices } from "../contract/policy_services.ts";
 import { Rejection } from "../contract/rejection.ts";
 import { RequestVariables } from "../expressions/request_variables.ts";
@@ -47,57 +37,11 @@ import {
   type ShownValues,
   type ValueSecrets,
 } from "./denial_values.ts";
+import { checkAuthorization } from "./authorization_checks.ts";
 import { jsonRpcDenial } from "./json_rpc_denial.ts";
 import { ModelFilter } from "./model_filter.ts";
 import { ListFilter } from "./list_filter.ts";
 import { RequiredScopes } from "./scopes.ts";
-
-/** Finds rules that cannot be evaluated, or are never true. */
-export function checkAuthorization(
-  { policy }: Authorization,
-  { hide }: Pick<PolicyOptions, "hide">,
-): readonly PolicyProblem[] {
-  return policy.matchExpressions.flatMap((text, index) => {
-    const path = ["policy", "matchExpressions", index];
-    const compiled = compileOnce(text, hide);
-    return decisionProblem(compiled, path) ?? typeWarning(compiled, path) ??
-      identityWarnings(compiled, path);
-  });
-}
-
-const identities = [
-  [jwtClaims.name, "jwtAuthentication"],
-  [apiKeyMetadata.name, "apiKeyAuthentication"],
-  [basicAuthUser.name, "basicAuthentication"],
-] as const;
-
-/** Warns of a rule that reads an identity, for routes where nothing verifies it; a rule that asks for it with `has` expects that. */
-function identityWarnings(
-  compiled: CompiledExpression,
-  path: PolicyProblem["path"],
-): PolicyProblem[] {
-  if (!(compiled instanceof Expression)) return [];
-  return identities.flatMap(([name, policy]) =>
-    !compiled.needs(name) ? [] : [{
-      path,
-      message:
-        `No policy sets "${name}" here: add "${policy}" to the route or its gateway, or the rule denies requests`,
-      isWarning: true,
-      unlessVerified: name,
-    }]
-  );
-}
-
-/** Warns of a rule that is never a boolean: it denies every request, which is safe but probably unintended. */
-function typeWarning(
-  compiled: CompiledExpression,
-  path: PolicyProblem["path"],
-): PolicyProblem | undefined {
-  const problem = typeProblem(compiled, path, condition);
-  if (problem === undefined) return undefined;
-  const message = `${problem.message}; it denies every request`;
-  return { ...problem, message, isWarning: true };
-}
 
 /**
  * Admits requests by rules. `Allow`: every rule must be true. `Deny`: every rule must be false. A rule that errors, or whose result

@@ -5,7 +5,7 @@ import {
 } from "../../../../src/policy/authentication/request_identity.ts";
 import assert from "node:assert/strict";
 import { type Body, BytesBody } from "../../../../src/http/body.ts";
-import { checkAuthorization } from "../../../../src/policy/authorization/authorization_policy.ts";
+import { checkAuthorization } from "../../../../src/policy/authorization/authorization_checks.ts";
 import {
   AuthorizationRule,
   evaluateRules,
