@@ -8,7 +8,6 @@ import type { JsonObject } from "../../base/json.ts";
 import { exposedHeaders } from "../http/cors.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import { DocumentUnavailableError } from "../../identity/documents/remote_document.ts";
-import { signatureAlgorithms } from "../../identity/keys/public_key.ts";
 import { TokenError } from "../../identity/tokens/token.ts";
 import type { TokenVerifier } from "../../identity/tokens/token_verifier.ts";
 import { isVerificationError } from "../../identity/tokens/verification_error.ts";
@@ -20,13 +19,14 @@ import {
 } from "../authentication/request_identity.ts";
 import { isAuthenticated } from "../contract/alternatives.ts";
 import { createIntrospector } from "./introspection_settings.ts";
-import { jwksServer, keySource } from "./jwt_keys.ts";
-import { issuersOf, loginProviderIndex } from "./login_provider.ts";
+import { keySource } from "./jwt_keys.ts";
+import { issuersOf } from "./login_provider.ts";
 import {
   type AccessGrant,
   isOwnToken,
 } from "../../identity/oauth/grants/access_token.ts";
-import { McpOAuth } from "./mcp_oauth.ts";
+import { createMcpOAuth } from "./create_mcp_oauth.ts";
+import type { McpOAuth } from "./mcp_oauth.ts";
 import type {
   Policy,
   PolicyContext,
@@ -34,9 +34,7 @@ import type {
   RequestVerdict,
 } from "../contract/policy.ts";
 import type { PolicyOptions } from "../contract/policy_kind.ts";
-import type { LoginSecrets } from "./mcp_login.ts";
-import { assertedIssuers, machineAccess } from "./machine_access.ts";
-import { linesOf, readSecretRef } from "./jwt_checks.ts";
+import { assertedIssuers } from "./machine_access.ts";
 import { defineSlot } from "../contract/slot.ts";
 import type { PolicyServices } from "../contract/policy_services.ts";
 import { clientOrigin } from "./endpoints/client_origin.ts";
@@ -276,59 +274,4 @@ class JwtAuthenticationPolicy implements Policy<JwtRejection> {
     }
     throw error;
   }
-}
-
-/** Members of RFC 9449 section 5.3 for servers that require bound tokens. */
-const bindingMetadata = {
-  dpop_bound_access_tokens_required: true,
-  dpop_signing_alg_values_supported: [...signatureAlgorithms],
-};
-
-function createMcpOAuth(
-  config: JwtAuthentication,
-  verifier: TokenVerifier,
-  options: PolicyOptions,
-): McpOAuth | undefined {
-  const { mcp, providers, tokenBinding } = config;
-  const provider = providers[loginProviderIndex(config)];
-  if (mcp === undefined || provider === undefined) return undefined;
-  const resourceMetadata = {
-    ...(tokenBinding?.mode === "Required" && bindingMetadata),
-    ...mcp.resourceMetadata,
-  };
-  return new McpOAuth({ ...mcp, resourceMetadata }, {
-    issuer: provider.issuer,
-    otherIssuers: issuersOf(providers)
-      .filter((issuer) => issuer !== provider.issuer),
-    audience: provider.audiences?.[0],
-    server: provider.jwks && jwksServer(provider.jwks, options),
-    services: options.services,
-    secrets: loginSecrets(mcp, options),
-    machines: machineAccess(mcp, options),
-    tokens: {
-      introspects: provider.introspection !== undefined,
-      verify: (token) => verifier.verify(token),
-    },
-  });
-}
-
-/** Reads the secrets of issuer mode `Proxied`, whose files the check of the configuration has validated. */
-function loginSecrets(
-  mcp: NonNullable<JwtAuthentication["mcp"]>,
-  options: PolicyOptions,
-): LoginSecrets {
-  const { clientSecret, clientSecretFile, stateSecret, stateSecretFile } = mcp;
-  const { readFile } = options;
-  const clientText = clientSecretFile === undefined
-    ? readSecretRef(mcp, "clientSecretRef", options)
-    : readFile(clientSecretFile);
-  const stateText = stateSecretFile === undefined
-    ? readSecretRef(mcp, "stateSecretRef", options)
-    : readFile(stateSecretFile);
-  return {
-    clientSecret: clientText?.trim() ?? clientSecret,
-    stateSecrets: stateText === undefined
-      ? [stateSecret].filter((secret) => secret !== undefined)
-      : linesOf(stateText),
-  };
 }

@@ -50,6 +50,7 @@ import { Rejection } from "../contract/rejection.ts";
 import { publicPreflight, rejectPublicly } from "./endpoints/mcp_responses.ts";
 
 type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
+type Outcome = PolicyOutcome<"mcp_oauth">;
 
 /** Secrets of the configuration, including those read from files. */
 export interface LoginSecrets {
@@ -151,10 +152,7 @@ export class McpLogin {
     request: RequestMessage,
     path: string,
     origin: string,
-  ):
-    | PolicyOutcome<"mcp_oauth">
-    | Promise<PolicyOutcome<"mcp_oauth">>
-    | undefined {
+  ): Outcome | Promise<Outcome> | undefined {
     const login = readLoginPath(path);
     if (login === undefined) return undefined;
     const method = oauthEndpoints[login.endpoint];
@@ -221,7 +219,7 @@ export class McpLogin {
     { endpoint, path }: LoginPath,
     request: RequestMessage,
     origin: string,
-  ): Promise<PolicyOutcome<"mcp_oauth">> {
+  ): Promise<Outcome> {
     try {
       const server = await this.#start();
       const { trustsPeer } = this.#options.services;
@@ -260,7 +258,6 @@ export class McpLogin {
     const seal = new Seal(keys);
     const grants = withClientErrors(logins.grants);
     const tokens = new AccessTokens({ seal, grants, clock });
-    const { proofs } = logins;
     this.#tokens = tokens;
     return new AuthorizationServer({
       seal,
@@ -272,16 +269,14 @@ export class McpLogin {
       verify: (token) => this.#options.tokens.verify(token),
       documents: this.#documents,
       ...this.#options.machines,
-      proofs,
+      proofs: logins.proofs,
       rules: new ClientRules({ ...allClients, ...this.#config.clients }),
       clock,
     });
   }
 }
 
-function outcomeOf(
-  { response, problem }: OAuthReply,
-): PolicyOutcome<"mcp_oauth"> {
+function outcomeOf({ response, problem }: OAuthReply): Outcome {
   return problem === undefined
     ? response
     : new Rejection("mcp_oauth", problem, response);

@@ -53,10 +53,12 @@ import { ProviderRegistration } from "./endpoints/registration_turns.ts";
 import type { ProtectedResource } from "../authentication/request_identity.ts";
 import {
   clientOrigin,
+  pathOfResource,
   resourceMetadataUrl,
 } from "./endpoints/client_origin.ts";
 
 type McpConfig = NonNullable<JwtAuthentication["mcp"]>;
+type Outcome = PolicyOutcome<"mcp_oauth">;
 
 /** The identity provider behind the endpoints. */
 export interface McpProvider extends LoginProvider {
@@ -81,10 +83,8 @@ export class McpOAuth implements ProtectedResource {
 
   constructor(config: McpConfig, provider: McpProvider) {
     const { issuer, services } = provider;
-    const adapter = config.provider === undefined
-      ? undefined
-      : adapterOf(config.provider);
-    const resource = config.resourceMetadata?.resource;
+    const { provider: kind, resourceMetadata: { resource } = {} } = config;
+    const adapter = kind === undefined ? undefined : adapterOf(kind);
     this.#config = config;
     this.#provider = provider;
     this.#adapter = adapter;
@@ -98,9 +98,7 @@ export class McpOAuth implements ProtectedResource {
     this.#login = mode === "Proxied"
       ? new McpLogin(config, {
         ...provider,
-        audienceParameter: adapter === undefined
-          ? "resource"
-          : adapter.audienceParameter,
+        audienceParameter: adapter ? adapter.audienceParameter : "resource",
         login: adapter?.login,
         metadata: this.#metadata,
         addressOf: (url) => this.#addressOf(url),
@@ -131,27 +129,18 @@ export class McpOAuth implements ProtectedResource {
   }
 
   /** Responds for an endpoint; returns `undefined` when the request is for the MCP server itself, which gets no cookies of logins. */
-  respond(
-    context: PolicyContext,
-  ):
-    | PolicyOutcome<"mcp_oauth">
-    | Promise<PolicyOutcome<"mcp_oauth">>
-    | undefined {
-    const { target, method } = context.request;
+  respond(context: PolicyContext): Outcome | Promise<Outcome> | undefined {
+    const { target, method, headers } = context.request;
     const endpoint = findEndpoint(pathOf(target));
     if (endpoint === undefined) {
-      if (this.#login !== undefined) {
-        removeLoginCookies(context.request.headers);
-      }
+      if (this.#login !== undefined) removeLoginCookies(headers);
       return undefined;
     }
     const login = this.#answerLogin(context, endpoint);
     if (login !== undefined) return login;
     const methods = endpoint.kind === "registration" ? "POST" : "GET, HEAD";
     if (method === "OPTIONS") return publicPreflight(`${methods}, OPTIONS`);
-    if (endpoint.kind === "unknown") {
-      return notFound();
-    }
+    if (endpoint.kind === "unknown") return notFound();
     if (!methods.split(", ").includes(method)) {
       return rejectPublicly("method_not_allowed", `use ${methods}`, {
         headers: { allow: `${methods}, OPTIONS` },
@@ -185,10 +174,7 @@ export class McpOAuth implements ProtectedResource {
   #answerLogin(
     context: PolicyContext,
     { kind, path }: McpEndpoint,
-  ):
-    | PolicyOutcome<"mcp_oauth">
-    | Promise<PolicyOutcome<"mcp_oauth">>
-    | undefined {
+  ): Outcome | Promise<Outcome> | undefined {
     if (kind !== "server" && kind !== "registration") return undefined;
     return this.#login?.respond(
       context.request,
@@ -200,17 +186,16 @@ export class McpOAuth implements ProtectedResource {
   #serve(
     { kind, path }: McpEndpoint,
     context: PolicyContext,
-  ): PolicyOutcome<"mcp_oauth"> | Promise<PolicyOutcome<"mcp_oauth">> {
+  ): Outcome | Promise<Outcome> {
     const origin = this.originOf(context);
     const resource = origin + (path === "" ? context.resourcePath ?? "" : path);
+    const { issuer, otherIssuers } = this.#provider;
     switch (kind) {
       case "resource":
         return publicJson(
           protectedResourceMetadata(
             resource,
-            this.#isIssuer
-              ? [resource]
-              : [this.#provider.issuer, ...this.#provider.otherIssuers],
+            this.#isIssuer ? [resource] : [issuer, ...otherIssuers],
             this.#config.resourceMetadata ?? {},
           ),
         );
@@ -226,7 +211,7 @@ export class McpOAuth implements ProtectedResource {
     resource: string,
     path: string,
     { trace }: PolicyContext,
-  ): Promise<PolicyOutcome<"mcp_oauth">> {
+  ): Promise<Outcome> {
     try {
       const whom = `metadata of ${this.#provider.issuer}`;
       if (this.#login !== undefined) {
@@ -246,24 +231,11 @@ export class McpOAuth implements ProtectedResource {
       );
     } catch (error) {
       if (error instanceof OAuthError) {
-        return rejectPublicly(
-          "temporarily_unavailable",
-          "the metadata of the identity provider is not available",
-          {
-            cause: error.detail ?? error.description,
-            headers: { "retry-after": String(error.retryAfter ?? 5) },
-          },
-        );
+        const { detail, description, retryAfter = 5 } = error;
+        return rejectWithoutMetadata(detail ?? description, retryAfter);
       }
       if (!(error instanceof DocumentUnavailableError)) throw error;
-      return rejectPublicly(
-        "temporarily_unavailable",
-        "the metadata of the identity provider is not available",
-        {
-          cause: describeError(error),
-          headers: { "retry-after": String(error.retryAfter) },
-        },
-      );
+      return rejectWithoutMetadata(describeError(error), error.retryAfter);
     }
   }
 
@@ -275,7 +247,7 @@ export class McpOAuth implements ProtectedResource {
 
   #register(
     { request, trace }: PolicyContext,
-  ): Promise<PolicyOutcome<"mcp_oauth">> {
+  ): Promise<Outcome> {
     return registerClient(request.body, {
       clientId: this.#config.clientId,
       clock: this.#provider.services.clock,
@@ -286,8 +258,7 @@ export class McpOAuth implements ProtectedResource {
   }
 
   #registrationAt(address: DocumentAddress): ProviderRegistration {
-    const { services } = this.#provider;
-    const { clock, egress } = services;
+    const { services, services: { clock, egress } } = this.#provider;
     return new ProviderRegistration({
       send: (body, cancellation) =>
         fetchDocument(address, { clock, egress, cancellation, body }),
@@ -312,20 +283,20 @@ export class McpOAuth implements ProtectedResource {
   /** Returns the origin of the MCP server as clients know it. */
   originOf({ request }: PolicyContext): string {
     return this.#configuredOrigin ??
-      clientOrigin(
-        request,
-        this.#provider.services.trustsPeer(request.source),
-      );
+      clientOrigin(request, this.#provider.services.trustsPeer(request.source));
   }
+}
+
+function rejectWithoutMetadata(cause: string, retryAfter: number): Outcome {
+  return rejectPublicly(
+    "temporarily_unavailable",
+    "the metadata of the identity provider is not available",
+    { cause, headers: { "retry-after": String(retryAfter) } },
+  );
 }
 
 /** Reports whether a URL is that of an MCP server, or below it. */
 function isWithin(url: string, resource: string): boolean {
   const server = resource.replace(/\/$/, "");
   return url === server || url.startsWith(`${server}/`);
-}
-
-/** Returns the path of the MCP server: the prefix that the route matches, else the path of the request. */
-function pathOfResource({ matchedPrefix, request }: PolicyContext): string {
-  return matchedPrefix || pathOf(request.target).replace(/\/$/, "");
 }

@@ -2,6 +2,8 @@ import type { HeaderList } from "../../../http/header_list.ts";
 import type { RequestMessage } from "../../../http/message.ts";
 import { isAuthority } from "../../../http/server/contract/request_target.ts";
 import { isIpAddress } from "../../../api/schema/scalars.ts";
+import { pathOf } from "../../../route/normalize_target.ts";
+import type { PolicyContext } from "../../contract/policy.ts";
 import type { PolicyServices } from "../../contract/policy_services.ts";
 
 /** Parts of a request with the address that the client used. */
@@ -28,6 +30,13 @@ export function clientOrigin(request: Addressed, trusted: boolean): string {
 /** Returns the URL of a resource's metadata, such as `https://gw/.well-known/oauth-protected-resource/mcp`. */
 export function resourceMetadataUrl(origin: string, path: string): string {
   return origin + PROTECTED_RESOURCE_PREFIX + (path === "/" ? "" : path);
+}
+
+/** Returns the path of the MCP server: the prefix that the route matches, else the path of the request. */
+export function pathOfResource(
+  { matchedPrefix, request }: PolicyContext,
+): string {
+  return matchedPrefix || pathOf(request.target).replace(/\/$/, "");
 }
 
 function firstOf(headers: HeaderList, name: string): string | undefined {
