@@ -30,6 +30,7 @@ import { sum } from "./backend_tasks.ts";
 import { grantCalls } from "./grant_calls.ts";
 import { mcpCalls } from "./mcp_calls.ts";
 import { mergeMetrics } from "./merge_metrics.ts";
+import { profileCalls } from "./profile_calls.ts";
 import { describeTasks, mergeTasks } from "./tasks.ts";
 import {
   type DataPlaneCall,
@@ -184,36 +185,7 @@ const dataPlaneCalls = {
       ...describeLimitStores(workers?.state.limits() ?? []),
     ],
   }),
-  /** Reads the heaps of workers. */
-  heaps: define({
-    run: ({ profiles }: TrafficThread) => profiles?.heapSize(),
-    merge: (results) =>
-      results.flatMap(({ worker, part }) =>
-        part === undefined || worker === undefined ? [] : [{ worker, ...part }]
-      ),
-  }),
-  /** Starts a CPU profile in each worker. */
-  startCpuProfiles: define({
-    run: async ({ profiles }: TrafficThread, samplesPerSecond: number) =>
-      await profiles?.startCpu(samplesPerSecond),
-    merge: nothing,
-  }),
-  /** Ends them; a worker that has replaced another has none. */
-  stopCpuProfiles: define({
-    run: async ({ profiles }: TrafficThread) => await profiles?.stopCpu(),
-    merge: found,
-  }),
-  /** Begins to count the allocations of each worker, until the next `heapProfiles`. */
-  startAllocationProfiles: define({
-    run: async ({ profiles }: TrafficThread) =>
-      await profiles?.startAllocations(),
-    merge: nothing,
-  }),
-  /** Takes profiles of the live memory, or of the allocations, of each worker. */
-  heapProfiles: define({
-    run: async ({ profiles }: TrafficThread) => await profiles?.takeHeap(),
-    merge: found,
-  }),
+  ...profileCalls,
   /** Goes on accepting, but ends each connection after its next response: `drain` follows soon. */
   leave: define({
     run: ({ listeners }: TrafficThread) => listeners.leave(),
@@ -297,10 +269,4 @@ function allMetrics(
 function only<Part>([first]: readonly ThreadResult<Part>[]): Part {
   if (first === undefined) throw new Error("No worker responds");
   return first.part;
-}
-
-function found<Part>(
-  results: readonly ThreadResult<Part>[],
-): readonly NonNullable<Part>[] {
-  return results.flatMap(({ part }) => part ?? []);
 }

@@ -1,5 +1,5 @@
 import type { BackendLookup, EndpointReading } from "../../proxy/upstreams.ts";
-import { describeGlobalBudget } from "../state/policy_state.ts";
+import { describeGlobalBudget } from "../state/state_descriptions.ts";
 import {
   type LookupTask,
   mergeBackendTasks,

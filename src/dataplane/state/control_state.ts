@@ -25,11 +25,12 @@ import {
 } from "./stores/kv_stores.ts";
 import type { PinBook } from "./stores/pin_book.ts";
 import type { Keyring } from "../keyring/keyring.ts";
-import { describeBudget, describeGlobalBudget } from "./policy_state.ts";
-import type {
-  BudgetDescription,
-  DocumentDescription,
-  PolicyStateDescription,
+import {
+  type BudgetDescription,
+  describeBudget,
+  describeGlobalBudget,
+  type DocumentDescription,
+  type PolicyStateDescription,
 } from "./state_descriptions.ts";
 import type { CallHandlers } from "./channel.ts";
 import { serveDocuments } from "./shared_documents.ts";

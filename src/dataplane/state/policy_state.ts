@@ -1,5 +1,9 @@
 import type { StoredResponses } from "../../llm/responses/stored_responses.ts";
-import type { PolicyStateDescription } from "./state_descriptions.ts";
+import {
+  describeBudget,
+  describeGlobalBudget,
+  type PolicyStateDescription,
+} from "./state_descriptions.ts";
 import type { Settings } from "../../api/settings.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log, Logger } from "../../base/log/log.ts";
@@ -38,7 +42,6 @@ import { trustedProxies } from "../../proxy/request/forwarding_headers.ts";
 import type {
   CounterStore,
   LimitCounts,
-  LimitReading,
   LimitSelection,
 } from "../../ratelimit/local/counter_store.ts";
 import { LocalCounterStore } from "../../ratelimit/local/local_counter_store.ts";
@@ -264,31 +267,6 @@ export class PolicyState {
       this.#limiters.close(),
     ]);
   }
-}
-
-/** Describes a local limit for `/config_dump`. */
-export function describeBudget(
-  { name, resetMs, windowMs, ...reading }: LimitReading,
-) {
-  return {
-    ...reading,
-    entry: name,
-    resetSeconds: Math.ceil(resetMs / 1000),
-    windowSeconds: windowMs / 1000,
-  };
-}
-
-/** Describes a shared limit for `/config_dump`; numbers that only a service knows are omitted. */
-export function describeGlobalBudget(
-  { store, domain, name, resetMs, windowMs, ...reading }: GlobalLimitReading,
-) {
-  return {
-    scope: `${store}/${domain}`,
-    entry: name,
-    ...reading,
-    ...(resetMs !== undefined && { resetSeconds: Math.ceil(resetMs / 1000) }),
-    windowSeconds: windowMs / 1000,
-  };
 }
 
 /** A value that is created on first use. */

@@ -1,4 +1,6 @@
 import type { KeySetState } from "../../identity/keys/remote_keys.ts";
+import type { GlobalLimitReading } from "../../ratelimit/limiter/global_limiter.ts";
+import type { LimitReading } from "../../ratelimit/local/counter_store.ts";
 
 /** State that policies keep and fetch. */
 export interface PolicyStateDescription {
@@ -40,4 +42,29 @@ export interface BudgetDescription {
   /** Time to the end of the window; `undefined` when only a service knows it. */
   readonly resetSeconds?: number;
   readonly [more: string]: unknown;
+}
+
+/** Describes a local limit for `/config_dump`. */
+export function describeBudget(
+  { name, resetMs, windowMs, ...reading }: LimitReading,
+) {
+  return {
+    ...reading,
+    entry: name,
+    resetSeconds: Math.ceil(resetMs / 1000),
+    windowSeconds: windowMs / 1000,
+  };
+}
+
+/** Describes a shared limit for `/config_dump`; numbers that only a service knows are omitted. */
+export function describeGlobalBudget(
+  { store, domain, name, resetMs, windowMs, ...reading }: GlobalLimitReading,
+) {
+  return {
+    scope: `${store}/${domain}`,
+    entry: name,
+    ...reading,
+    ...(resetMs !== undefined && { resetSeconds: Math.ceil(resetMs / 1000) }),
+    windowSeconds: windowMs / 1000,
+  };
 }
