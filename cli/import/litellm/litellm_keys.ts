@@ -1,13 +1,9 @@
 import { createHash } from "node:crypto";
-import {
-  isJsonObject,
-  type JsonObject,
-  parseJson,
-} from "../../../src/base/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { Failure } from "../../process/exit.ts";
-import { type ImportNote, SourceDocument } from "../parts/source_node.ts";
-import { parseCsv, valueOfCell } from "./csv.ts";
+import type { ImportNote } from "../parts/source_node.ts";
 import { windowOf } from "./litellm_deployments.ts";
+import { readRows, type Row } from "./litellm_rows.ts";
 
 /** An object to create in the store, with its line in the file. */
 export interface KeyTableObject {
@@ -22,13 +18,6 @@ export interface KeyTableObject {
 export interface KeyTable {
   readonly objects: readonly KeyTableObject[];
   readonly notes: readonly ImportNote[];
-}
-
-/** A row of the table. */
-interface Row {
-  readonly values: JsonObject;
-  readonly line: number;
-  readonly note: (message: string) => void;
 }
 
 /** Columns with restrictions that have no counterpart: a key without them could do more. */
@@ -62,9 +51,7 @@ const everything = new Set(["all-team-models", "all-proxy-models", "*"]);
  */
 export function readKeyTable(name: string, text: string): KeyTable {
   const notes: ImportNote[] = [];
-  const rows = /^\s*[[{]/.test(text)
-    ? jsonRows(name, text, notes)
-    : csvRows(name, text, notes);
+  const rows = readRows(name, text, notes);
   if (!rows.some(({ values }) => "token" in values || "team_id" in values)) {
     throw new Failure(
       `Cannot import "${name}": expected rows with "token" or "team_id", as JSON or CSV`,
@@ -76,67 +63,6 @@ export function readKeyTable(name: string, text: string): KeyTable {
   const keys = rows.filter((row) => !isTeam(row))
     .flatMap((row) => keyOf(row, lost));
   return { objects: withOwners([...teams, ...keys]), notes };
-}
-
-function jsonRows(
-  name: string,
-  text: string,
-  notes: ImportNote[],
-): readonly Row[] {
-  const value = parseJson(text);
-  const document = new SourceDocument(name, text);
-  const list = ["keys", "teams", "data"].find((key) =>
-    isJsonObject(value) && Array.isArray(value[key])
-  );
-  const items = list === undefined ? value : Object(value)[list];
-  const places = (list === undefined ? document.root : document.root.get(list))
-    ?.items() ?? [];
-  const pages = Number(Object(value)["total_pages"]);
-  const pagesPlace = document.root.get("total_pages")?.place();
-  if (pages > 1 && pagesPlace !== undefined) {
-    const message =
-      `total_pages: the file is one of ${pages} pages; import the others, too`;
-    notes.push({ ...pagesPlace, message });
-  }
-  return (Array.isArray(items) ? items : []).flatMap((values, index) => {
-    const place = places[index]?.place();
-    if (!isJsonObject(values) || place === undefined) return [];
-    return [{
-      values,
-      line: place.line,
-      note: (message) => notes.push({ ...place, message }),
-    }];
-  });
-}
-
-function csvRows(
-  name: string,
-  text: string,
-  notes: ImportNote[],
-): readonly Row[] {
-  const [header, ...records] = readRecords(name, text);
-  const columns = header?.cells ?? [];
-  return records.flatMap(({ cells, line }) => {
-    const note = (message: string) =>
-      void notes.push({ file: name, line, column: 1, message });
-    if (cells.length !== columns.length) {
-      note(`expected ${columns.length} cells; the row is left out`);
-      return [];
-    }
-    const values = Object.fromEntries(
-      columns.map((column, index) => [column, valueOfCell(cells[index] ?? "")]),
-    );
-    return [{ line, values, note }];
-  });
-}
-
-function readRecords(name: string, text: string) {
-  try {
-    return parseCsv(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new Failure(`Cannot import "${name}": ${error.message}`);
-  }
 }
 
 /** @param lost Gets the teams that are left out. */
