@@ -15,8 +15,10 @@ import { mcpEndpoints } from "./mcp_servers_endpoint.ts";
 import { showMemory } from "./runtime/memory_endpoint.ts";
 import { describeApi } from "../http/openapi.ts";
 import { refreshKeys } from "./keys_endpoint.ts";
-import type { ProfileHandlers } from "../profiles/profiles.ts";
-import { allocationSeconds, cpuRanges } from "../profiles/profiles.ts";
+import {
+  profileEndpoints,
+  type ProfileHandlers,
+} from "../profiles/profiles.ts";
 import { json, text as textResponse } from "../http/admin_responses.ts";
 import { both, get, post, stream } from "../http/declare_endpoint.ts";
 import {
@@ -58,7 +60,7 @@ export interface EndpointOptions {
 
 /** Lists the endpoints of the admin interface. */
 export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
-  const { target, clock, ui, audit } = options;
+  const { target, clock, profiles, ui, audit } = options;
   const endpoints: readonly Endpoint[] = [
     get("/", () => indexPage(endpoints), {
       summary: "Lists the endpoints as a page",
@@ -91,7 +93,7 @@ export function adminEndpoints(options: EndpointOptions): readonly Endpoint[] {
     ...requestEndpoints(options),
     ...policyEndpoints(options),
     ...debugEndpoints(options),
-    ...profileEndpoints(options),
+    ...profileEndpoints(profiles),
     get("/memory", () => showMemory(target, clock), {
       summary: "Memory of the process and occupancy of bounded stores",
       ok:
@@ -265,39 +267,6 @@ const traceText: OperationText = {
   type: "text/event-stream",
   others: { 503: "Too many concurrent traces" },
 };
-
-function profileEndpoints(
-  { profiles: { cpu, heap } }: EndpointOptions,
-): readonly Endpoint[] {
-  const common = {
-    type: "application/octet-stream",
-    others: { 409: "Another profile is in progress" },
-  };
-  const heapProfile = stream("/debug/pprof/heap", heap, {
-    ...common,
-    summary:
-      "Heap profile for go tool pprof: allocation sites of live memory, after a garbage collection; with seconds, of all allocations in that time",
-    parameters: [
-      integer(
-        "seconds",
-        "Time in which allocations are counted; later profiles of live memory begin anew",
-        allocationSeconds,
-      ),
-    ],
-    ok: "A gzipped profile",
-  });
-  if (cpu === undefined) return [heapProfile];
-  const cpuProfile = stream("/debug/pprof/profile", cpu, {
-    ...common,
-    summary: "CPU profile for go tool pprof",
-    parameters: [
-      integer("seconds", "Sampling duration", cpuRanges.seconds),
-      integer("frequency", "Samples per second", cpuRanges.frequency),
-    ],
-    ok: "A gzipped profile, after the sampling duration",
-  });
-  return [cpuProfile, heapProfile];
-}
 
 function describeEndpoints(target: AdminTarget, admin: readonly Endpoint[]) {
   return describeApi({

@@ -7,17 +7,19 @@ import { encodePprof, toPageProfile } from "./pprof.ts";
 import { largeJson } from "../http/large_json.ts";
 import { type IntegerRange, readInteger } from "../http/query_parameters.ts";
 import { respond, text } from "../http/admin_responses.ts";
-import type { Handler } from "../http/router.ts";
+import { stream } from "../http/declare_endpoint.ts";
+import { integer } from "../http/operation_text.ts";
+import type { Endpoint, Handler } from "../http/router.ts";
 
 /** Ranges of the parameters of a CPU profile. */
-export const cpuRanges = {
+const cpuRanges = {
   seconds: { from: 1, to: 300, or: 10 },
   /** Samples per second. */
   frequency: { from: 1, to: 1000, or: 100 },
 } satisfies Readonly<Record<string, IntegerRange>>;
 
 /** Range of the time in which allocations are counted; default live memory. */
-export const allocationSeconds: IntegerRange<undefined> = {
+const allocationSeconds: IntegerRange<undefined> = {
   from: 1,
   to: 300,
   or: undefined,
@@ -29,6 +31,40 @@ export type ProfileHandlers = {
   /** Available on Linux only. */
   readonly cpu?: Handler;
 };
+
+/** Lists the endpoints that take profiles. */
+export function profileEndpoints(
+  { cpu, heap }: ProfileHandlers,
+): readonly Endpoint[] {
+  const common = {
+    type: "application/octet-stream",
+    others: { 409: "Another profile is in progress" },
+  };
+  const heapProfile = stream("/debug/pprof/heap", heap, {
+    ...common,
+    summary:
+      "Heap profile for go tool pprof: allocation sites of live memory, after a garbage collection; with seconds, of all allocations in that time",
+    parameters: [
+      integer(
+        "seconds",
+        "Time in which allocations are counted; later profiles of live memory begin anew",
+        allocationSeconds,
+      ),
+    ],
+    ok: "A gzipped profile",
+  });
+  if (cpu === undefined) return [heapProfile];
+  const cpuProfile = stream("/debug/pprof/profile", cpu, {
+    ...common,
+    summary: "CPU profile for go tool pprof",
+    parameters: [
+      integer("seconds", "Sampling duration", cpuRanges.seconds),
+      integer("frequency", "Samples per second", cpuRanges.frequency),
+    ],
+    ok: "A gzipped profile, after the sampling duration",
+  });
+  return [cpuProfile, heapProfile];
+}
 
 /** Takes CPU and heap profiles; samples allocations until it is disposed. */
 export class Profiles implements AsyncDisposable {
