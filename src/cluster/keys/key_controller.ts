@@ -180,9 +180,8 @@ export class KeyController {
       const keep: string[] = [];
       for (const object of this.#objects(kind)) {
         if (signal.aborted) return 0;
-        const outcome = await this.#declare(run, kind, object, {
-          ...{ isFull, secrets },
-        });
+        const look = { isFull, secrets };
+        const outcome = await this.#declare(run, kind, object, look);
         const key = `${kind}/${object.metadata.uid}`;
         seen.add(key);
         if (outcome.id !== undefined) keep.push(outcome.id);
@@ -190,11 +189,8 @@ export class KeyController {
         statuses.push(this.#statusOf(object, outcome));
       }
       if (failures > 0) continue;
-      const { result } = await run({
-        kind: storeKinds[kind],
-        do: "prune",
-        keep,
-      });
+      const prune = { kind: storeKinds[kind], do: "prune", keep } as const;
+      const { result } = await run(prune);
       if (result !== "found") failures++;
     }
     for (const key of this.#outcomes.keys()) {

@@ -63,19 +63,15 @@ export const additions: Readonly<Record<string, Addition>> = {
       "A route to a provider, whose key clients never see. With models, only requests for them take the route.",
     fields: () => [
       choice("provider", "Provider", Object.keys(keyVariables)),
-      {
-        name: "variable",
-        label: "Environment variable of its key",
-        example: "OPENAI_API_KEY; by default that of the provider",
-      },
-      { name: "models", label: "Models", example: "gpt-*, o3; default all" },
-      {
-        name: "host",
-        label: "Host",
-        example: "for Azure and OpenAICompatible",
-      },
-      { name: "region", label: "Region", example: "for Bedrock and Vertex" },
-      { name: "project", label: "Project", example: "for Vertex" },
+      field(
+        "variable",
+        "Environment variable of its key",
+        "OPENAI_API_KEY; by default that of the provider",
+      ),
+      field("models", "Models", "gpt-*, o3; default all"),
+      field("host", "Host", "for Azure and OpenAICompatible"),
+      field("region", "Region", "for Bedrock and Vertex"),
+      field("project", "Project", "for Vertex"),
     ],
     edit: (values) => {
       const { provider = "", models, host, region, project } = values;
@@ -111,11 +107,11 @@ export const additions: Readonly<Record<string, Addition>> = {
         options: [...endpointsOf(file), { value: "", title: "a new one" }],
       },
       { name: "path", label: "Path of a new one", value: "/mcp" },
-      {
-        name: "variable",
-        label: "Environment variable of its token",
-        example: "GITHUB_TOKEN; default none",
-      },
+      field(
+        "variable",
+        "Environment variable of its token",
+        "GITHUB_TOKEN; default none",
+      ),
     ],
     edit: ({ name, url, endpoint = "", path = "", variable }) => {
       const credentials = variable ? { fromEnv: variable } : undefined;
@@ -145,11 +141,7 @@ export const additions: Readonly<Record<string, Addition>> = {
       text("resource", "URL for clients", "https://mcp.example.com/mcp"),
       text("issuer", "Issuer", "https://login.example.com"),
       text("jwks", "Keys (JWKS)", "https://login.example.com/jwks.json"),
-      {
-        name: "rule",
-        label: "Who may call",
-        example: "'editor' in jwt.roles; default all users",
-      },
+      field("rule", "Who may call", "'editor' in jwt.roles; default all users"),
     ],
     edit: ({ host, path = "", resource = "", issuer, jwks, rule }) => ({
       path: ["routes"],
@@ -195,11 +187,7 @@ export const additions: Readonly<Record<string, Addition>> = {
       choice("what", "Of", ["requests", "tokens", "usd"]),
       text("amount", "At most", "1000"),
       choice("unit", "In", ["Minutes", "Hours", "Days", "Weeks", "Months"]),
-      {
-        name: "key",
-        label: "For each",
-        example: "apiKey.team; default all together",
-      },
+      field("key", "For each", "apiKey.team; default all together"),
     ],
     edit: ({ route, what = "", amount, unit, key }) => ({
       path: ["routes", Number(route), "policies", "rateLimit", "local"],
@@ -218,7 +206,7 @@ export const additions: Readonly<Record<string, Addition>> = {
     fields: (file) => [
       { name: "route", label: "Route", options: routesOf(file) },
       text("variable", "Environment variable of the key", "BLUE_TEAM_KEY"),
-      { name: "team", label: "Team", example: "blue" },
+      field("team", "Team", "blue"),
     ],
     edit: ({ route, variable = "", team }) => ({
       path: [
@@ -257,6 +245,10 @@ function endpointsOf(file: JsonObject): readonly FormOption[] {
 function titleOf(route: unknown, index: number): string {
   const name = isJsonObject(route) ? stringMember(route, "name") : undefined;
   return name ?? `route ${index + 1}`;
+}
+
+function field(name: string, label: string, example: string): FormField {
+  return { name, label, example };
 }
 
 function text(name: string, label: string, example: string): FormField {

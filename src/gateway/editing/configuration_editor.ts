@@ -92,20 +92,13 @@ export class ConfigurationEditor {
 
   /** Returns what is wrong with a draft; nothing changes. Rejects early once `signal` aborts: an editor checks each pause in typing. */
   async check(draft: Draft, signal?: AbortSignal): Promise<DraftResult> {
-    const { result } = await this.#load(draft, signal);
+    const { result } = await this.open(draft, signal);
     return result;
-  }
-
-  /** Reads a draft with its secrets; without a candidate, `result` says why. */
-  async open(
-    draft: Draft,
-  ): Promise<{ readonly candidate?: Candidate; readonly result: DraftResult }> {
-    return await this.#load(draft);
   }
 
   /** Says what a draft changes, or why it cannot be compared. */
   async compare(draft: Draft): Promise<DraftChanges> {
-    const { candidate, result } = await this.#load(draft);
+    const { candidate, result } = await this.open(draft);
     const hasErrors = result.diagnostics.some(isError);
     if (candidate === undefined || hasErrors) {
       return { changes: [], problem: result.problem ?? "the draft has errors" };
@@ -159,9 +152,8 @@ export class ConfigurationEditor {
     if (files(past.sources) !== files(history.current)) {
       return rejected("files were added or removed since");
     }
-    const diagnostics = (await checkCandidate(
-      await this.#candidateOf(past.sources),
-    )).filter(isError);
+    const candidate = await this.#candidateOf(past.sources);
+    const diagnostics = (await checkCandidate(candidate)).filter(isError);
     if (diagnostics.length > 0) return { diagnostics };
     const changed = past.sources.filter(({ name, text }) =>
       history.current.some((each) => each.name === name && each.text !== text)
@@ -184,13 +176,14 @@ export class ConfigurationEditor {
 
   /** Writes a draft without errors to its file, and applies it. */
   async apply(draft: Draft): Promise<DraftResult> {
-    const { text, result } = await this.#load(draft);
+    const { text, result } = await this.open(draft);
     if (text === undefined || result.diagnostics.some(isError)) return result;
     const problem = await this.#writer.write([{ name: draft.name, text }]);
     return { ...result, ...problem !== undefined && { problem } };
   }
 
-  async #load(
+  /** Reads a draft with its secrets; without a candidate, `result` says why. */
+  async open(
     draft: Draft,
     signal?: AbortSignal,
   ): Promise<
@@ -202,9 +195,7 @@ export class ConfigurationEditor {
   > {
     const reject = (problem: string) => ({ result: rejected(problem) });
     const { hash, secrets, shown, sensitiveHeaders } = await this.#openSource();
-    if (draft.hash !== hash) {
-      return reject(CHANGED);
-    }
+    if (draft.hash !== hash) return reject(CHANGED);
     const sources = this.#options.history.current;
     const place = sources.findIndex(({ name }) => name === draft.name);
     const source = sources[place];
