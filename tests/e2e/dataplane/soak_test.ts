@@ -13,7 +13,7 @@ import {
 } from "../../harness/clients/raw_upstream.ts";
 import { planExchange, unframe } from "../../harness/time/soak_plan.ts";
 
-const REQUESTS = Number(Deno.env.get("SOAK_REQUESTS") ?? 40_000);
+const REQUESTS = Number(Deno.env.get("SOAK_REQUESTS") ?? 12_000);
 const CONNECTIONS = 64;
 const REWRITE_EVERY_MS = 100;
 const UP_MS = 400;
