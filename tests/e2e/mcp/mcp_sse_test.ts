@@ -122,6 +122,36 @@ Deno.test("messages do not go to another origin than that of the stream", async 
   );
 });
 
+Deno.test("a relative endpoint is one beside the stream", async () => {
+  const encoder = new TextEncoder();
+  const posted = Promise.withResolvers<string>();
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    ({ method, url }) => {
+      if (method === "POST") {
+        posted.resolve(new URL(url).pathname);
+        return new Response(null, { status: 500 });
+      }
+      const endless = new ReadableStream({
+        start(stream) {
+          stream.enqueue(encoder.encode("event: endpoint\ndata: messages\n\n"));
+        },
+      });
+      return new Response(endless, {
+        headers: { "content-type": "text/event-stream" },
+      });
+    },
+  );
+  const { port } = server.addr;
+  await using gateway = await startGateway(
+    `http://127.0.0.1:${port}/app/sse`,
+  );
+
+  await listTools(`${gateway.origin}/mcp`);
+
+  assert.equal(await posted.promise, "/app/messages");
+});
+
 Deno.test("a client of HTTP+SSE is rejected, and told which transport there is", async () => {
   await using server = await startSseServer();
   await using gateway = await startGateway(server.url);

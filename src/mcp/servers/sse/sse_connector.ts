@@ -18,7 +18,7 @@ export class SseConnector implements ServerConnector {
     const { name } = options.settings;
     const http = new HttpTransport(address, send, options);
     this.#options = options;
-    this.#createLink = () => new SseLink(name, http, address.authority);
+    this.#createLink = () => new SseLink(name, http, address);
   }
 
   /** All users have the same credentials. */

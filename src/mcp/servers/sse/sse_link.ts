@@ -12,6 +12,7 @@ import {
   ServerFailure,
   SessionLost,
 } from "../failures/server_failure.ts";
+import type { McpAddress } from "../mcp_settings.ts";
 import type { LegacyLink, RequestSender } from "../server_links.ts";
 
 /** A session over HTTP with SSE (MCP 2024-11-05, "Transports"): a stream, which the first request opens, and a POST for each message. */
@@ -21,16 +22,16 @@ export class SseLink implements LegacyLink {
   revision: string | undefined;
   readonly #server: string;
   readonly #http: HttpTransport;
-  /** Host of the server, with its port unless that is implied. */
-  readonly #authority: string;
+  /** Of the stream. */
+  readonly #address: McpAddress;
   readonly #router: MessageRouter;
   readonly #closing = new Cancellation();
   #opening: Promise<string> | undefined;
 
-  constructor(server: string, http: HttpTransport, authority: string) {
+  constructor(server: string, http: HttpTransport, address: McpAddress) {
     this.#server = server;
     this.#http = http;
-    this.#authority = authority;
+    this.#address = address;
     this.#router = new MessageRouter((text, cancellation) =>
       this.#send(text, cancellation)
     );
@@ -120,9 +121,9 @@ export class SseLink implements LegacyLink {
 
   /** Messages have credentials: they must not go to another origin. @throws {ServerFailure} */
   #pathOf(url: string): string {
-    const base = new URL(`http://${this.#authority}`);
-    const found = URL.parse(url, base);
-    const own = found && URL.parse(`${found.protocol}//${this.#authority}`);
+    const { authority, path } = this.#address;
+    const found = URL.parse(url, `http://${authority}${path}`);
+    const own = found && URL.parse(`${found.protocol}//${authority}`);
     if (found === null || found.host !== own?.host) {
       throw this.#failure("invalid", "names an endpoint of another origin");
     }
