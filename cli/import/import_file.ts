@@ -66,7 +66,7 @@ export async function importText(
   const { config, gateways, routes } = importRoot(document.root);
   if (Object.keys(gateways).length === 0) {
     throw new Failure(
-      `Cannot import "${name}": expected a configuration of agentgateway with "binds", "gateways", "llm" or "mcp", of LiteLLM with "model_list", of Kong with "_format_version", or of a desktop client with "mcpServers"`,
+      `Cannot import "${name}": expected a configuration of agentgateway with "binds", "gateways", "llm" or "mcp", of LiteLLM with "model_list", of Kong with "_format_version", or of a desktop client with "mcpServers" or "servers"`,
     );
   }
   document.root.reportUnread();
@@ -77,7 +77,8 @@ export async function importText(
 }
 
 function importRoot(root: SourceNode) {
-  if (root.has("mcpServers")) return importMcpServers(root);
+  if (root.has("mcpServers")) return importMcpServers(root, "mcpServers");
+  if (root.has("servers")) return importMcpServers(root, "servers");
   if (root.has("model_list")) return importLitellm(root);
   if (root.has("_format_version")) return importKong(root);
   return importAgentgateway(root);

@@ -21,10 +21,18 @@ const types: readonly string[] = [
 /** Members with the address of a server, which differ by client. */
 const addressKeys = ["url", "serverUrl", "httpUrl"];
 
-/** Imports the `mcpServers` of a desktop client as one endpoint at the loopback address. */
-export function importMcpServers(root: SourceNode): ImportedConfiguration {
+/**
+ * Imports the servers of a desktop client as one endpoint at the loopback address.
+ * @param key Member with the servers; VS Code has another one than most clients.
+ */
+export function importMcpServers(
+  root: SourceNode,
+  key: "mcpServers" | "servers",
+): ImportedConfiguration {
   const names = new ImportedNames();
-  const entries = root.get("mcpServers")?.members() ?? [];
+  const entries = root.get(key)?.members() ?? [];
+  // They ask the user for variables, which are those of the environment here.
+  root.get("inputs")?.plain();
   const servers = entries.flatMap(([name, source]) =>
     importServer(name, source, names)
   );
@@ -33,7 +41,7 @@ export function importMcpServers(root: SourceNode): ImportedConfiguration {
     matches: [{ path: { type: "PathPrefix", value: "/mcp" } }],
   };
   const route = servers.length === 0
-    ? closed(start, ["mcpServers"])
+    ? closed(start, [key])
     : { ...start, backends: [{ mcp: { servers } }] };
   return {
     config: undefined,

@@ -173,3 +173,17 @@ Deno.test("import of servers that all have no counterpart is a route that respon
   });
   assert.equal(notes.length, 3);
 });
+
+Deno.test("import converts the servers of VS Code, whose inputs become variables", async () => {
+  const source = JSON.stringify({
+    servers: {
+      files: { type: "stdio", command: "files", env: { KEY: "${input:key}" } },
+    },
+    inputs: [{ type: "promptString", id: "key", password: true }],
+  });
+
+  const { text, notes } = await importText("mcp.json", source);
+
+  assert.match(text, /command: files\n +env:\n +KEY: \${key}\n/);
+  assert.deepEqual(notes, []);
+});
