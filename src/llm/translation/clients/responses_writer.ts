@@ -1,8 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  parseJson,
-} from "../../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import type {
   AnswerEvent,
   AnswerUsage,
@@ -12,18 +8,13 @@ import type {
 } from "../conversation/conversation.ts";
 import { joinCallId } from "../conversation/fitted_names.ts";
 import { responseObject, type ResponseStatus } from "./response_object.ts";
-import { sealReasoning } from "./reasoning_items.ts";
-
-/** The item that is being written. */
-interface OpenItem {
-  readonly type: "message" | "reasoning" | "function_call" | "custom_tool_call";
-  readonly id: string;
-  /** Of a call. */
-  readonly call: JsonObject;
-  text: string;
-  signature: string;
-  isRedacted: boolean;
-}
+import {
+  finishItem,
+  firstPart,
+  firstSummary,
+  itemPrefixes,
+  type OpenItem,
+} from "./response_items.ts";
 
 type CallStart = Extract<AnswerEvent, { type: "toolCall" }>;
 
@@ -114,10 +105,8 @@ export class ResponsesWriter implements AnswerWriter {
     const opened = start &&
       start + this.#emitPart("response.content_part.added", { part });
     this.#append(text);
-    return opened + this.#emitPart("response.output_text.delta", {
-      delta: text,
-      logprobs: [],
-    });
+    const delta = { delta: text, logprobs: [] };
+    return opened + this.#emitPart("response.output_text.delta", delta);
   }
 
   #thinking(text: string): string {
@@ -196,7 +185,7 @@ export class ResponsesWriter implements AnswerWriter {
   ): string {
     if (this.#open?.type === type) return "";
     const left = this.#close();
-    const id = this.#itemId(prefixes[type]);
+    const id = this.#itemId(itemPrefixes[type]);
     const state = { text: "", signature: "", isRedacted: false };
     this.#open = { type, id, call, ...state };
     return left + this.#emit("response.output_item.added", {
@@ -208,65 +197,15 @@ export class ResponsesWriter implements AnswerWriter {
   #close(): string {
     const open = this.#open;
     if (open === undefined) return "";
-    const { item, events } = this.#finished(open);
+    const { item, events } = finishItem(open);
+    const written = events.map(([type, fields]) =>
+      this.#emitItem(type, fields)
+    );
     const index = this.#output.length;
     this.#output.push(item);
     this.#open = undefined;
-    return events +
+    return written.join("") +
       this.#emit("response.output_item.done", { output_index: index, item });
-  }
-
-  #finished(
-    { type, id, call, text, signature, isRedacted }: OpenItem,
-  ): { readonly item: JsonObject; readonly events: string } {
-    if (type === "message") {
-      const part = { type: "output_text", text, annotations: [] };
-      const item = {
-        ...{ id, type, status: "completed", role: "assistant" },
-        content: [part],
-      };
-      const events =
-        this.#emitPart("response.output_text.done", { text, logprobs: [] }) +
-        this.#emitPart("response.content_part.done", { part });
-      return { item, events };
-    }
-    if (type === "reasoning") {
-      const thought = {
-        type: "thinking",
-        text,
-        signature,
-        isRedacted,
-      } as const;
-      const part = { type: "summary_text", text };
-      const item = {
-        ...{ id, type, summary: text === "" ? [] : [part] },
-        encrypted_content: sealReasoning(thought),
-      };
-      const events = text === ""
-        ? ""
-        : this.#emitSummary("response.reasoning_summary_text.done", { text }) +
-          this.#emitSummary("response.reasoning_summary_part.done", { part });
-      return { item, events };
-    }
-    const status = "completed";
-    if (type === "function_call") {
-      const args = text || "{}";
-      return {
-        item: { id, type, status, ...call, arguments: args },
-        events: this.#emitItem("response.function_call_arguments.done", {
-          arguments: args,
-          name: call["name"],
-        }),
-      };
-    }
-    const value = parseJson(text);
-    const input = isJsonObject(value) ? String(value["input"] ?? "") : text;
-    return {
-      item: { id, type, status, ...call, input },
-      events: this.#emitItem("response.custom_tool_call_input.delta", {
-        delta: input,
-      }) + this.#emitItem("response.custom_tool_call_input.done", { input }),
-    };
   }
 
   #fail(status: number, message: string): string {
@@ -299,11 +238,11 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   #emitPart(type: string, fields: JsonObject): string {
-    return this.#emitItem(type, { content_index: 0, ...fields });
+    return this.#emitItem(type, { ...firstPart, ...fields });
   }
 
   #emitSummary(type: string, fields: JsonObject): string {
-    return this.#emitItem(type, { summary_index: 0, ...fields });
+    return this.#emitItem(type, { ...firstSummary, ...fields });
   }
 
   #emitItem(type: string, fields: JsonObject): string {
@@ -316,11 +255,3 @@ export class ResponsesWriter implements AnswerWriter {
     return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
   }
 }
-
-/** Of ids, by the type of the item. */
-const prefixes: Readonly<Record<OpenItem["type"], string>> = {
-  message: "msg",
-  reasoning: "rs",
-  function_call: "fc",
-  custom_tool_call: "ctc",
-};
