@@ -1,19 +1,85 @@
 /** Lines between visible rows. */
-import { type Chain, columns } from "./route_model.ts";
+import { useEffect, useRef, useState } from "../../kit/framework.ts";
+import { type Chain, columns, type Model } from "./route_model.ts";
 
 /** A place on the screen. */
-export interface Box {
+interface Box {
   readonly left: number;
   readonly right: number;
   readonly top: number;
   readonly bottom: number;
 }
 
+/** Draws lines between visible rows, at most once per frame. */
+export function useLines(
+  element: { readonly current: HTMLElement | null },
+  model: Model,
+  shown: readonly Chain[],
+) {
+  const [lines, setLines] = useState<ReadonlyMap<string, string>>(new Map());
+  const state = useRef({ model, shown: new Set(shown), frame: 0 });
+  useEffect(() => {
+    state.current.model = model;
+    state.current.shown = new Set(shown);
+  }, [model, shown]);
+  useEffect(() => () => cancelAnimationFrame(state.current.frame), []);
+  const draw = () => {
+    state.current.frame = 0;
+    const picture = element.current;
+    if (picture === null) return;
+    const { model: { index }, shown } = state.current;
+    const rows = visibleRows(picture);
+    const chains = new Set<Chain>();
+    for (const id of rows.keys()) {
+      // Every chain has a route, but for those of listeners without one.
+      if (!id.startsWith("route ")) continue;
+      for (const chain of index.get(id) ?? []) {
+        if (shown.has(chain)) chains.add(chain);
+      }
+    }
+    for (const id of rows.keys()) {
+      if (!id.startsWith("listener ")) continue;
+      const own = (index.get(id) ?? [])[0];
+      if (own !== undefined && shown.has(own)) chains.add(own);
+    }
+    const next = drawChains(chains, rows, picture.getBoundingClientRect());
+    setLines((old) => isSame(old, next) ? old : next);
+  };
+  const drawSoon = () => {
+    state.current.frame ||= requestAnimationFrame(draw);
+  };
+  return [lines, drawSoon] as const;
+}
+
+function visibleRows(picture: HTMLElement): Map<string, Box> {
+  const rows = new Map<string, Box>();
+  for (const list of picture.querySelectorAll(".list")) {
+    const box = list.getBoundingClientRect();
+    for (const row of list.querySelectorAll<HTMLElement>("[data-key]")) {
+      const place = row.getBoundingClientRect();
+      const middle = (place.top + place.bottom) / 2;
+      const key = row.dataset["key"];
+      if (key !== undefined && middle > box.top && middle < box.bottom) {
+        rows.set(key, place);
+      }
+    }
+  }
+  return rows;
+}
+
+function isSame(
+  a: ReadonlyMap<string, string>,
+  b: ReadonlyMap<string, string>,
+): boolean {
+  return a.size === b.size &&
+    [...a].every(([key, line]) => b.get(key) === line);
+}
+
 /**
  * Returns the paths of SVG lines that join the visible rows of chains, by their ends. Only chains of visible rows are looked at,
  * so the work does not grow with the number of routes.
  */
-export function drawChains(
+function drawChains(
   chains: Iterable<Chain>,
   rows: ReadonlyMap<string, Box>,
   origin: Pick<Box, "left" | "top">,

@@ -1,17 +1,16 @@
 /** Gateways, listeners, routes, policies and backends as connected columns; selecting one shows only related items. */
 import type { PageProps } from "../../navigation/page.ts";
 import { remember } from "../../navigation/place.ts";
-import { useEffect, useMemo, useRef, useState } from "../../kit/framework.ts";
+import { useMemo, useRef, useState } from "../../kit/framework.ts";
 import { Button, Find } from "../../kit/inputs.tsx";
 import { Badge, Empty, Loading, PageHead, Problem } from "../../kit/layout.tsx";
 import { VirtualList } from "../../kit/virtual_list.tsx";
 import { getJson } from "../../server/api.ts";
 import { useLoaded, usePolled } from "../../server/poll.ts";
 import { HealthBadge, healthOf, type ShownHealth } from "../runtime/tasks.tsx";
-import { type Box, drawChains } from "./connectors.ts";
+import { useLines } from "./connectors.ts";
 import { Detail } from "./detail.tsx";
 import {
-  type Chain,
   chainsShown,
   columns,
   divide,
@@ -241,69 +240,4 @@ function shareOf(some: readonly unknown[], all: readonly unknown[]): string {
   return some.length === all.length
     ? `${all.length}`
     : `${some.length}/${all.length}`;
-}
-
-/** Draws lines between visible rows, at most once per frame. */
-function useLines(
-  element: { readonly current: HTMLElement | null },
-  model: Model,
-  shown: readonly Chain[],
-) {
-  const [lines, setLines] = useState<ReadonlyMap<string, string>>(new Map());
-  const state = useRef({ model, shown: new Set(shown), frame: 0 });
-  useEffect(() => {
-    state.current.model = model;
-    state.current.shown = new Set(shown);
-  }, [model, shown]);
-  useEffect(() => () => cancelAnimationFrame(state.current.frame), []);
-  const draw = () => {
-    state.current.frame = 0;
-    const picture = element.current;
-    if (picture === null) return;
-    const { model: { index }, shown } = state.current;
-    const rows = visibleRows(picture);
-    const chains = new Set<Chain>();
-    for (const id of rows.keys()) {
-      // Every chain has a route, but for those of listeners without one.
-      if (!id.startsWith("route ")) continue;
-      for (const chain of index.get(id) ?? []) {
-        if (shown.has(chain)) chains.add(chain);
-      }
-    }
-    for (const id of rows.keys()) {
-      if (!id.startsWith("listener ")) continue;
-      const own = (index.get(id) ?? [])[0];
-      if (own !== undefined && shown.has(own)) chains.add(own);
-    }
-    const next = drawChains(chains, rows, picture.getBoundingClientRect());
-    setLines((old) => isSame(old, next) ? old : next);
-  };
-  const drawSoon = () => {
-    state.current.frame ||= requestAnimationFrame(draw);
-  };
-  return [lines, drawSoon] as const;
-}
-
-function visibleRows(picture: HTMLElement): Map<string, Box> {
-  const rows = new Map<string, Box>();
-  for (const list of picture.querySelectorAll(".list")) {
-    const box = list.getBoundingClientRect();
-    for (const row of list.querySelectorAll<HTMLElement>("[data-key]")) {
-      const place = row.getBoundingClientRect();
-      const middle = (place.top + place.bottom) / 2;
-      const key = row.dataset["key"];
-      if (key !== undefined && middle > box.top && middle < box.bottom) {
-        rows.set(key, place);
-      }
-    }
-  }
-  return rows;
-}
-
-function isSame(
-  a: ReadonlyMap<string, string>,
-  b: ReadonlyMap<string, string>,
-): boolean {
-  return a.size === b.size &&
-    [...a].every(([key, line]) => b.get(key) === line);
 }
