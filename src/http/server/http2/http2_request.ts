@@ -67,6 +67,12 @@ export class Http2Request extends ClientRequest {
     super(facts, client, sender);
     this.contentLength = contentLength;
   }
+
+  /** Messages of its stream may be far apart: one of gRPC is as slow as what it is about. */
+  get isGrpc(): boolean {
+    const type = this.headers.get("content-type") ?? "";
+    return /^application\/grpc(?:\+|;|\s|$)/i.test(type);
+  }
 }
 
 /** Describes a header block that was rejected. */

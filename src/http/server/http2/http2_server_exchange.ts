@@ -143,11 +143,8 @@ export class Http2ServerExchange
     const { id } = this.#stream;
     const trailers = readTrailers(id, block);
     if (!endStream) {
-      throw new Http2StreamError(
-        id,
-        ERROR_CODES.protocolError,
-        "Trailers do not end the stream",
-      );
+      const problem = "Trailers do not end the stream";
+      throw new Http2StreamError(id, ERROR_CODES.protocolError, problem);
     }
     this.#trailers = trailers;
     if (this.#body !== undefined) this.#body.trailers = trailers;
@@ -159,7 +156,7 @@ export class Http2ServerExchange
 
   streamClosed(error: Error | undefined): void {
     if (error !== undefined && !this.#done) {
-      this.#giveUp("Cannot respond: the client disconnected");
+      this.cut(clientClosed("Cannot respond: the client disconnected"));
     }
     this.#body?.wake();
     this.#context.wheel.delete(this);
@@ -189,11 +186,7 @@ export class Http2ServerExchange
   translateBodyError(error: unknown): Error {
     if (this.#failure !== undefined) return this.#failure;
     if (error instanceof Http2StreamError) return badRequest(error.message);
-    return new GatewayError(
-      "client_closed",
-      "downstream",
-      "Cannot read the body: the client reset the stream",
-    );
+    return clientClosed("Cannot read the body: the client reset the stream");
   }
 
   /** Ends the exchange: handler, body and outcome get `failure` as the reason. */
@@ -208,12 +201,8 @@ export class Http2ServerExchange
 
   #openRequest(): void {
     const stream = this.#stream;
-    const request = new Http2Request(
-      stream.id,
-      this.#block,
-      this.#client,
-      this,
-    );
+    const client = this.#client;
+    const request = new Http2Request(stream.id, this.#block, client, this);
     const { contentLength, upgrade } = request;
     if (contentLength !== undefined) stream.expectLength(contentLength);
     this.#request = request;
@@ -262,10 +251,8 @@ export class Http2ServerExchange
     this.#response = response;
     const request = this.#request;
     if (response.tunnel !== undefined) {
-      using limits = new TunnelLimits(
-        this.#context,
-        (error) => this.cut(error),
-      );
+      const cut = (error: GatewayError) => this.cut(error);
+      using limits = new TunnelLimits(this.#context, cut);
       await this.#writer.relay(response, request, this.#body, limits);
     } else if (request?.upgrade !== undefined && response.status < 300) {
       await this.#writer.write(this.#rejectUpgrade(response), request);
@@ -297,19 +284,13 @@ export class Http2ServerExchange
   get #paced(): TransferPace {
     return this.#pace ??= requestPace(
       this.#context,
-      !isGrpc(this.#request?.headers.get("content-type")),
+      this.#request?.isGrpc !== true,
     );
-  }
-
-  #giveUp(message: string): void {
-    this.cut(new GatewayError("client_closed", "downstream", message));
   }
 }
 
-/** Reports whether messages of a stream may be far apart: one of gRPC is as slow as what it is about. */
-function isGrpc(contentType: string | undefined): boolean {
-  return contentType !== undefined &&
-    /^application\/grpc(?:\+|;|\s|$)/i.test(contentType);
+function clientClosed(message: string): GatewayError {
+  return new GatewayError("client_closed", "downstream", message);
 }
 
 function asError(thrown: unknown): Error {
