@@ -6,7 +6,7 @@ import { Seal } from "../../base/sealed_values.ts";
 import { type KvRecords, updating } from "../../kv/kv_records.ts";
 import { RenewalPauses } from "../vault/renewal_pauses.ts";
 import { OAuthError } from "../oauth/protocol/oauth_error.ts";
-import { randomText, sha256 } from "../oauth/protocol/seal.ts";
+import { randomText } from "../oauth/protocol/seal.ts";
 import { EndedError, Vault } from "../vault/vault.ts";
 import {
   type VaultId,
@@ -22,6 +22,7 @@ import {
   userClaims,
 } from "./browser_session.ts";
 import type { CookieNames, LoginCookies } from "./login_cookies.ts";
+import { CLOCK_SKEW_MS, EndedMarks, unavailable } from "./ended_marks.ts";
 import type { EndedSessions } from "./logout_token.ts";
 import type { OpenIdClient, OpenIdTokens } from "./openid_client.ts";
 
@@ -48,8 +49,6 @@ export interface FoundSession {
   readonly setCookies: readonly string[];
 }
 
-/** Difference between the clocks of replicas. */
-const CLOCK_SKEW_MS = 60_000;
 /** A session is sealed again for a request so long after the last one. */
 const TOUCH_MS = 60_000;
 
@@ -57,11 +56,13 @@ const TOUCH_MS = 60_000;
 export class BrowserSessions {
   readonly #options: BrowserSessionsOptions;
   readonly #pauses: RenewalPauses;
+  readonly #ended: EndedMarks;
   #sealing: Promise<Sealing> | undefined;
 
   constructor(options: BrowserSessionsOptions) {
     this.#options = options;
     this.#pauses = new RenewalPauses(options.clock);
+    this.#ended = new EndedMarks(options);
   }
 
   /** Seals a value for the browser that started a login. */
@@ -103,7 +104,7 @@ export class BrowserSessions {
     cancellation: Cancellation,
   ): Promise<FoundSession | undefined> {
     const session = await this.read(cookies);
-    if (session === undefined || await this.#hasEnded(session)) {
+    if (session === undefined || await this.#ended.has(session)) {
       return undefined;
     }
     const renewed = await this.#renew(session, cancellation);
@@ -135,15 +136,14 @@ export class BrowserSessions {
 
   /** Ends a session everywhere. @throws {OAuthError} When the store is not available. */
   async end(session: BrowserSession): Promise<void> {
-    await this.#mark("session", session.id, Infinity);
+    await this.#ended.end(session);
     const { vault } = await this.#sealed();
     await vault.remove(this.#idOf(session)).catch(unavailable);
   }
 
   /** Ends sessions that the provider has ended. @throws {OAuthError} When the store is not available. */
-  async endAll({ sid, subject, issuedAt }: EndedSessions): Promise<void> {
-    if (sid !== undefined) await this.#mark("sid", sid, issuedAt);
-    else if (subject !== undefined) await this.#mark("sub", subject, issuedAt);
+  async endAll(ended: EndedSessions): Promise<void> {
+    await this.#ended.endAll(ended);
   }
 
   async #write(
@@ -231,45 +231,6 @@ export class BrowserSessions {
     return { ...session, tokens, claims };
   }
 
-  async #hasEnded(session: BrowserSession): Promise<boolean> {
-    const { records } = this.#options;
-    const { sid } = session.claims;
-    const marks = [
-      this.#keyOf("session", session.id),
-      this.#keyOf("sub", session.subject),
-      ...(typeof sid === "string" ? [this.#keyOf("sid", sid)] : []),
-    ];
-    const entries = await Promise.all(marks.map((key) => records.read(key)))
-      .catch(unavailable);
-    return entries.some(({ value }) =>
-      isJsonObject(value) && !(Number(value["at"]) < session.issuedAt)
-    );
-  }
-
-  /** @param at In seconds, by the clock of the provider: sessions that began until then have ended. */
-  async #mark(
-    kind: "session" | "sid" | "sub",
-    name: string,
-    at: number,
-  ): Promise<void> {
-    const { records, absoluteMs } = this.#options;
-    await updating(records).update(this.#keyOf(kind, name), (value) => {
-      const before = isJsonObject(value) ? Number(value["at"]) : 0;
-      const latest = Math.min(Math.max(at, before), Number.MAX_SAFE_INTEGER);
-      return {
-        value: { at: latest },
-        expireInMs: absoluteMs + CLOCK_SKEW_MS,
-      };
-    }).catch(unavailable);
-  }
-
-  /** Key of the mark of sessions that have ended; it does not say whose they were. */
-  #keyOf(kind: string, name: string): Deno.KvKey {
-    const { issuer, clientId } = this.#options.client;
-    const digest = sha256(JSON.stringify([issuer, clientId, kind, name]));
-    return ["oidc", "ended", digest];
-  }
-
   #idOf({ id, subject }: BrowserSession): VaultId {
     const { client: { issuer, clientId }, binding } = this.#options;
     return { issuer, subject, server: binding, resource: id, client: clientId };
@@ -303,15 +264,6 @@ interface Sealing {
 /** Clocks of replicas differ, but not by much: a session of the future is none. */
 function isWithin(ageMs: number, limitMs: number): boolean {
   return ageMs >= -CLOCK_SKEW_MS && ageMs < limitMs;
-}
-
-function unavailable(error: unknown): never {
-  throw new OAuthError(
-    "temporarily_unavailable",
-    "the sessions of the gateway are not available",
-    describeError(error),
-    5,
-  );
 }
 
 function notRenewed(reason: unknown): OAuthError {
