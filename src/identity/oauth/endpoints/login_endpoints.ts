@@ -6,7 +6,6 @@ import type {
 import { CODE_MS, sealCode } from "../grants/authorization_code.ts";
 import {
   expectSecureOrigin,
-  MAX_STATE_LENGTH,
   readAuthorizationRequest,
   readForwardedParameters,
 } from "./authorization_request.ts";
@@ -30,7 +29,7 @@ import {
   fingerprintOf,
   type OAuthClient,
 } from "../clients/oauth_client.ts";
-import { OAuthError, type OAuthErrorCode } from "../protocol/oauth_error.ts";
+import { OAuthError } from "../protocol/oauth_error.ts";
 import {
   type OAuthParameters,
   readOAuthParameters,
@@ -43,22 +42,16 @@ import {
   redirectReply,
   withResponseParameters,
 } from "../protocol/oauth_reply.ts";
+import {
+  expectSuccess,
+  locationOf,
+  redirectingErrors,
+} from "./login_errors.ts";
 import { opensProgram, withoutLoopbackPort } from "../clients/redirect_uri.ts";
 import { randomText } from "../protocol/seal.ts";
 
 /** Longest name of a client in the list of grants. */
 const MAX_NAME_LENGTH = 200;
-
-/** Error codes in the provider's redirects, and the codes that clients get for them. */
-const clientErrorCodes: Readonly<Record<string, OAuthErrorCode>> = {
-  access_denied: "access_denied",
-  invalid_scope: "invalid_scope",
-  invalid_target: "invalid_target",
-  login_required: "login_required",
-  consent_required: "access_denied",
-  interaction_required: "login_required",
-  temporarily_unavailable: "temporarily_unavailable",
-};
 
 /** The endpoints that a browser visits during a login: `authorize`, `consent` and `callback`. */
 export class LoginEndpoints {
@@ -292,52 +285,9 @@ export class LoginEndpoints {
   }
 }
 
-function expectSuccess(parameters: OAuthParameters): void {
-  const error = parameters.get("error");
-  if (error === undefined) return;
-  throw new OAuthError(
-    clientErrorCodes[error] ?? "server_error",
-    "the identity provider did not log the user in",
-    `error ${JSON.stringify(error.slice(0, 100))}`,
-  );
-}
-
 function consentOf({ client, redirectUri, scope }: LoginSession): Consent {
   const portless = withoutLoopbackPort(redirectUri) ?? redirectUri;
   return consentTo(client, portless, scope);
-}
-
-interface Destination {
-  readonly redirectUri: string;
-  readonly state: string | undefined;
-  readonly issuer: string;
-}
-
-/** Turns errors into a redirect to the client, with `iss` against mix-up attacks (RFC 9207 section 2). */
-async function redirectingErrors(
-  destination: Destination,
-  action: () => Promise<OAuthReply> | OAuthReply,
-  cookies: readonly string[] = [],
-): Promise<OAuthReply> {
-  try {
-    return await action();
-  } catch (error) {
-    if (!(error instanceof OAuthError)) throw error;
-    const location = locationOf(error, destination);
-    return redirectReply(location, cookies, error.message);
-  }
-}
-
-function locationOf(
-  { code, description }: OAuthError,
-  { redirectUri, state, issuer }: Destination,
-): string {
-  return withResponseParameters(redirectUri, {
-    error: code,
-    error_description: description,
-    state: (state?.length ?? 0) > MAX_STATE_LENGTH ? undefined : state,
-    iss: issuer,
-  });
 }
 
 function queryOf(target: string): string {
