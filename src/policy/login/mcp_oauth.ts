@@ -245,9 +245,7 @@ export class McpOAuth implements ProtectedResource {
       (clientId !== undefined && registration === "Gateway");
   }
 
-  #register(
-    { request, trace }: PolicyContext,
-  ): Promise<Outcome> {
+  #register({ request, trace }: PolicyContext): Promise<Outcome> {
     return registerClient(request.body, {
       clientId: this.#config.clientId,
       clock: this.#provider.services.clock,

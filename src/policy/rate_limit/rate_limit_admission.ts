@@ -120,3 +120,13 @@ export class Admission {
     }
   }
 }
+
+/** Returns a function that settles once: a request ends with its usage, or without any. */
+export function settleOnce(admission: Admission): (use: Use) => void {
+  let isSettled = false;
+  return (use) => {
+    if (isSettled) return;
+    isSettled = true;
+    admission.settle(use);
+  };
+}

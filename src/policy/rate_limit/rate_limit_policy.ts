@@ -34,7 +34,11 @@ import { readExpectedUse } from "./expected_use.ts";
 import { denyingPolicy } from "../contract/define_policy.ts";
 import type { CombinedLayer } from "../contract/policy_kind.ts";
 import { checkRateLimit } from "./rate_limit_checks.ts";
-import { Admission, admissionSlot } from "./rate_limit_admission.ts";
+import {
+  Admission,
+  admissionSlot,
+  settleOnce,
+} from "./rate_limit_admission.ts";
 import {
   type GlobalAdmission,
   GlobalLimits,
@@ -90,11 +94,9 @@ export function createRateLimit(
     return [limiter && new GlobalLimits(config.global, limiter, dependencies)];
   });
   if (global.includes(undefined)) {
-    const problem = "The shared rate limiter is not available";
-    return denyingPolicy(problem);
+    return denyingPolicy("The shared rate limiter is not available");
   }
-  const { services, hide } = first.options;
-  const { log, sensitiveHeaders } = services;
+  const { services, services: { log, sensitiveHeaders }, hide } = first.options;
   const { counters, prices } = servicesIn(services, rateLimitServices);
   const local = new LocalLimits(
     layers.map(({ scope, config }) => ({ scope, limits: config.local ?? [] })),
@@ -123,9 +125,8 @@ function usageRulesOf(configs: readonly RateLimit[]): UsageRules {
 }
 
 interface RateLimitOptions
-  extends
-    Pick<PolicyServices, "clock" | "maxLlmBodyBytes">,
-    Pick<RateLimitServices, "prices"> {
+  extends Pick<PolicyServices, "clock" | "maxLlmBodyBytes"> {
+  readonly prices: RateLimitServices["prices"];
   readonly local: LocalLimits;
   readonly global: readonly GlobalLimits[];
   readonly usageRules: UsageRules;
@@ -179,9 +180,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
   readonly #warnOfBudget = ({ limit: { name, scope } }: Budget) =>
     this.#options.softLimits.warn(name, scope);
 
-  onRequest(
-    context: PolicyContext,
-  ): Verdict | Promise<Verdict> {
+  onRequest(context: PolicyContext): Verdict | Promise<Verdict> {
     context.slots.set(exposedHeaders, limitHeaders);
     return this.#bodyUse === undefined && !this.#reserves
       ? this.#decide(context, noUse)
@@ -192,9 +191,8 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     if (this.#bodyUse !== undefined) {
       await readBodyVariables(context, this.#bodyUse);
     }
-    const expected = this.#reserves
-      ? await readExpectedUse(context, this.#options)
-      : noUse;
+    if (!this.#reserves) return await this.#decide(context, noUse);
+    const expected = await readExpectedUse(context, this.#options);
     return await this.#decide(context, expected);
   }
 
@@ -209,6 +207,7 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
 
   #decide(context: PolicyContext, expected: Use): Verdict | Promise<Verdict> {
     const { clock, local, global, writeLimits } = this.#options;
+    const { limits } = local;
     const now = Math.floor(clock.monotonic());
     const variables = local.fixed !== undefined && global.length === 0
       ? undefined
@@ -218,15 +217,11 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     const onSoft = this.#warnOfBudget;
     const exhausted = takeAll(budgets, now, { expected, onSoft });
     if (exhausted !== undefined) {
-      const { limits } = local;
       const key = variables && local.shownKey(exhausted.limit, variables);
-      return rejectLocally(
-        { budget: exhausted, budgets, limits, now, expected, key },
-        writeLimits,
-      );
+      const state = { budget: exhausted, budgets, limits, now, expected, key };
+      return rejectLocally(state, writeLimits);
     }
-    if (context.trace !== undefined && local.limits.length > 0) {
-      const { limits } = local;
+    if (context.trace !== undefined && limits.length > 0) {
       context.trace.report(localVerdict(limits, budgets, undefined, now));
     }
     if (variables === undefined || global.length === 0) {
@@ -265,11 +260,9 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     }
     for (const admission of admissions) admission.refund();
     taken.local.refund(taken.at);
-    if (verdict.verdict === "refused") {
-      const { writeLimits } = this.#options;
-      return rejectGlobally(limits, verdict, variables, writeLimits);
-    }
-    return rejectUndecided(verdict.message);
+    return verdict.verdict === "refused"
+      ? rejectGlobally(limits, verdict, variables, this.#options.writeLimits)
+      : rejectUndecided(verdict.message);
   }
 
   #admitGlobally({ context, taken, admissions }: PendingAdmission): void {
@@ -301,16 +294,6 @@ class RateLimitPolicy implements Policy<"rate_limit"> {
     }
     return usage;
   }
-}
-
-/** A request ends with its usage, or without any. */
-function settleOnce(admission: Admission): (use: Use) => void {
-  let isSettled = false;
-  return (use) => {
-    if (isSettled) return;
-    isSettled = true;
-    admission.settle(use);
-  };
 }
 
 /** The code of the kind. */
