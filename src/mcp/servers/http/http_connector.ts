@@ -158,12 +158,18 @@ function isInconclusive(status: number): boolean {
   return status >= 500 || [407, 408, 429].includes(status);
 }
 
+/** Returns the answer; `undefined` for a text that is none, such as that of a framework for an unknown method. */
 async function firstAnswer(
   messages: ReturnType<Awaited<ReturnType<HttpTransport["call"]>>["messages"]>,
 ): Promise<JsonObject | undefined> {
-  for await (const message of messages) {
-    if (message.kind === "result") return message.result;
-    if (message.kind === "error") return { ...message.error };
+  try {
+    for await (const message of messages) {
+      if (message.kind === "result") return message.result;
+      if (message.kind === "error") return { ...message.error };
+    }
+  } catch (error) {
+    const isNone = error instanceof ServerFailure && error.kind === "invalid";
+    if (!isNone) throw error;
   }
   return undefined;
 }

@@ -102,8 +102,14 @@ export class HttpTransport {
     const sessionId = headers.get("mcp-session-id");
     const type = headers.getJoined("content-type") ?? "";
     const isStream = /^\s*text\/event-stream\b/i.test(type);
+    if (call.method === "POST" && status >= 300 && status < 400) {
+      body?.cancel("redirected");
+      throw this.#redirect(status, headers);
+    }
     if (status < 200 || status > 299) {
-      const error = readError(await this.#readText(body, MAX_ERROR_BYTES));
+      const text = await this.#readText(body, MAX_ERROR_BYTES);
+      // A long text is a page for humans.
+      const error = text === undefined ? undefined : readError(text);
       return { status, sessionId, error, isStream, ...noBody };
     }
     if (status === 202 || status === 204 || body === undefined) {
@@ -219,7 +225,11 @@ export class HttpTransport {
     return new ServerFailure(this.#server, kind, problem, { cause });
   }
 
-  async #readText(body: Body | undefined, limit: number): Promise<string> {
+  /** Returns a body as text; `undefined` if it is longer than the limit. @throws {ServerFailure} */
+  async #readText(
+    body: Body | undefined,
+    limit: number,
+  ): Promise<string | undefined> {
     if (body === undefined) return "";
     const decoder = new TextDecoder();
     let text = "";
@@ -234,7 +244,7 @@ export class HttpTransport {
       throw this.#failed(error);
     }
     body.cancel("too long");
-    throw this.#failure("invalid", "sent a message that is too long");
+    return undefined;
   }
 
   async *#readJson(
@@ -243,6 +253,7 @@ export class HttpTransport {
   ): AsyncGenerator<RpcMessage, void> {
     try {
       const text = await this.#readText(body, MAX_MESSAGE_BYTES);
+      if (text === undefined) throw this.#tooLong();
       for (const message of this.#messagesIn(text)) {
         if (message === undefined) throw this.#noMessage();
         yield message;
@@ -271,9 +282,7 @@ export class HttpTransport {
       }
     } catch (error) {
       if (cancellation.cancelled) throw cancellation.reason;
-      if (error instanceof LongEvent) {
-        throw this.#failure("invalid", "sent a message that is too long");
-      }
+      if (error instanceof LongEvent) throw this.#tooLong();
       throw error instanceof GatewayError ? this.#failed(error) : error;
     }
     // Clients of SDKs pass over such events, too; but here, one may have been the response.
@@ -290,6 +299,18 @@ export class HttpTransport {
       }
       yield message;
     }
+  }
+
+  #tooLong(): ServerFailure {
+    return this.#failure("invalid", "sent a message that is too long");
+  }
+
+  /** Only administrators learn where to: their log has causes. */
+  #redirect(status: number, headers: HeaderList): ServerFailure {
+    const [target] = headers.get("location")?.split("?") ?? ["nowhere"];
+    const problem = "redirects requests, which the gateway does not follow";
+    const cause = new Error(`status ${status} to "${target}"`);
+    return this.#failure("invalid", problem, cause);
   }
 
   #noMessage(): ServerFailure {

@@ -32,8 +32,8 @@ export async function initialize(
   >,
   cancellation: Cancellation,
 ): Promise<ServerAbout> {
-  const invalid = (problem: string) =>
-    new ServerFailure(settings.name, "unreachable", problem);
+  const invalid = (problem: string, cause?: Error) =>
+    new ServerFailure(settings.name, "unreachable", problem, { cause });
   try {
     const text = writeRequest(id, "initialize", {
       protocolVersion: LEGACY_REVISION,
@@ -61,7 +61,7 @@ export async function initialize(
     if (!(error instanceof RpcFailure || error instanceof SessionLost)) {
       throw error;
     }
-    throw invalid("rejects initialize");
+    throw invalid("rejects initialize", error);
   }
 }
 
