@@ -1,7 +1,6 @@
 import type { Cancellation } from "../../base/cancellation.ts";
-import { type Clock, recentTime } from "../../base/clock.ts";
+import type { Clock } from "../../base/clock.ts";
 import { ConnectionRequiredError, GatewayError } from "../../base/errors.ts";
-import { setNewest } from "../../base/kept_values.ts";
 import type { UserLogin } from "../backend_tokens/backend_credentials.ts";
 import {
   type BackendCredentials,
@@ -11,16 +10,10 @@ import {
   type TokenCredentials,
 } from "./backend_credentials.ts";
 import type { SharedTokens } from "./shared_tokens.ts";
-import {
-  failAgain,
-  keep,
-  keepShortly,
-  type KeptToken,
-  keyOf,
-  type TokenFailure,
-} from "./kept_token.ts";
+import { failAgain, keep, keepShortly, type KeptToken } from "./kept_token.ts";
 import type { IssuedToken } from "./oauth_library.ts";
 import type { ProofKey } from "./proof_key.ts";
+import { TokenEntries, type TokenEntry } from "./token_entries.ts";
 import { tokenError, UnreadConnectionError } from "./token_error.ts";
 import { requireCaller, type TokenSource } from "./token_source.ts";
 
@@ -63,28 +56,9 @@ export interface BackendTokensOptions {
   ): void;
 }
 
-const MAX_TOKENS = 8192;
 const MAX_REQUESTS = 64;
-/** Which of two was used last is known to this precision: a `Map` that changes with each request leaves much garbage. */
-const ORDER_MS = 1000;
 /** A new token that the backend rejects is not replaced for this time: it is not the token's fault. */
 const RENEWAL_PAUSE_MS = 30_000;
-
-/** State of the token for one key; times are monotonic, in milliseconds. */
-interface Entry {
-  /** When it has been moved behind all others. */
-  movedAt: number;
-  current: KeptToken | undefined;
-  pending: Promise<KeptToken> | undefined;
-  failure: TokenFailure | undefined;
-  /** The token that the backend has rejected last, and when it was replaced. */
-  rejected: string | undefined;
-  replacedAt: number;
-  /** The backend wants proofs. */
-  needsProof: boolean;
-  /** Key of the login of the user. */
-  proofKey: ProofKey | undefined;
-}
 
 /**
  * Tokens for backends, kept until shortly before they expire, each for one user, server, resource and client. One request at a time
@@ -92,12 +66,12 @@ interface Entry {
  */
 export class BackendTokens {
   readonly #options: BackendTokensOptions;
-  /** By key; those that were used least recently first. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries: TokenEntries;
   #requests = 0;
 
   constructor(options: BackendTokensOptions) {
     this.#options = options;
+    this.#entries = new TokenEntries(options.clock);
   }
 
   /**
@@ -111,7 +85,7 @@ export class BackendTokens {
     if (credentials.kind === "key") {
       return { token: credentials.token, origin: "key" };
     }
-    const entry = this.#entryOf(credentials, caller);
+    const entry = this.#entries.entryOf(credentials, caller);
     const now = this.#options.clock.monotonic();
     const { current } = entry;
     if (current === undefined || now >= current.endsAt) {
@@ -139,7 +113,7 @@ export class BackendTokens {
     needsProof = false,
   ): Promise<BackendToken | undefined> {
     if (credentials.kind === "key") return undefined;
-    const entry = this.#entryOf(credentials, caller);
+    const entry = this.#entries.entryOf(credentials, caller);
     if (needsProof) entry.needsProof = true;
     if (entry.current?.token === rejected) {
       const now = this.#options.clock.monotonic();
@@ -161,7 +135,7 @@ export class BackendTokens {
     used: string,
   ): Promise<BackendToken | undefined> {
     if (credentials.kind !== "oauth") return undefined;
-    const entry = this.#entryOf(credentials, caller);
+    const entry = this.#entries.entryOf(credentials, caller);
     if (entry.current?.token === used) entry.current = undefined;
     const found = await this.get(credentials, caller);
     return found.token === used ? undefined : found;
@@ -182,7 +156,7 @@ export class BackendTokens {
     login: UserLogin,
     { issuer, subject }: Pick<Caller, "issuer" | "subject">,
   ): void {
-    this.#entries.delete(keyOf(login, { issuer, subject, rights: "" }));
+    this.#entries.delete(login, { issuer, subject, rights: "" });
   }
 
   /** Number of tokens, for descriptions. */
@@ -200,31 +174,8 @@ export class BackendTokens {
     return cached(current);
   }
 
-  #entryOf(
-    credentials: TokenCredentials | UserLogin,
-    caller: Caller | undefined,
-  ): Entry {
-    const key = keyOf(credentials, caller);
-    const known = this.#entries.get(key);
-    const now = recentTime(this.#options.clock);
-    if (known !== undefined && now < known.movedAt + ORDER_MS) return known;
-    const entry = known ?? {
-      movedAt: now,
-      current: undefined,
-      pending: undefined,
-      failure: undefined,
-      rejected: undefined,
-      replacedAt: -Infinity,
-      needsProof: false,
-      proofKey: undefined,
-    };
-    entry.movedAt = now;
-    setNewest(this.#entries, key, entry, MAX_TOKENS);
-    return entry;
-  }
-
   async #fetch(
-    entry: Entry,
+    entry: TokenEntry,
     credentials: TokenCredentials | UserLogin,
     caller: Caller | undefined,
   ): Promise<KeptToken> {
@@ -247,7 +198,7 @@ export class BackendTokens {
   }
 
   async #request(
-    entry: Entry,
+    entry: TokenEntry,
     credentials: TokenCredentials | UserLogin,
     caller: Caller | undefined,
   ): Promise<KeptToken> {
@@ -274,7 +225,7 @@ export class BackendTokens {
   }
 
   async #issue(
-    entry: Entry,
+    entry: TokenEntry,
     credentials: TokenCredentials,
     caller: Caller | undefined,
   ): Promise<IssuedToken> {
@@ -298,7 +249,7 @@ export class BackendTokens {
   }
 
   async #lookUp(
-    entry: Entry,
+    entry: TokenEntry,
     login: UserLogin,
     caller: Caller | undefined,
   ): Promise<KeptToken> {
