@@ -4,6 +4,7 @@ import config from "../../../deno.json" with { type: "json" };
 import { describeError } from "../../../src/base/errors.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
+const clientScript = "tests/harness/parsers/conformance_client.sh";
 const suite = config.imports["@modelcontextprotocol/conformance"];
 /** Revisions of MCP whose requirements the suite knows. */
 export const revisions = ["2025-11-25", "2026-07-28"] as const;
@@ -59,6 +60,43 @@ export function runClientConformance(
     ...["--scenario", scenario],
     ...(revision === undefined ? [] : ["--spec-version", revision]),
   ]);
+}
+
+/** A scenario for clients, as the suite passes it to the client. */
+export interface ClientScenario {
+  readonly name: string;
+  /** URL of the suite's server. */
+  readonly url: string;
+  /** JSON of what the client has to know, such as its credentials. */
+  readonly context: string;
+}
+
+/**
+ * Runs a scenario for clients with a client in this process: a program would load the whole gateway for each scenario.
+ *
+ * @throws {Error} If the suite itself cannot run.
+ */
+export async function runClientHere(
+  scenario: string,
+  revision: Revision | undefined,
+  client: (scenario: ClientScenario) => Promise<void>,
+): Promise<ConformanceResult> {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      const fields = new URLSearchParams(await request.text());
+      const [name = "", url = "", context = ""] = ["name", "url", "context"]
+        .map((field) => fields.get(field) ?? "");
+      try {
+        await client({ name, url, context });
+        return new Response();
+      } catch (error) {
+        return new Response(describeError(error), { status: 500 });
+      }
+    },
+  );
+  const command = ["sh", clientScript, `${server.addr.port}`];
+  return await runClientConformance(scenario, revision, command);
 }
 
 /**

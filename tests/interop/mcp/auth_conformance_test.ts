@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { runClientConformance } from "../../harness/parsers/conformance.ts";
+import { runClientHere } from "../../harness/parsers/conformance.ts";
+import { runAuthClient } from "./auth_client.ts";
 import {
   authorizationReportOf,
   type Column,
@@ -10,10 +11,6 @@ const reportFile = new URL(
   "../../../docs/conformance/mcp_authorization.md",
   import.meta.url,
 );
-const command = [
-  ...[Deno.execPath(), "run", "-A", "--no-check"],
-  "tests/interop/mcp/auth_client.ts",
-];
 
 /** Scenarios that 2026-07-28 requires of clients that log in. */
 const required = [
@@ -79,7 +76,11 @@ async function run(
   const scenarios: Column["scenarios"][] = [];
   for (const name of names) {
     const scenario = `auth/${name}`;
-    const result = await runClientConformance(scenario, revision, command);
+    const result = await runClientHere(
+      scenario,
+      revision,
+      runAuthClient,
+    );
     assert.deepEqual(result.problems, []);
     scenarios.push(onceEach(result.scenarios));
   }
