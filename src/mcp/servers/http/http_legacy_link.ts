@@ -21,8 +21,8 @@ import {
   SessionLost,
 } from "../failures/server_failure.ts";
 
-/** A stream that ends so often without a message is given up. */
-const MAX_EMPTY_RESUMES = 5;
+/** Servers say when to come back; one that says at once would be asked without a pause. */
+const MIN_RETRY_MS = 100;
 const MAX_RETRY_MS = 10_000;
 const DEFAULT_RETRY_MS = 1000;
 
@@ -83,9 +83,9 @@ export class HttpLegacyLink implements LegacyLink {
       owners: sender?.owners,
       begun,
     });
-    for (let empty = 0; empty <= MAX_EMPTY_RESUMES; empty++) {
+    // Servers may do so often: the time limit of the request ends it.
+    for (;;) {
       for await (const message of reply.messages(place)) {
-        empty = 0;
         yield message;
         const isResponse = message.kind === "result" ||
           message.kind === "error";
@@ -143,7 +143,7 @@ export class HttpLegacyLink implements LegacyLink {
   ): Promise<HttpReply> {
     await sleep(
       this.#options.clock,
-      Math.min(retryMs, MAX_RETRY_MS),
+      Math.min(Math.max(retryMs, MIN_RETRY_MS), MAX_RETRY_MS),
       cancellation,
     );
     return await this.#call("GET", cancellation, { lastId });
