@@ -69,6 +69,7 @@ function tasksOf(
     : {};
 }
 
+/** Joins instructions; if all are too long together, each has its share, so that no server takes that of others. */
 function joinInstructions(
   abouts: readonly (readonly [name: string, about: ServerAbout])[],
 ): string {
@@ -77,5 +78,8 @@ function joinInstructions(
       abouts.length === 1 ? instructions : `# ${name}\n\n${instructions}`,
     ]
   );
-  return texts.join("\n\n").slice(0, MAX_INSTRUCTIONS);
+  const joined = texts.join("\n\n");
+  if (joined.length <= MAX_INSTRUCTIONS) return joined;
+  const share = Math.floor(MAX_INSTRUCTIONS / texts.length);
+  return texts.map((text) => text.slice(0, share).toWellFormed()).join("\n\n");
 }

@@ -134,6 +134,39 @@ for (const { does, answer, reason, cause } of unusable) {
   });
 }
 
+Deno.test("a server with long instructions leaves room for those of others", async () => {
+  const serve = (instructions: string) =>
+    Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () =>
+        json({
+          id: 0,
+          result: {
+            supportedVersions: ["2026-07-28"],
+            capabilities: {},
+            instructions,
+          },
+        }),
+    );
+  await using long = serve("x".repeat(100_000));
+  await using short = serve("Ask Ada first.");
+  const servers = [long, short].map(({ addr: { port } }, index) => ({
+    name: `s${index}`,
+    url: `http://127.0.0.1:${port}/mcp`,
+  }));
+  await using gateway = await startTestGateway({
+    routes: [{ backends: [{ mcp: { servers } }] }],
+  });
+
+  const { result } = await callModern(
+    `${gateway.origin}/mcp`,
+    "server/discover",
+  );
+
+  assert.match(result.instructions, /^# s0\n\nx+\n\n# s1\n\nAsk Ada first\.$/);
+  assert.ok(result.instructions.length <= 32 * 1024);
+});
+
 async function call(
   url: string,
   name: string,
