@@ -123,6 +123,7 @@ export interface ThreadHeap extends HeapSize {
 export interface PortAddress {
   /** As configured; 0 for any free port. */
   readonly configuredPort: number;
+  /** Connections to it are TLS. */
   readonly isTls: boolean;
   /** IP address that the socket is bound to. */
   readonly hostname: string;
