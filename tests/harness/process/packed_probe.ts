@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { dirname } from "node:path";
 import { pack } from "../../../.ci/pack.ts";
 
@@ -53,9 +54,13 @@ const smallRuntime = new TextEncoder().encode(
   `#!/bin/sh\nexec '${deno}' "$@"\n`,
 );
 
-/** Returns the runtime of the executable, for tests that depend on its size. */
-export function wholeRuntime(): Promise<Uint8Array> {
-  return Deno.readFile(deno);
+/** Returns a runtime that takes a while to unpack. The shell reads no further than its first lines. */
+export function largeRuntime(): Uint8Array {
+  const noise = new Uint8Array(16 * 2 ** 20);
+  for (let start = 0; start < noise.length; start += 65536) {
+    crypto.getRandomValues(noise.subarray(start, start + 65536));
+  }
+  return Buffer.concat([smallRuntime, noise]);
 }
 
 /** Root can write anywhere, so as root the tests run the packed file as another user. */

@@ -4,12 +4,12 @@ import { runEnvironment } from "../../../.ci/pack.ts";
 import config from "../../../deno.json" with { type: "json" };
 import {
   entriesOf,
+  largeRuntime,
   pathOf,
   PROBE,
   type Report,
   Sandbox,
   unprivilegedUser,
-  wholeRuntime,
 } from "../../harness/process/packed_probe.ts";
 
 Deno.test("launcher starts with an empty environment in a read-only directory", async () => {
@@ -182,7 +182,7 @@ Deno.test("launcher configures the allocator, but keeps the settings of users", 
 });
 
 Deno.test("launcher unpacks once when started eight times at once", async () => {
-  using sandbox = await Sandbox.create(PROBE, await wholeRuntime());
+  using sandbox = await Sandbox.create(PROBE, largeRuntime());
   const cache = sandbox.directory("cache");
 
   const starts = Array.from(
