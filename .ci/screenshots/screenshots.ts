@@ -5,7 +5,6 @@
  */
 import type { Page } from "playwright-core";
 import { GatewayProcess } from "../../tests/harness/gateway/gateway_process.ts";
-import { startBrowser } from "../../tests/harness/browser/browser.ts";
 import { openUi } from "../../tests/harness/browser/ui_page.ts";
 import { saveTraceScreenshot } from "./terminal_screenshot.ts";
 import { takeTrafficPictures } from "./traffic_screenshots.ts";
@@ -88,11 +87,8 @@ async function save(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: docs + name });
 }
 
-const browser = await startBrowser();
-try {
-  await saveTraceScreenshot(browser, `${docs}trace.png`);
-} finally {
-  await browser.close();
-}
+await saveTraceScreenshot(`${docs}trace.png`);
 await takeUiPictures();
 await takeTrafficPictures();
+// The browser goes on.
+Deno.exit();

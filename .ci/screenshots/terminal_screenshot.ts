@@ -1,4 +1,4 @@
-import type { Browser } from "playwright-core";
+import { openPage } from "../../tests/harness/browser/browser.ts";
 import { startStoryGateway } from "../../tests/harness/gateway/story_gateway.ts";
 import {
   gatewayCommandLine,
@@ -11,11 +11,9 @@ const rows = 32;
 const WARM_UP_REQUESTS = 200;
 
 /** Saves a picture of `gwctl proxy trace`, which shows a request that a rule denied. */
-export async function saveTraceScreenshot(
-  browser: Browser,
-  path: string,
-): Promise<void> {
-  const page = await browser.newPage({ deviceScaleFactor: 1.5 });
+export async function saveTraceScreenshot(path: string): Promise<void> {
+  await using opened = await openPage({ deviceScaleFactor: 1.5 });
+  const { page } = opened;
   await page.setContent(terminalPage(await runTrace()));
   await page.locator("pre").screenshot({ path, omitBackground: true });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import axe from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { PATIENCE_MS, startBrowser } from "./browser.ts";
+import { openPage } from "./browser.ts";
 
 /** Titles of the pages of the web UI on the admin server, in the order of the navigation. */
 export const views = [
@@ -38,16 +38,14 @@ export async function openUi(
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<UiPage> {
-  const browser = await startBrowser();
-  const context = await browser.newContext({
+  const opened = await openPage({
     viewport: { width: 1280, height: 800 },
     ...options,
   });
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
+  const { page } = opened;
   const requests: string[] = [];
   const complaints: string[] = [];
-  context.on("request", (request) => requests.push(request.url()));
+  page.context().on("request", (request) => requests.push(request.url()));
   page.on("websocket", (socket) => requests.push(socket.url()));
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
@@ -55,10 +53,9 @@ export async function openUi(
   });
   await page.goto(url);
   return {
-    page,
+    ...opened,
     requests,
     complaints,
-    [Symbol.asyncDispose]: () => browser.close(),
   };
 }
 
@@ -75,7 +72,10 @@ export async function showView(page: Page, name: string): Promise<void> {
 
 /** Returns the violations that axe finds, each as `rule: element`. The page must be opened with `bypassCSP`. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
+  // Half a megabyte to send and compile: once for each document.
+  if (!await page.evaluate("'axe' in globalThis")) {
+    await page.evaluate(axe.source);
+  }
   const { violations } = await page.evaluate(() =>
     // deno-lint-ignore no-explicit-any -- the types of the page are not ours
     (globalThis as any).axe.run({
@@ -85,6 +85,27 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html }) => `${id}: ${html}`)
   );
+}
+
+/**
+ * Asserts that axe finds nothing in light and in dark at these widths, and that nothing is beyond the edge of the screen. `onEach` is
+ * called while the page looks so.
+ */
+export async function expectAccessible(
+  page: Page,
+  widths: readonly number[],
+  onEach: (look: string) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      const look = `${colorScheme}-${width}`;
+      await onEach(look);
+      assert.deepEqual(await accessibilityProblems(page), [], look);
+      assert.equal(await widthBeyond(page), 0, look);
+    }
+  }
 }
 
 /** Returns how many pixels of the page are beyond the edge of the screen. */

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { startIdpA } from "../../../cli/dev/mock_idp_a.ts";
 import { startIdpB } from "../../../cli/dev/mock_idp_b.ts";
 import { serveLoopback } from "../../../cli/dev/loopback_server.ts";
-import { PATIENCE_MS, startBrowser } from "../../harness/browser/browser.ts";
+import { openPage } from "../../harness/browser/browser.ts";
 import { startProtectedGateway } from "../../harness/gateway/protected_gateway.ts";
 import { startProxiedGateway } from "../../harness/gateway/proxied_gateway.ts";
 
 for (const provider of ["IdpA", "IdpB"] as const) {
   Deno.test(`web page of another origin discovers, registers, logs in at ${provider} and calls the MCP server`, async () => {
-    await using site = await openPage();
+    await using site = await openApp();
     const redirectUris = [`${site.origin}/callback`];
     const idp = provider === "IdpA"
       ? await startIdpA({ redirectUris, permissions: ["call:mcp"] })
@@ -43,7 +43,7 @@ for (const provider of ["IdpA", "IdpB"] as const) {
 }
 
 Deno.test("web page of an origin that is not allowed reads metadata and registers, but calls nothing, with a good token neither", async () => {
-  await using site = await openPage();
+  await using site = await openApp();
   const idp = await startIdpB({ machineRoles: ["editor"] });
   await using gateway = await startProtectedGateway(idp, {
     provider: "IdpB",
@@ -193,7 +193,7 @@ interface Site extends AsyncDisposable {
 }
 
 /** A web application of an origin of its own, open in a browser. */
-async function openPage(): Promise<Site> {
+async function openApp(): Promise<Site> {
   await using opening = new AsyncDisposableStack();
   const app = opening.adopt(
     serveLoopback(0, () =>
@@ -202,12 +202,7 @@ async function openPage(): Promise<Site> {
       })),
     (app) => app.close(),
   );
-  const browser: Browser = opening.adopt(
-    await startBrowser(),
-    (browser) => browser.close(),
-  );
-  const page = await browser.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
+  const { page } = opening.use(await openPage());
   await page.goto(app.origin);
   const open = opening.move();
   return {
@@ -219,7 +214,7 @@ async function openPage(): Promise<Site> {
 
 Deno.test("a browser logs a client in through the consent page of issuer mode Proxied", async () => {
   await using server = await startProxiedGateway();
-  await using site = await openPage();
+  await using site = await openApp();
   const { page, origin } = site;
   const redirectUri = `${origin}/callback`;
   const { body } = await server.register({

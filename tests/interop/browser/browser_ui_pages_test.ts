@@ -5,7 +5,7 @@ import {
   type TracedGateway,
 } from "../../harness/gateway/traced_gateway.ts";
 import {
-  accessibilityProblems,
+  expectAccessible,
   expectQuiet,
   openUi,
   showView,
@@ -104,26 +104,22 @@ async function openPage(page: Page, view: string): Promise<void> {
   await contents[view]?.(page);
 }
 
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const width of [390, 1024, 1920]) {
-    Deno.test(`every page of the web UI is accessible and fits when it is ${colorScheme} and ${width} wide`, async () => {
-      await using gateway = await startBusyGateway();
-      await using ui = await openUi(`${gateway.admin}/ui`, {
-        colorScheme,
-        viewport: { width, height: 900 },
-        // axe runs as a script of the page.
-        bypassCSP: true,
-      });
-      const { page } = ui;
-
-      for (const view of views) {
-        await openPage(page, view);
-        assert.deepEqual(await accessibilityProblems(page), [], view);
-        assert.equal(await widthBeyond(page), 0, view);
-      }
-      expectQuiet(ui, gateway.admin);
+for (const width of [390, 1024, 1920]) {
+  Deno.test(`every page of the web UI is accessible and fits when it is ${width} wide, in light and dark`, async () => {
+    await using gateway = await startBusyGateway();
+    await using ui = await openUi(`${gateway.admin}/ui`, {
+      viewport: { width, height: 900 },
+      // axe runs as a script of the page.
+      bypassCSP: true,
     });
-  }
+    const { page } = ui;
+
+    for (const view of views) {
+      await openPage(page, view);
+      await expectAccessible(page, [width]);
+    }
+    expectQuiet(ui, gateway.admin);
+  });
 }
 
 const narrow = [
