@@ -22,8 +22,9 @@ function slice(name: string, service: string, address: string) {
   );
 }
 
-const endpointsOf = (slices: readonly EndpointSlice[]) =>
-  readEndpoints(Map.groupBy(slices, serviceOf));
+function endpointsOf(slices: readonly EndpointSlice[]) {
+  return readEndpoints(Map.groupBy(slices, serviceOf));
+}
 
 Deno.test("endpoints of a service are the same object while its slices are", () => {
   const a = slice("a-1", "a", "10.0.0.1");

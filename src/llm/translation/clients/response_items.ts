@@ -49,12 +49,10 @@ export function finishItem(open: OpenItem): FinishedItem {
   }
 }
 
-const status = "completed";
-
 function finishMessage({ id, type, text }: OpenItem): FinishedItem {
   const part = { type: "output_text", text, annotations: [] };
   return {
-    item: { id, type, status, role: "assistant", content: [part] },
+    item: { id, type, status: "completed", role: "assistant", content: [part] },
     events: [
       ["response.output_text.done", { ...firstPart, text, logprobs: [] }],
       ["response.content_part.done", { ...firstPart, part }],
@@ -67,13 +65,10 @@ function finishReasoning(
 ): FinishedItem {
   const thought = { type: "thinking", text, signature, isRedacted } as const;
   const part = { type: "summary_text", text };
-  const encrypted_content = sealReasoning(thought);
-  if (text === "") {
-    return { item: { id, type, summary: [], encrypted_content }, events: [] };
-  }
+  const summary = text === "" ? [] : [part];
   return {
-    item: { id, type, summary: [part], encrypted_content },
-    events: [
+    item: { id, type, summary, encrypted_content: sealReasoning(thought) },
+    events: text === "" ? [] : [
       ["response.reasoning_summary_text.done", { ...firstSummary, text }],
       ["response.reasoning_summary_part.done", { ...firstSummary, part }],
     ],
@@ -84,7 +79,7 @@ function finishCall({ id, type, call, text }: OpenItem): FinishedItem {
   const args = text || "{}";
   const done = { arguments: args, name: call["name"] };
   return {
-    item: { id, type, status, ...call, arguments: args },
+    item: { id, type, status: "completed", ...call, arguments: args },
     events: [["response.function_call_arguments.done", done]],
   };
 }
@@ -93,7 +88,7 @@ function finishCustomCall({ id, type, call, text }: OpenItem): FinishedItem {
   const value = parseJson(text);
   const input = isJsonObject(value) ? String(value["input"] ?? "") : text;
   return {
-    item: { id, type, status, ...call, input },
+    item: { id, type, status: "completed", ...call, input },
     events: [
       ["response.custom_tool_call_input.delta", { delta: input }],
       ["response.custom_tool_call_input.done", { input }],
