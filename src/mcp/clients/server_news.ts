@@ -52,6 +52,9 @@ export class ServerNews {
   readonly #pauses = new Map<McpServer, Cancellation>();
   readonly #due = new Set<string>();
   readonly #unwatch: () => void;
+  /** Servers that have not been listened to yet. */
+  readonly #opening: Set<McpServer>;
+  readonly #opened = Promise.withResolvers<void>();
   #stopTimer: (() => void) | undefined;
   #debounceMs = DEBOUNCE_MS;
   /** Monotonic time of the latest notification of lists. */
@@ -66,7 +69,13 @@ export class ServerNews {
         this.#pauses.get(server)?.cancel(isBack);
       }
     });
+    this.#opening = new Set(servers.map(({ server }) => server));
     for (const each of servers) void this.#follow(each);
+  }
+
+  /** Resolves once each server sends what happens from now on, or has failed to. */
+  get opened(): Promise<void> {
+    return this.#opened.promise;
   }
 
   /** Ends the streams from the servers. */
@@ -91,6 +100,7 @@ export class ServerNews {
       const unsubscribe = this.#end.onCancel((why) => restart.cancel(why));
       this.#restarts.set(each.server, restart);
       const isBroken = await this.#listenOnce(each, restart);
+      this.#noteOpen(each.server);
       const lastedMs = clock.monotonic() - startedAt;
       // A server without a stream ends it at once, each time.
       pauseMs = lastedMs > MAX_PAUSE_MS || restart.cancelled
@@ -157,11 +167,17 @@ export class ServerNews {
       await connection.listen(filterOf(connection, uris, tasks), {
         cancellation,
         ask,
+        onOpen: () => this.#noteOpen(server),
         notify: (method, params) => this.#pass(server, method, params),
       });
     } finally {
       if (closesConnections) connection.close().catch(() => {});
     }
+  }
+
+  #noteOpen(server: McpServer): void {
+    this.#opening.delete(server);
+    if (this.#opening.size === 0) this.#opened.resolve();
   }
 
   #pass(

@@ -96,8 +96,9 @@ export class OpenApiConnection implements ServerConnection {
 
   async listen(
     { toolsListChanged }: ListenFilter,
-    { cancellation, notify }: Listener,
+    { cancellation, notify, onOpen }: Listener,
   ): Promise<void> {
+    onOpen?.();
     if (!toolsListChanged) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const stop = this.#options.onChange(() => {

@@ -1,4 +1,5 @@
 import type { JsonRpcId } from "../../base/errors.ts";
+import { inTime } from "../../base/clock.ts";
 import { type JsonObject, listAt } from "../../base/json.ts";
 import type { ResponseMessage } from "../../http/message.ts";
 import {
@@ -34,8 +35,11 @@ const lists = {
   "notifications/resources/list_changed": "resourcesListChanged",
 } as const;
 
+/** A server that does not open its stream in this time does not hold up the subscription. */
+const OPEN_MS = 500;
+
 /**
- * Opens a subscription; confirms it at once, whatever the servers do.
+ * Opens a subscription; confirms it once the servers send what happens from then on.
  * @throws {RpcFailure} For a filter that is invalid.
  */
 export async function openSubscription(
@@ -55,18 +59,10 @@ export async function openSubscription(
   };
   const { clock } = services;
   const options = { clock, onLeave, name: undefined, primes: false };
-  const stream = new MessageStream(options);
-  const stamp = (params: JsonObject) => ({
-    ...params,
-    _meta: { ...metaOf(params), [META.SUBSCRIPTION]: id },
-  });
-  const send = (method: string, params: JsonObject) =>
-    stream.send(writeNotification(method, stamp(params)));
+  const stream = new SubscriptionStream(id, new MessageStream(options));
   const response = stream.connect();
   const end = () => {
     open.news?.close();
-    const result = resultForEra("modern", "subscriptions/listen", {});
-    stream.send(writeResult(id, stamp(result)));
     stream.end();
     onEnd();
   };
@@ -77,8 +73,8 @@ export async function openSubscription(
     ...(uris.length > 0 && { resourceSubscriptions: uris }),
     ...(taskIds.length > 0 && { taskIds: taskIds.filter(isKnown) }),
   };
-  send("notifications/subscriptions/acknowledged", { notifications: honored });
   if (Object.keys(honored).length === 0) {
+    stream.confirm(honored);
     end();
     return { response, isOver: true, end };
   }
@@ -89,12 +85,58 @@ export async function openSubscription(
     taskIds: new Set(taskIds),
     connect: (server) => services.common.open(server, client),
     notify: (method, params) => {
-      if (isWanted(filter, method, params)) send(method, params);
+      if (isWanted(filter, method, params)) stream.notify(method, params);
     },
     ask: rejectQuestion,
     closesConnections: true,
   });
+  await inTime(clock, OPEN_MS, open.news.opened);
+  stream.confirm(honored);
   return { response, isOver: false, end };
+}
+
+/** The messages of a subscription, the first of which confirms it. */
+class SubscriptionStream {
+  readonly #id: JsonRpcId;
+  readonly #stream: MessageStream;
+  /** Notifications that have come before the confirmation. */
+  #early: (readonly [method: string, params: JsonObject])[] | undefined = [];
+
+  constructor(id: JsonRpcId, stream: MessageStream) {
+    this.#id = id;
+    this.#stream = stream;
+  }
+
+  connect(): ResponseMessage {
+    return this.#stream.connect();
+  }
+
+  /** @param notifications Part of the filter that is honored. */
+  confirm(notifications: JsonObject): void {
+    const method = "notifications/subscriptions/acknowledged";
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    this.notify(method, { notifications });
+    for (const each of early) this.notify(...each);
+  }
+
+  notify(method: string, params: JsonObject): void {
+    if (this.#early === undefined) {
+      this.#stream.send(writeNotification(method, this.#stamped(params)));
+    } else this.#early.push([method, params]);
+  }
+
+  /** Ends it with a result. */
+  end(): void {
+    const result = resultForEra("modern", "subscriptions/listen", {});
+    this.#stream.send(writeResult(this.#id, this.#stamped(result)));
+    this.#stream.end();
+  }
+
+  #stamped(params: JsonObject): JsonObject {
+    const _meta = { ...metaOf(params), [META.SUBSCRIPTION]: this.#id };
+    return { ...params, _meta };
+  }
 }
 
 /** Returns the members of the filter that request notifications of lists. */

@@ -173,6 +173,7 @@ export class ModernConnection implements ServerConnection {
         continue;
       }
       if (message.method === "notifications/subscriptions/acknowledged") {
+        listener.onOpen?.();
         continue;
       }
       listener.notify(message.method, withoutSubscription(message.params));

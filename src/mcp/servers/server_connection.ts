@@ -102,6 +102,8 @@ export interface ListenFilter {
 /** Receives what a server sends outside of requests. */
 export interface Listener {
   readonly cancellation: Cancellation;
+  /** Called once the server sends what happens from now on, or never will; maybe more than once. */
+  onOpen?(): void;
   notify(method: string, params: JsonObject): void;
   /** As in `RequestSide`. */
   ask(requests: InputRequests): Promise<Readonly<Record<string, JsonObject>>>;

@@ -43,7 +43,11 @@ export class DuplexLegacyLink implements LegacyLink {
     return this.#connection.send(text, cancellation);
   }
 
-  listen(cancellation: Cancellation): AsyncGenerator<RpcMessage, void> {
+  listen(
+    cancellation: Cancellation,
+    onOpen: () => void,
+  ): AsyncGenerator<RpcMessage, void> {
+    onOpen();
     return this.#connection.router.listen(cancellation);
   }
 

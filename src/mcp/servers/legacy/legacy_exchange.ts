@@ -125,7 +125,7 @@ async function readResult(
 export async function listenTo(
   listener: Listener,
   { link, post }: Pick<LegacyExchangeOptions, "link" | "post">,
-  onOpen: () => void = () => {},
+  onOpen: () => void = () => listener.onOpen?.(),
 ): Promise<void> {
   const questions = new ServerQuestions(
     (requests) => listener.ask(requests),

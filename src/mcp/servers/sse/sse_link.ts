@@ -51,7 +51,11 @@ export class SseLink implements LegacyLink {
     await this.#send(text, cancellation);
   }
 
-  listen(cancellation: Cancellation): AsyncGenerator<RpcMessage, void> {
+  listen(
+    cancellation: Cancellation,
+    onOpen: () => void,
+  ): AsyncGenerator<RpcMessage, void> {
+    onOpen();
     return this.#router.listen(cancellation);
   }
 

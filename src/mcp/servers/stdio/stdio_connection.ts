@@ -75,6 +75,8 @@ export class StdioConnection implements ServerConnection {
     const { own, listing, ownKey, listingKey } = this.#slots;
     const wanted = new Set(filter.resourceUris);
     const { cancellation, notify } = listener;
+    // The process that runs is listened to at once; one that starts later has no news before.
+    listener.onOpen?.();
     const follow = (slot: ProcessSlot, filter: ListenFilter, to: Listener) =>
       slot.follow(
         cancellation,

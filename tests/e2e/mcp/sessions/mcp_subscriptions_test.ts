@@ -3,7 +3,8 @@ import { Client } from "@modelcontextprotocol/client";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import assert from "node:assert/strict";
 import { startTestGateway } from "../../../harness/gateway/gateway.ts";
-import { callModern } from "../../../harness/mcp/modern_call.ts";
+import { EventStreams } from "../../../harness/mcp/event_streams.ts";
+import { callModern, fetchModern } from "../../../harness/mcp/modern_call.ts";
 import { startSdk1Server } from "../../../interop/eras/sdk1_server.ts";
 import {
   startSdk2LegacyServer,
@@ -79,6 +80,72 @@ for (const era of ["legacy", "modern"] as const) {
     assert.deepEqual([...seen.uris].sort(), shown);
     await client.close();
   });
+}
+
+for (const era of ["legacy", "modern"] as const) {
+  Deno.test(`a subscription is confirmed when a server (${era}) sends what happens from then on`, async () => {
+    let isOpen = false;
+    await using server = startSlowStream(era, () => isOpen = true);
+    await using gateway = await startTestGateway({
+      routes: [{
+        backends: [{ mcp: { servers: [{ name: "a", url: server.url }] } }],
+      }],
+    });
+
+    const response = await fetchModern(
+      `${gateway.origin}/mcp`,
+      "subscriptions/listen",
+      { notifications: { promptsListChanged: true } },
+    );
+    const reader = response.body?.pipeThrough(new TextDecoderStream())
+      .getReader();
+    const first = await reader?.read();
+
+    assert.match(first?.value ?? "", /subscriptions\/acknowledged/);
+    assert.equal(isOpen, true);
+    await reader?.cancel();
+  });
+}
+
+/** Starts a server that takes its time to open a stream for notifications. */
+function startSlowStream(era: "legacy" | "modern", onOpen: () => void) {
+  const streams = new EventStreams();
+  const open = async (id?: unknown) => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    onOpen();
+    return streams.open(id);
+  };
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      if (request.method === "GET") return await open();
+      const { id, method } = await request.json();
+      if (id === undefined) return new Response(null, { status: 202 });
+      if (method === "subscriptions/listen") return await open(id);
+      const isKnown = method === "initialize" ||
+        method === "server/discover" && era === "modern";
+      return Response.json({
+        jsonrpc: "2.0",
+        id,
+        ...isKnown
+          ? {
+            result: {
+              supportedVersions: ["2026-07-28"],
+              protocolVersion: "2025-11-25",
+              capabilities: { prompts: { listChanged: true } },
+            },
+          }
+          : { error: { code: -32601, message: "Method not found" } },
+      });
+    },
+  );
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/mcp`,
+    async [Symbol.asyncDispose]() {
+      streams.close();
+      await server.shutdown();
+    },
+  };
 }
 
 Deno.test("no news of a hidden resource, also of a server that sends it unasked", async () => {
