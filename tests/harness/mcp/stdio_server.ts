@@ -7,15 +7,18 @@ const server = new McpServer({ name: "stdio", version: "1.0.0" }, {
   capabilities: { logging: {} },
 });
 let calls = 0;
+let waiting = 0;
 
 server.registerTool("facts", {
-  description: "Returns the process, its environment and the calls so far",
+  description:
+    "Returns the process, its environment, the calls so far and those of `wait`",
 }, () =>
   answer({
     pid: Deno.pid,
     env: Deno.env.toObject(),
     cwd: Deno.cwd(),
     calls: ++calls,
+    waiting,
   }));
 
 server.registerTool("ask", {
@@ -35,6 +38,7 @@ server.registerTool("wait", {
   description: "Waits",
   inputSchema: { ms: z.number() },
 }, async ({ ms }: { ms: number }) => {
+  waiting++;
   await new Promise((resolve) => setTimeout(resolve, ms));
   return answer(Deno.pid);
 });
