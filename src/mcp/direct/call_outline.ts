@@ -13,7 +13,7 @@ const MAX_ID_LENGTH = 128;
 /** Bytes, as comparing characters costs three times as much. */
 const VERSION = utf8('"2.0"');
 const METHOD = utf8('"tools/call"');
-const NAME = /^[\w-]+$/;
+const namePattern = /^[\w-]+$/;
 
 /** A call of a tool with nothing but a name, arguments and `_meta`, as parts of its message. */
 export interface CallOutline {
@@ -113,7 +113,7 @@ class MessageReader implements CallOutline {
     const end = this.#json.skip() - 1;
     if (kind !== KIND.STRING) return false;
     this.name = latest.name.read(bytes, start, end);
-    return NAME.test(this.name);
+    return namePattern.test(this.name);
   }
 
   #readArguments(): boolean {

@@ -8,12 +8,16 @@ import { callModern } from "../../harness/mcp/modern_call.ts";
 type Answer = (id: number) => Response;
 
 const result = { content: [{ type: "text", text: "found" }] };
-const json = (message: object): Response =>
-  Response.json({ jsonrpc: "2.0", ...message });
-const events = (...data: readonly string[]): Response =>
-  new Response(data.map((each) => `data: ${each}\n\n`).join(""), {
+
+function json(message: object): Response {
+  return Response.json({ jsonrpc: "2.0", ...message });
+}
+
+function events(...data: readonly string[]): Response {
+  return new Response(data.map((each) => `data: ${each}\n\n`).join(""), {
     headers: { "content-type": "text/event-stream" },
   });
+}
 
 const answers: Readonly<Record<string, Answer>> = {
   noise: (id) =>

@@ -35,23 +35,28 @@ function listOf(repair: Repair): Repair {
   };
 }
 
-const isText = (value: unknown) => typeof value === "string";
+function isText(value: unknown): boolean {
+  return typeof value === "string";
+}
+
 const text = only(isText);
 const flag = only((value) => typeof value === "boolean");
 
-const icon: Repair = (value) =>
-  isJsonObject(value) && isText(value["src"])
+function icon(value: unknown): unknown {
+  return isJsonObject(value) && isText(value["src"])
     ? withRepaired(value, {
       mimeType: text,
       sizes: listOf(text),
       theme: only((theme) => theme === "light" || theme === "dark"),
     })
     : undefined;
+}
 
-const argument: Repair = (value) =>
-  isJsonObject(value) && isText(value["name"])
+function argument(value: unknown): unknown {
+  return isJsonObject(value) && isText(value["name"])
     ? withRepaired(value, { title: text, description: text, required: flag })
     : undefined;
+}
 
 const dateTime =
   /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/;
