@@ -1,6 +1,11 @@
 import { protectedHeaders } from "../../base/wire/protected_headers.ts";
 import { duration, positiveDuration } from "../schema/duration.ts";
-import { headerName, httpUrl } from "../schema/scalars.ts";
+import {
+  headerName,
+  httpUrl,
+  referenceName,
+  urlPath,
+} from "../schema/scalars.ts";
 import * as s from "../schema/schema.ts";
 import { backendCredentials } from "./credentials/credentials_schema.ts";
 import { backendTlsEntries } from "./backend_tls_policy.ts";
@@ -62,6 +67,22 @@ const openApiSchema = s.refine(
 
 /** A REST API as an MCP server. */
 export type OpenApiResource = s.Infer<typeof openApiSchema>;
+
+/** A backend of the configuration as an MCP server. */
+const serverBackendSchema = s.object({
+  name: s.field(
+    "Name of a backend with a host, of the same namespace.",
+    referenceName,
+  ),
+  path: s.field(
+    "Path of its Streamable HTTP endpoint.",
+    s.optional(urlPath),
+    "/mcp",
+  ),
+});
+
+/** A reference to the backend that is a server. */
+export type ServerBackendResource = s.Infer<typeof serverBackendSchema>;
 
 const variable = s.pattern(
   /^[A-Za-z_][A-Za-z0-9_]*$/,
@@ -130,6 +151,10 @@ const mcpServerEntries = {
     "REST API with an OpenAPI document (3.0 or 3.1): its operations are the tools.",
     s.optional(openApiSchema),
   ),
+  backend: s.field(
+    "Backend of the configuration, instead of `url`: requests go to its endpoints, with its TLS, credentials, limits and health checks. Those of a session stay at one endpoint.",
+    s.optional(serverBackendSchema),
+  ),
   headers: s.field(
     "Header fields of all requests to the server. Clients' own credentials do not reach it.",
     s.optional(s.map(headerName, s.secret())),
@@ -177,7 +202,7 @@ const mcpServerEntries = {
 
 const mcpServerSchema = s.refine(
   s.object(mcpServerEntries),
-  s.exactlyOne("url", "sse", "stdio", "openapi"),
+  s.exactlyOne("url", "sse", "stdio", "openapi", "backend"),
 );
 
 const lockSchema = s.refine(

@@ -23,6 +23,7 @@ import { writtenHosts } from "./written_hosts.ts";
 import type { TlsByTarget } from "./backend_tls.ts";
 import { compileLlm } from "./llm_backends.ts";
 import { backendsOf, compileMcp } from "./mcp_backends.ts";
+import type { FindHost } from "./mcp_transports.ts";
 
 /** Backends by their key. */
 export interface CompiledBackends {
@@ -42,12 +43,18 @@ export function* compileBackends(
   );
   const backends = new Map<string, Backend>();
   const invalidBackends = new Map<string, string | undefined>();
-  for (const [key, resource] of known) {
+  // Those that others are servers of come first.
+  const ordered = [...known].toSorted(([, a], [, b]) =>
+    namedServers(a).length - namedServers(b).length
+  );
+  for (const [key, resource] of ordered) {
     const own = tls.get(`GatewayBackend/${key}`);
-    const compile = () => compileBackend(resource, own, context);
+    const findHost = hostFinder(resource, { known, backends, context });
+    const compile = () => compileBackend(resource, own, context, findHost);
+    const servers = namedServers(resource).map(findHost);
     const backend = context.backendMemory.recallFrom(
       key,
-      [resource, own],
+      [resource, own, ...servers],
       compile,
     );
     if ("denial" in backend) invalidBackends.set(key, backend.denial);
@@ -72,6 +79,42 @@ export function* compileBackends(
   return { backends, invalidBackends };
 }
 
+/** Lists the backends that are MCP servers of another one, by their names. */
+function namedServers({ spec: { mcp } }: GatewayBackend): readonly string[] {
+  return (mcp?.servers ?? []).flatMap(({ backend }) => backend?.name ?? []);
+}
+
+/** Creates what finds the backends that are MCP servers of `resource`. */
+function hostFinder(
+  { metadata: { namespace } }: GatewayBackend,
+  { known, backends, context: { report } }: {
+    readonly known: ReadonlyMap<string, GatewayBackend>;
+    readonly backends: ReadonlyMap<string, Backend>;
+    readonly context: BackendContext;
+  },
+): FindHost {
+  const problems = new Map<string, ReturnType<FindHost>>();
+  const find: FindHost = (name) => {
+    const key = `${namespace}/${name}`;
+    const resource = known.get(key);
+    if (resource === undefined) {
+      const own = () =>
+        [...known.values()].filter(({ metadata }) =>
+          metadata.namespace === namespace
+        ).map(({ metadata }) => metadata.name);
+      const suggestion = report.suggest(name, own);
+      return { message: `backend "${name}" does not exist`, suggestion };
+    }
+    const { static: single, endpoints } = resource.spec;
+    if (single === undefined && endpoints === undefined) {
+      return { message: `backend "${name}" has no host` };
+    }
+    return backends.get(key) ??
+      { message: `backend "${name}" cannot be used` };
+  };
+  return (name) => problems.getOrInsertComputed(name, () => find(name));
+}
+
 /** Adds a backend, and those of its MCP servers. */
 function addBackend(backend: Backend, backends: Map<string, Backend>): void {
   backends.set(backend.key, backend);
@@ -84,6 +127,7 @@ function compileBackend(
   resource: GatewayBackend,
   tls: Backend["tls"],
   context: BackendContext,
+  findHost: FindHost,
 ): Backend | InvalidBackend {
   const { metadata, spec } = resource;
   const compilation = new BackendCompilation(resource, tls, context);
@@ -92,7 +136,7 @@ function compileBackend(
   const address = llm !== undefined
     ? compileLlm(compilation, llm)
     : mcp !== undefined
-    ? compileMcp(compilation, mcp)
+    ? compileMcp(compilation, mcp, findHost)
     : first && compileHost(compilation, first);
   const denied = compilation.findDenied(writtenHosts(spec));
   if (denied !== undefined) {

@@ -104,20 +104,26 @@ const DEFAULT_CHECK_TIMEOUT_MS = 2000;
 /** Compiles the checks of endpoints. @param address That of the backend, whose host the requests have by default. */
 export function compileHealthCheck(
   settings: GatewayBackend["spec"]["healthCheck"],
-  { host, port, tls }: Pick<Backend, "host" | "port" | "tls">,
+  address: Pick<Backend, "host" | "port" | "tls">,
 ): HealthCheck | undefined {
-  const name = typeof tls === "object" ? tls.hostname : host;
-  const isUsual = port === (tls === undefined ? 80 : 443);
   return settings && {
     path: settings.path,
-    authority: settings.host ??
-      (isUsual ? name : formatHostPort(name, port)),
+    authority: settings.host ?? authorityOf(address),
     intervalMs: optionalDuration(settings.interval) ?? DEFAULT_INTERVAL_MS,
     timeoutMs: optionalDuration(settings.timeout) ?? DEFAULT_CHECK_TIMEOUT_MS,
     unhealthyThreshold: settings.unhealthyThreshold ?? 3,
     healthyThreshold: settings.healthyThreshold ?? 2,
     statuses: settings.expectedStatuses,
   };
+}
+
+/** Returns the host of requests to a backend, with its port unless that is implied. */
+export function authorityOf(
+  { host, port, tls }: Pick<Backend, "host" | "port" | "tls">,
+): string {
+  const name = typeof tls === "object" ? tls.hostname : host;
+  const isUsual = port === (tls === undefined ? 80 : 443);
+  return isUsual ? name : formatHostPort(name, port);
 }
 
 /** Compiles the look-ups of names. */

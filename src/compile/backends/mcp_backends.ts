@@ -15,7 +15,7 @@ import type {
   McpTransport,
 } from "../../snapshot/backend.ts";
 import type { BackendCompilation } from "./backend_compilation.ts";
-import { TransportCompiler } from "./mcp_transports.ts";
+import { type FindHost, TransportCompiler } from "./mcp_transports.ts";
 
 const DEFAULT_CONNECT = "3s";
 /** Programs take longer to start. */
@@ -28,6 +28,7 @@ const UNLIMITED_MS = 2 ** 31 - 1;
 export function compileMcp(
   compilation: BackendCompilation,
   { servers, prefix = "Auto", discovery, pinned = [], lock }: McpBackend,
+  findHost: FindHost,
 ): Pick<Backend, "host" | "port" | "tls" | "mcp"> | undefined {
   const isPrefixed = prefix === "Always" ||
     prefix === "Auto" && servers.length > 1;
@@ -39,7 +40,8 @@ export function compileMcp(
     const { name, tools, descriptions = {} } = server;
     const timeouts = timeoutsOf(server);
     const { connectMs } = timeouts;
-    const reached = new TransportCompiler(compilation, server, path, connectMs)
+    const options = { path, connectMs, findHost };
+    const reached = new TransportCompiler(compilation, server, options)
       .compile();
     return reached && {
       ...reached,

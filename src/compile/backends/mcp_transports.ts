@@ -2,6 +2,7 @@ import {
   isReservedHeader,
   type McpServerResource,
   type OpenApiResource,
+  type ServerBackendResource,
   type StdioResource,
 } from "../../api/resources/mcp_backend.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
@@ -12,6 +13,8 @@ import type { UpstreamTls } from "../../http/client/upstream.ts";
 import { isFieldValue } from "../../http/field_syntax.ts";
 import type { BackendCredentials } from "../../identity/backend_tokens/backend_credentials.ts";
 import type { Backend, McpDocument } from "../../snapshot/backend.ts";
+import type { Problem } from "../memory/report.ts";
+import { authorityOf } from "./compile_balancing.ts";
 import { compileCredentials } from "./compile_credentials.ts";
 import {
   type BackendCompilation,
@@ -25,24 +28,34 @@ import {
 
 type Headers = readonly (readonly [name: string, value: string])[];
 
+/** Finds the backend with a name that a server refers to; returns the problem if it cannot be one. */
+export type FindHost = (
+  name: string,
+) => Backend | Pick<Problem, "message" | "suggestion">;
+
+/** Dependencies of compiling a transport. */
+export interface TransportOptions {
+  /** Of the server. */
+  readonly path: DiagnosticPath;
+  /** Time limit to connect. */
+  readonly connectMs: number;
+  readonly findHost: FindHost;
+}
+
 /** Compiles how the gateway reaches a server; reports what cannot be used. */
 export class TransportCompiler {
   readonly #compilation: BackendCompilation;
   readonly #server: McpServerResource;
-  readonly #path: DiagnosticPath;
-  readonly #connectMs: number;
+  readonly #options: TransportOptions;
 
-  /** @param path Of the server. @param connectMs Time limit to connect. */
   constructor(
     compilation: BackendCompilation,
     server: McpServerResource,
-    path: DiagnosticPath,
-    connectMs: number,
+    options: TransportOptions,
   ) {
     this.#compilation = compilation;
     this.#server = server;
-    this.#path = path;
-    this.#connectMs = connectMs;
+    this.#options = options;
   }
 
   /** Returns the transport; `undefined` if it cannot be used. */
@@ -76,10 +89,11 @@ export class TransportCompiler {
     headers: Headers,
     credentials: BackendCredentials | undefined,
   ): CompiledTransport | undefined {
-    const { url, sse, openapi } = this.#server;
+    const { url, sse, openapi, backend: named } = this.#server;
     if (openapi !== undefined) {
       return this.#openApi(openapi, headers, credentials);
     }
+    if (named !== undefined) return this.#named(named, headers, credentials);
     const kind = url === undefined ? "sse" : "http";
     const target = url ?? sse ?? "";
     const backend = this.#backendOf(target, [kind === "sse" ? "sse" : "url"]);
@@ -88,6 +102,33 @@ export class TransportCompiler {
     const address = { authority: host, path: pathname + search, headers };
     const own = { ...backend, ...(credentials && { credentials }) };
     return { address: host, transport: { kind, address, backend: own } };
+  }
+
+  /** Reaches a backend of the configuration. */
+  #named(
+    { name, path = "/mcp" }: ServerBackendResource,
+    headers: Headers,
+    credentials: BackendCredentials | undefined,
+  ): CompiledTransport | undefined {
+    if (this.#server.tls !== undefined) {
+      this.#reject(["tls"], `set "tls" of the backend "${name}"`);
+      return undefined;
+    }
+    const found = this.#options.findHost(name);
+    if ("message" in found) {
+      const place = [...this.#options.path, "backend", "name"];
+      this.#compilation.error({ path: place, ...found });
+      return undefined;
+    }
+    const authority = authorityOf(found);
+    const address = { authority, path, headers };
+    const backend = credentials === undefined
+      ? found
+      : { ...found, ...this.#namesOf(), credentials };
+    return {
+      address: authority,
+      transport: { kind: "http", address, backend },
+    };
   }
 
   #openApi(
@@ -150,7 +191,6 @@ export class TransportCompiler {
     field: DiagnosticPath,
     suffix = "",
   ): Backend | undefined {
-    const { name } = this.#server;
     const { protocol, username, password } = new URL(url);
     if (username !== "" || password !== "") {
       this.#reject(
@@ -166,11 +206,20 @@ export class TransportCompiler {
     return {
       ...address,
       ...(loopbackPorts.length > 0 && { loopbackPorts }),
-      key: `${this.#compilation.key}#${name}${suffix}`,
-      name: `${this.#compilation.resource.metadata.name}#${name}${suffix}`,
+      ...this.#namesOf(suffix),
       protocol: "auto",
       tls,
-      connectTimeoutMs: this.#connectMs,
+      connectTimeoutMs: this.#options.connectMs,
+    };
+  }
+
+  /** Returns the key and the name of a backend of the server's own. */
+  #namesOf(suffix = ""): Pick<Backend, "key" | "name"> {
+    const { key, resource: { metadata } } = this.#compilation;
+    const { name } = this.#server;
+    return {
+      key: `${key}#${name}${suffix}`,
+      name: `${metadata.name}#${name}${suffix}`,
     };
   }
 
@@ -229,7 +278,7 @@ export class TransportCompiler {
   }
 
   #reject(field: DiagnosticPath, message: string): void {
-    const path = [...this.#path, ...field];
+    const path = [...this.#options.path, ...field];
     this.#compilation.error({ path, message });
   }
 }

@@ -28,6 +28,7 @@ import {
   CredentialedTarget,
   type SentTokens,
 } from "../credentials/credentialed_target.ts";
+import type { SessionPlaces } from "./session_places.ts";
 
 /** Dependencies of requests to MCP servers. */
 export interface SendToServerOptions {
@@ -57,11 +58,18 @@ export function seesCaller({ transport }: McpTargetServer): boolean {
     isPerCaller(transport.backend.credentials);
 }
 
-/** Creates what sends requests to a server, with its credentials. @param caller Returns the user that they are for. */
+/**
+ * Creates what sends requests to a server, with its credentials.
+ * @param caller Returns the user that they are for.
+ * @param places The endpoints of sessions.
+ */
 export function createSend(
   server: string,
   backend: Backend,
-  caller: () => Caller | undefined,
+  { caller, places }: {
+    readonly caller: () => Caller | undefined;
+    readonly places: SessionPlaces;
+  },
   { destinationOf, tokens, maxBufferBytes, clock }: SendToServerOptions,
 ): SendHttp {
   const { credentials, tls } = backend;
@@ -69,7 +77,7 @@ export function createSend(
     destination: Destination,
     ...[request, body, cancellation, message]: Parameters<SendHttp>
   ): Promise<ResponseMessage> => {
-    const target = destination.choose([], undefined, false);
+    const target = places.choose(destination, request);
     const trace = traceOfRequest.getStore();
     const seen = trace === undefined
       ? target

@@ -9,6 +9,7 @@ import { SseConnector } from "../../mcp/servers/sse/sse_connector.ts";
 import type { Backend, McpTargetServer } from "../../snapshot/backend.ts";
 import type { Programs } from "./programs.ts";
 import { createSend, type SendToServerOptions } from "./send_to_server.ts";
+import { SessionPlaces } from "./session_places.ts";
 
 /** Dependencies of connectors. */
 interface ConnectorServices extends SendToServerOptions {
@@ -27,8 +28,10 @@ export function connectorOf(
   if (transport.kind === "stdio") {
     return services.programs.connectorOf(key, transport.command, options);
   }
+  const places = new SessionPlaces(transport.kind === "sse");
+  const caller = () => services.caller();
   const sendTo = (backend: Backend) =>
-    createSend(settings.name, backend, () => services.caller(), services);
+    createSend(settings.name, backend, { caller, places }, services);
   const send = sendTo(transport.backend);
   switch (transport.kind) {
     case "http":

@@ -114,20 +114,21 @@ function makeGateway(index: number, variant: number) {
   ]);
 }
 
+function makeBackend(index: number, variant: number) {
+  const name = `b${index}`;
+  if (variant % 4 === 3) {
+    const server = { name: "one", backend: { name: `b${(index + 1) % 3}` } };
+    return decode("GatewayBackend", { name }, { mcp: { servers: [server] } });
+  }
+  const host = { host: `v${variant}.example`, port: 80 };
+  return backend(name, variant % 2 === 0 ? {} : { static: host });
+}
+
 const makers: Readonly<Record<string, { count: number; make: Make }>> = {
   routes: { count: 6, make: makeRoute },
   policies: { count: 4, make: makePolicy },
   gateways: { count: 2, make: makeGateway },
-  backends: {
-    count: 3,
-    make: (index, variant) =>
-      backend(
-        `b${index}`,
-        variant % 2 === 0 ? {} : {
-          static: { host: `v${variant}.example`, port: 80 },
-        },
-      ),
-  },
+  backends: { count: 3, make: makeBackend },
   foreignBackend: {
     count: 1,
     make: () => backend("b0", {}, { namespace: "other" }),
