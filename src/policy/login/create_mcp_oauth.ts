@@ -3,7 +3,7 @@ import type { TokenVerifier } from "../../identity/tokens/token_verifier.ts";
 import type { PolicyOptions } from "../contract/policy_kind.ts";
 import { linesOf, readSecretRef } from "./jwt_checks.ts";
 import { jwksServer } from "./jwt_keys.ts";
-import type { JwtAuthentication } from "./jwt_schema.ts";
+import type { JwtAuthentication } from "./schema/jwt_schema.ts";
 import { issuersOf, loginProviderIndex } from "./login_provider.ts";
 import { machineAccess } from "./machine_access.ts";
 import type { LoginSecrets } from "./mcp_login.ts";

@@ -17,8 +17,8 @@ import { servicesIn } from "../contract/policy_services.ts";
 import {
   type IntrospectionConfig,
   introspectionEntries,
-} from "./introspection_schema.ts";
-import type { JwtAuthentication } from "./jwt_schema.ts";
+} from "./schema/introspection_schema.ts";
+import type { JwtAuthentication } from "./schema/jwt_schema.ts";
 import { loginServices } from "./login_services.ts";
 
 type Provider = JwtAuthentication["providers"][number];

@@ -5,7 +5,7 @@ import { definePolicy } from "../contract/define_policy.ts";
 import { explainAuthentication } from "../authentication/auth_responses.ts";
 import { checkJwtAuthentication, checkSecretRefs } from "./jwt_checks.ts";
 import { createJwtAuthentication } from "./jwt_policy.ts";
-import { jwtAuthenticationSchema } from "./jwt_schema.ts";
+import { jwtAuthenticationSchema } from "./schema/jwt_schema.ts";
 import { jwtClaims } from "../authentication/request_identity.ts";
 
 /** Authenticates clients by a token, and serves the OAuth endpoints of an MCP server. */

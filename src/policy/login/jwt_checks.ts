@@ -1,5 +1,8 @@
 import { secretEntries } from "../../api/resources/credentials/secret_value.ts";
-import { type JwtAuthentication, STATE_SECRET_ENTRY } from "./jwt_schema.ts";
+import {
+  type JwtAuthentication,
+  STATE_SECRET_ENTRY,
+} from "./schema/jwt_schema.ts";
 import type { DiagnosticPath } from "../../base/diagnostic.ts";
 import { describeReadError } from "../../base/regular_file.ts";
 import { checkKeySet } from "../../identity/keys/key_set.ts";

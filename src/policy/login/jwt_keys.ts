@@ -1,6 +1,6 @@
 import { servicesIn } from "../contract/policy_services.ts";
 import { loginServices } from "./login_services.ts";
-import type { JwtAuthentication } from "./jwt_schema.ts";
+import type { JwtAuthentication } from "./schema/jwt_schema.ts";
 import {
   addressOfUrl,
   type DocumentServer,

@@ -1,7 +1,7 @@
 import { servicesIn } from "../contract/policy_services.ts";
 import { loginServices } from "./login_services.ts";
 import { parseDuration } from "../../api/schema/duration.ts";
-import type { JwtAuthentication } from "./jwt_schema.ts";
+import type { JwtAuthentication } from "./schema/jwt_schema.ts";
 import { unlessCancelled } from "../../base/cancellation.ts";
 import { describeError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";

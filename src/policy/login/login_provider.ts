@@ -2,7 +2,7 @@ import { nearest } from "../../api/schema/suggest.ts";
 import { showValues } from "../../base/log/log_text.ts";
 import { adapterOf } from "../../identity/providers/adapters.ts";
 import type { PolicyProblem } from "../contract/policy_kind.ts";
-import type { JwtAuthentication } from "./jwt_schema.ts";
+import type { JwtAuthentication } from "./schema/jwt_schema.ts";
 
 type Providers = JwtAuthentication["providers"];
 type Mcp = NonNullable<JwtAuthentication["mcp"]>;

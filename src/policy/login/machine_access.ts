@@ -6,12 +6,12 @@ import {
   UnusableReferenceError,
 } from "../contract/policy_kind.ts";
 import { keySource } from "./jwt_keys.ts";
-import type { JwtAuthentication } from "./jwt_schema.ts";
+import type { JwtAuthentication } from "./schema/jwt_schema.ts";
 import type { MachineAccess } from "./mcp_login.ts";
 import {
   TOKEN_CLIENT_ENTRY,
   type TokenClientConfig,
-} from "./token_clients_schema.ts";
+} from "./schema/token_clients_schema.ts";
 
 type Mcp = NonNullable<JwtAuthentication["mcp"]>;
 

@@ -3,7 +3,7 @@ import {
   servicesIn,
 } from "../contract/policy_services.ts";
 import { loginServices } from "./login_services.ts";
-import type { JwtAuthentication } from "./jwt_schema.ts";
+import type { JwtAuthentication } from "./schema/jwt_schema.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { RequestMessage } from "../../http/message.ts";
 import type { DocumentAddress } from "../../identity/documents/document_client.ts";

@@ -1,6 +1,6 @@
-import { policyBackendRefSchema } from "../../api/resources/policy_references.ts";
-import { httpUrl, urlPath } from "../../api/schema/scalars.ts";
-import * as s from "../../api/schema/schema.ts";
+import { policyBackendRefSchema } from "../../../api/resources/policy_references.ts";
+import { httpUrl, urlPath } from "../../../api/schema/scalars.ts";
+import * as s from "../../../api/schema/schema.ts";
 
 /** A key set (RFC 7517 section 5). */
 export const jwksSchema = s.refine(

@@ -2,14 +2,14 @@ import {
   clientSecretFields,
   sealingSecretFile,
   sealingSecretRef,
-} from "../../api/resources/credentials/secret_value.ts";
-import { duration } from "../../api/schema/duration.ts";
-import { httpUrl } from "../../api/schema/scalars.ts";
-import * as s from "../../api/schema/schema.ts";
+} from "../../../api/resources/credentials/secret_value.ts";
+import { duration } from "../../../api/schema/duration.ts";
+import { httpUrl } from "../../../api/schema/scalars.ts";
+import * as s from "../../../api/schema/schema.ts";
 import {
   describedAliases,
   providerNames,
-} from "../../identity/providers/adapters.ts";
+} from "../../../identity/providers/adapters.ts";
 import { clientRulesSchema } from "./client_rules_schema.ts";
 import { jwksSchema } from "./jwks_schema.ts";
 import {
@@ -17,8 +17,8 @@ import {
   tokenClientSchema,
 } from "./token_clients_schema.ts";
 import { introspectionSchema } from "./introspection_schema.ts";
-import { tokenBindingSchema } from "./binding/token_binding_schema.ts";
-import { credentialLocationSchema } from "../contract/credential_location.ts";
+import { tokenBindingSchema } from "../binding/token_binding_schema.ts";
+import { credentialLocationSchema } from "../../contract/credential_location.ts";
 
 /** Entry of `stateSecretRef` unless it names another. */
 export const STATE_SECRET_ENTRY = "stateSecret";

@@ -1,5 +1,5 @@
-import { secretRefSchema } from "../../api/resources/credentials/secret_value.ts";
-import * as s from "../../api/schema/schema.ts";
+import { secretRefSchema } from "../../../api/resources/credentials/secret_value.ts";
+import * as s from "../../../api/schema/schema.ts";
 import { jwksSchema } from "./jwks_schema.ts";
 
 /** Entry of `clientSecretRef` unless it names another. */

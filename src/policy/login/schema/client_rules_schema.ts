@@ -1,4 +1,4 @@
-import * as s from "../../api/schema/schema.ts";
+import * as s from "../../../api/schema/schema.ts";
 
 const host = s.pattern(
   /^(?:\*\.)?[a-z0-9.-]+(?::[0-9]{1,5})?$/,

@@ -1,15 +1,15 @@
-import { duration } from "../../api/schema/duration.ts";
+import { duration } from "../../../api/schema/duration.ts";
 import {
   clientSecretFields,
   secretEntries,
   secretRefSchema,
-} from "../../api/resources/credentials/secret_value.ts";
+} from "../../../api/resources/credentials/secret_value.ts";
 import {
   authMethod,
   keyId,
-} from "../../api/resources/credentials/token_client.ts";
-import { httpUrl } from "../../api/schema/scalars.ts";
-import * as s from "../../api/schema/schema.ts";
+} from "../../../api/resources/credentials/token_client.ts";
+import { httpUrl } from "../../../api/schema/scalars.ts";
+import * as s from "../../../api/schema/schema.ts";
 
 /** Entries of `clientSecretRef` and `privateKeyRef` unless they name others. */
 export const introspectionEntries = {
