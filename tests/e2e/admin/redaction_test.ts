@@ -24,7 +24,9 @@ interface Planted {
 }
 
 const issuer = await createTokenIssuer();
-const token = await issuer.sign();
+const token = await issuer.sign({
+  exp: Math.floor(Date.now() / 1000) + 3600,
+});
 const signature = token.split(".")[2] ?? "";
 
 const jwt = {

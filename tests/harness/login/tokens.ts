@@ -18,7 +18,13 @@ export async function createTokenIssuer(
     issuer = "https://idp.example/",
     kid = "k1",
     alg = "ES256",
-    now = Date.now(),
+    now,
+  }: {
+    readonly issuer?: string;
+    readonly kid?: string;
+    readonly alg?: string;
+    /** Default: the time at which a token is signed. */
+    readonly now?: number;
   } = {},
 ): Promise<TokenIssuer> {
   const { publicKey, privateKey } = await generateKeyPair(alg, {
@@ -32,7 +38,7 @@ export async function createTokenIssuer(
         iss: issuer,
         aud: "https://gw.example/mcp",
         sub: "user",
-        exp: Math.floor(now / 1000) + 300,
+        exp: Math.floor((now ?? Date.now()) / 1000) + 300,
         ...claims,
       });
       return new CompactSign(new TextEncoder().encode(payload))
