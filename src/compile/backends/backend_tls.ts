@@ -19,7 +19,11 @@ import {
   readSecret,
 } from "../resolve/certificates.ts";
 import type { Problem } from "../memory/report.ts";
-import { comparePrecedence, namespacedName } from "../resolve/precedence.ts";
+import {
+  comparePrecedence,
+  namespacedName,
+  namesWithin,
+} from "../resolve/precedence.ts";
 import { UnresolvedReferenceError } from "../resolve/references.ts";
 import type { BackendContext } from "./backend_compilation.ts";
 
@@ -81,9 +85,7 @@ function targetsOf(
       const noun = isService ? "Service" : "backend";
       const suggestion = report.suggest(
         name,
-        () =>
-          [...candidates.keys()].filter((each) => each.startsWith(prefix))
-            .map((each) => each.slice(prefix.length)),
+        () => namesWithin(policy.metadata.namespace, candidates.keys()),
       );
       const message = `Cannot find ${noun} "${prefix}${name}"`;
       return warn("name", { message, suggestion, reason: "TargetNotFound" });

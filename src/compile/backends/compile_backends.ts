@@ -5,7 +5,7 @@ import type { References } from "../resolve/references.ts";
 import type { GatewayBackend } from "../../api/resources/gateway_backend.ts";
 import type { ResourceSet } from "../../api/resources/resource_set.ts";
 import type { Backend, Endpoint } from "../../snapshot/backend.ts";
-import { namespacedName } from "../resolve/precedence.ts";
+import { namespacedName, namesWithin } from "../resolve/precedence.ts";
 import {
   BackendCompilation,
   type BackendContext,
@@ -98,11 +98,10 @@ function hostFinder(
     const key = `${namespace}/${name}`;
     const resource = known.get(key);
     if (resource === undefined) {
-      const own = () =>
-        [...known.values()].filter(({ metadata }) =>
-          metadata.namespace === namespace
-        ).map(({ metadata }) => metadata.name);
-      const suggestion = report.suggest(name, own);
+      const suggestion = report.suggest(
+        name,
+        () => namesWithin(namespace, known.keys()),
+      );
       return { message: `backend "${name}" does not exist`, suggestion };
     }
     const { static: single, endpoints } = resource.spec;

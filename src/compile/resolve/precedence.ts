@@ -22,6 +22,16 @@ export function namespacedName({ metadata }: Ranked): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
+/** Lists the names of the resources of a namespace. @param keys `namespace/name` of each resource. */
+export function namesWithin(
+  namespace: string,
+  keys: Iterable<string>,
+): string[] {
+  const prefix = `${namespace}/`;
+  return [...keys].filter((key) => key.startsWith(prefix))
+    .map((key) => key.slice(prefix.length));
+}
+
 /** Parsed times: sorting thousands of routes reads each of them a dozen times. */
 const times = new WeakMap<Ranked["metadata"], number>();
 

@@ -37,6 +37,8 @@ const lists = {
 
 /** A server that does not open its stream in this time does not hold up the subscription. */
 const OPEN_MS = 500;
+/** Notifications that wait for the confirmation; with more, it does not wait for servers either. */
+const MAX_EARLY = 256;
 
 /**
  * Opens a subscription; confirms it once the servers send what happens from then on.
@@ -59,13 +61,6 @@ export async function openSubscription(
   };
   const { clock } = services;
   const options = { clock, onLeave, name: undefined, primes: false };
-  const stream = new SubscriptionStream(id, new MessageStream(options));
-  const response = stream.connect();
-  const end = () => {
-    open.news?.close();
-    stream.end();
-    onEnd();
-  };
   const isKnown = (taskId: string) =>
     services.tasks.find(client.user, taskId) !== undefined;
   const honored = {
@@ -73,8 +68,15 @@ export async function openSubscription(
     ...(uris.length > 0 && { resourceSubscriptions: uris }),
     ...(taskIds.length > 0 && { taskIds: taskIds.filter(isKnown) }),
   };
+  const messages = new MessageStream(options);
+  const response = messages.connect();
+  const stream = new SubscriptionStream(id, honored, messages);
+  const end = () => {
+    open.news?.close();
+    stream.end();
+    onEnd();
+  };
   if (Object.keys(honored).length === 0) {
-    stream.confirm(honored);
     end();
     return { response, isOver: true, end };
   }
@@ -91,7 +93,7 @@ export async function openSubscription(
     closesConnections: true,
   });
   await inTime(clock, OPEN_MS, open.news.opened);
-  stream.confirm(honored);
+  stream.confirm();
   return { response, isOver: false, end };
 }
 
@@ -101,33 +103,37 @@ class SubscriptionStream {
   readonly #stream: MessageStream;
   /** Notifications that have come before the confirmation. */
   #early: (readonly [method: string, params: JsonObject])[] | undefined = [];
+  readonly #honored: JsonObject;
 
-  constructor(id: JsonRpcId, stream: MessageStream) {
+  /** @param honored Part of the filter that is honored. */
+  constructor(id: JsonRpcId, honored: JsonObject, stream: MessageStream) {
     this.#id = id;
+    this.#honored = honored;
     this.#stream = stream;
   }
 
-  connect(): ResponseMessage {
-    return this.#stream.connect();
-  }
-
-  /** @param notifications Part of the filter that is honored. */
-  confirm(notifications: JsonObject): void {
-    const method = "notifications/subscriptions/acknowledged";
-    const early = this.#early ?? [];
+  /** Confirms it, unless it has been confirmed. */
+  confirm(): void {
+    const early = this.#early;
+    if (early === undefined) return;
     this.#early = undefined;
-    this.notify(method, { notifications });
+    const method = "notifications/subscriptions/acknowledged";
+    this.notify(method, { notifications: this.#honored });
     for (const each of early) this.notify(...each);
   }
 
   notify(method: string, params: JsonObject): void {
     if (this.#early === undefined) {
       this.#stream.send(writeNotification(method, this.#stamped(params)));
-    } else this.#early.push([method, params]);
+      return;
+    }
+    this.#early.push([method, params]);
+    if (this.#early.length > MAX_EARLY) this.confirm();
   }
 
   /** Ends it with a result. */
   end(): void {
+    this.confirm();
     const result = resultForEra("modern", "subscriptions/listen", {});
     this.#stream.send(writeResult(this.#id, this.#stamped(result)));
     this.#stream.end();
